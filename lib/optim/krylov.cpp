@@ -59,12 +59,12 @@ class KrylovRun {
     result.reason = reason;
     return true;
   }
-  // Stops where a scalar that must not vanish is not `usable`.
+  // Stops (breakdown) if a scalar that divides is not `usable`: zero or not finite.
   bool broken(bool usable, double scalar) {
     return !usable && stop(std::isfinite(scalar) ? IterativeStop::breakdown : IterativeStop::not_a_number);
   }
   void set_residual(double norm) { result.residual = norm; }
-  // Sets the residual right - a x, and a goal that rounding of the product lets it reach.
+  // Sets the residual right - a x, and a tolerance above the rounding error of the product.
   void compute_residual() {
     const Tensor product = product_of(a_, result.x);
     residual = right - product;
@@ -136,7 +136,7 @@ class HessenbergLeastSquares {
     rotate(k, right_[k], right_[k + 1]);
     return std::abs(right_[k + 1]);
   }
-  // False where the last column depends on the others.
+  // False if the last column is linearly dependent on the others.
   bool nonsingular() const { return columns_.back()[columns_.size() - 1] != 0; }
   std::vector<double> solution() const {
     std::vector<double> y(right_.begin(), right_.end() - 1);
@@ -157,8 +157,8 @@ class HessenbergLeastSquares {
   std::vector<double> right_, cosines_, sines_;
 };
 
-// Preconditioned from the right, so that the residual is that of the system. The least-squares problem only estimates
-// it, and too low where rounding costs the basis its orthogonality: each cycle ends with the residual itself.
+// Right-preconditioned, so that the residual is that of the system. The least-squares problem estimates the residual;
+// the estimate is too low when rounding destroys the orthogonality of the basis. So each cycle computes the residual.
 IterativeResult run_gmres(const LinearOperator& a, const Tensor& b, const IterativeOptions& options) {
   KrylovRun run(a, b, options);
   while (!run.stopped()) {
@@ -188,7 +188,7 @@ IterativeResult run_gmres(const LinearOperator& a, const Tensor& b, const Iterat
     for (std::size_t k = 0; k < y.size(); ++k) run.result.x = run.result.x + directions[k] * y[k];
     run.compute_residual();
     if (run.stopped()) break;
-    // A cycle that reduces nothing is repeated by the next one; one that is complete, but for rounding, must halve.
+    // Stagnation: the next cycle would repeat one without reduction. A complete cycle must halve the residual.
     const bool progress = run.result.residual < (exhausted ? 0.5 * first : first);
     if (run.broken(progress, first)) break;
   }

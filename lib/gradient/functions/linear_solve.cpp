@@ -1,5 +1,5 @@
-// linear_solve: the solution of a x = b as one entry, whose inputs are b and what the operator reads. Its derivatives
-// are solutions too, of a and of its transpose, at the recorded x, so that they can be differentiated in turn.
+// linear_solve: the solution of a x = b as one entry, whose inputs are b and the tensors that the operator captures.
+// Derivatives are solutions with a and its transpose at the recorded x, so that they can be differentiated.
 #include "gradient/functions/linear_solve.hpp"
 
 #include <memory>
@@ -23,7 +23,7 @@ constexpr const char* op = "linear_solve";
 
 using Record = std::shared_ptr<const LinearSystem>;
 
-// v -> a^T v: reverse mode through a, which is linear, at zero.
+// v -> a^T v: the vjp of a at zero, since a is linear.
 LinearOperator transpose_of(const LinearOperator& a, const Tensor& like) {
   return [a, shape = like.shape(), dtype = like.dtype()](const Tensor& v) {
     GradientTape tape({.watch_accessed_variables = false});
@@ -125,7 +125,7 @@ Tensor solve_system(const std::shared_ptr<const LinearSystem>& system, const Ten
   entry->inputs.arguments = {b};
   {
     tape::Capture capture;
-    // A new handle: what the solver reads of b is no captured tensor.
+    // A new handle, so that b does not count as a captured tensor of the solver.
     const Tensor right[] = {b};
     entry->x = detail::alias(run(aliases(right)[0]));
     entry->inputs.take(capture);

@@ -108,7 +108,7 @@ Estimate divided_difference(const Function& f, const std::vector<Tensor>& x) {
   const Tensor lost = (high.error + low.error + eps * (abs(high.value) + abs(low.value))) / step;
   const Tensor mean = mean_on_simplex(f, x, 6);
   const Tensor error = abs(mean - mean_on_simplex(f, x, 5)) + eps * abs(mean);
-  // An error that is NaN, where f has a singularity between the nodes, loses; equal nodes leave no choice.
+  // A NaN error estimate (a singularity of f between the nodes) counts as the larger one. Equal nodes need the mean.
   const Tensor choose = logical_or(less_equal(error, lost), logical_not(apart));
   return {where(choose, mean, recurrence), where(choose, error, lost)};
 }

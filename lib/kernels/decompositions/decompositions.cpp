@@ -1,6 +1,6 @@
-// Each routine is called twice: for the sizes of its workspaces, then with them. Complex routines take a further
-// workspace of real numbers. A query computes sizes in 32 bits, which may wrap. Where a documented size is quadratic,
-// it is checked first.
+// Each routine is called twice: to query the sizes of its workspaces, then with them. Complex routines take a further
+// workspace of real numbers. A query computes sizes in 32 bits, which may wrap. So documented sizes that are quadratic
+// are checked first.
 #include "kernels/decompositions/decompositions.hpp"
 
 #include <algorithm>
@@ -104,8 +104,8 @@ int gesdd(Vectors vectors, std::ptrdiff_t m, std::ptrdiff_t n, T* a, Real<T>* s,
 
 namespace {
 
-// Eigenvectors of a real matrix. Conjugate eigenvalues are neighbours: two real columns hold the real and the imaginary
-// part of the vector of the first.
+// Eigenvectors of a real matrix. Conjugate eigenvalues are adjacent: two real columns hold the real and the imaginary
+// part of the first one's vector.
 template <class T>
 void join_pairs(std::ptrdiff_t n, const T* real, const T* imag, const T* vectors, std::complex<T>* w,
                 std::complex<T>* v) {

@@ -237,8 +237,8 @@ struct FourierLoops {
   struct Pair {
     C near, far;
   };
-  // Calls f(from[k], from[h - k], w[k], k) for k = 1 to h / 2 and puts the pair to[k], to[h - k]. The last lanes may
-  // repeat what others did: in and out must be apart.
+  // Calls f(from[k], from[h - k], w[k], k) for k = 1 to h / 2 and stores the pair to[k], to[h - k]. The last vector may
+  // overlap the previous one, so in and out must not overlap.
   template <class F>
   [[gnu::always_inline]] static void pairs(const FourierHalf& p, const F& f) {
     const T *from = static_cast<const T*>(p.in), *w = static_cast<const T*>(p.twiddles);

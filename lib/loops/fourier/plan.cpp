@@ -178,7 +178,7 @@ class Cache {
  public:
   std::shared_ptr<const Plan<T>> get(std::int64_t n, const kernels::Fourier& kernels) {
     if (auto found = find(n, kernels)) return found;
-    auto made = std::make_shared<const Plan<T>>(n, kernels);  // without the lock: other lengths do not wait
+    auto made = std::make_shared<const Plan<T>>(n, kernels);  // without the lock, so that other lengths do not wait
     const std::lock_guard lock(mutex_);
     if (auto found = latest(n, kernels)) return found;  // another thread was faster
     plans_.reserve(plans_max + 1);

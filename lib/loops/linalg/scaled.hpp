@@ -1,4 +1,4 @@
-// Numbers with unbounded exponents: products of any length neither overflow nor underflow on the way.
+// Numbers with unbounded exponents: products of any length do not overflow or underflow.
 #pragma once
 #include <algorithm>
 #include <cmath>

@@ -122,7 +122,7 @@ double greatest_below(double bound, DType dtype) {
   }
 }
 
-// Converts logits to running sums of probabilities, up to a factor per row. Returns the first row without a
+// Converts logits to cumulative sums of probabilities, up to a factor per row. Returns the first row without a
 // distribution, or -1.
 std::int64_t accumulate_probabilities(double* rows, std::int64_t size, std::int64_t classes) {
   for (std::int64_t at = 0; at < size; at += classes) {

@@ -96,7 +96,8 @@ void variance_of(const Tensor& x, const Shape& axes, double freedom, const Tenso
 
 // ---- norm
 
-// out = the norm, from powers of x scaled by its largest (p < 0: smallest) element, which neither overflow nor vanish.
+// out = the norm, from powers of x divided by its largest (p < 0: smallest) element, so that they do not overflow or
+// underflow.
 template <class T>
 void scaled_norm(const Tensor& x, double p, const Shape& axes, const Tensor& out) {
   const Tensor ratio = detail::empty(x.dtype(), x.shape()), scale = detail::empty(x.dtype(), with_ones(x, axes));

@@ -1,5 +1,5 @@
-// Running sums and products, and linear recurrences, along an axis. With `reverse` they run from the last index to the
-// first, and "before" means the next larger index.
+// Cumulative sums and products, and linear recurrences, along an axis. With `reverse` they run from the last index to
+// the first, and "before" means the next larger index.
 #pragma once
 #include <reel/tensor.hpp>
 

@@ -21,7 +21,7 @@ namespace {
 
 // Rows and columns of a block of scores: in float32, three blocks of 64 KiB fit L2. Row: "attention".
 constexpr std::int64_t block = 128;
-// Matrices of a batch from which on each is one task of the gradient.
+// Batch size from which on the gradient takes one matrix per task.
 constexpr std::int64_t enough_tasks = 8;
 
 struct Range {
@@ -181,11 +181,11 @@ class Blocks {
     }
   };
 
-  // The number of keys of a block, from the first on, that query r of another one sees if only causality counts.
+  // How many of the first keys of a block the query r of a query block may attend to under causal masking.
   std::int64_t seen(const Range& i, const Range& j, std::int64_t r) const {
     return causal_ ? std::clamp<std::int64_t>(i.first + r + 1 - j.first, 0, j.count) : j.count;
   }
-  // scores = q k^T + mask, -inf where the mask excludes a key; keys in the future are left to exponentials().
+  // scores = q k^T + mask, with -inf where the mask excludes a key. exponentials() handles the causal mask.
   void scores(const Matrices<T>& o, const Range& i, const Range& j, const Scratch& s) const {
     block_product<T>(o.q.from(i.first), o.k.from(j.first).transposed(), s.scores, i.count, j.count, width_, j.count,
                      Into::overwrite, s.product);
@@ -204,10 +204,10 @@ class Blocks {
       const T* more = reinterpret_cast<const T*>(mask) + at;
       combine(add_, {row, 1}, {more, step}, row, n);
       for (std::int64_t l = 0; l < n; ++l)
-        if (more[l * step] == -infinity) row[l] = -infinity;  // where the score is inf, too
+        if (more[l * step] == -infinity) row[l] = -infinity;  // also if the score is inf
     }
   }
-  // scores = exp(scores - shift), 0 for keys in the future: cheaper than exp(-inf), which underflows step by step.
+  // scores = exp(scores - shift), and 0 for keys in the future. Storing 0 is cheaper than exp(-inf).
   void exponentials(const Scratch& s, const Range& i, const Range& j) const {
     const void* in[] = {s.ones, s.scores, s.shift};
     static_cast<kernels::RowLoop>(rows_.logsumexp_vjp)(in, s.scores, j.count, i.count);

@@ -1,6 +1,6 @@
 // The forward-backward recursion of Graves et al. 2006 on logarithms. States are the labels with a blank before and
-// behind each. alpha(t, s) ends with the emission at t, beta(t, s) begins behind it: where a probability is 0, no
-// infinity is subtracted.
+// after each. alpha(t, s) includes the emission at t, beta(t, s) does not. So for probabilities of 0 no infinity is
+// subtracted.
 #include "loops/sequence/ctc.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ struct Example {
   std::int64_t states() const { return 2 * labels + 1; }
   std::int64_t label(std::int64_t s) const { return s % 2 == 0 ? blank : target[s / 2]; }
   double emission(std::int64_t t, std::int64_t s) const { return log_probs[t * step + label(s)]; }
-  // Whether state s may follow s - 2: the blank between them may be left out.
+  // Whether state s may follow s - 2, skipping the blank between them.
   bool skips(std::int64_t s) const { return s % 2 == 1 && s > 1 && target[s / 2] != target[s / 2 - 1]; }
 
   // alpha [steps, states]; returns the loss.

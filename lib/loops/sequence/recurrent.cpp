@@ -1,5 +1,5 @@
-// The products with the inputs, and all products of the gradient but those with the state, are one product for all
-// steps. A step is one product with the state and one pass over the gates.
+// Products with the inputs are one matrix product for all steps; so are all products of the gradient except those with
+// the state. A step is one product with the state and one pass over the gates.
 #include "loops/sequence/recurrent.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ Tensor part(const Tensor& x, std::int64_t first, std::int64_t count) {
   shape[0] = count;
   return TensorAccess::adopt(reel::detail::new_view(reel::detail::block(x), first * row, shape, x.strides()));
 }
-// One of them, without the axis.
+// Element `at` of the leading axis, without that axis.
 Tensor step_of(const Tensor& x, std::int64_t at) {
   const Shape shape = x.shape();
   return in_shape(part(x, at, 1), {shape[1], shape[2]});

@@ -139,7 +139,7 @@ constexpr Composed composed_functions[] = {
        return where(x[0] > -3 && x[0] < 3, (x[0] + 3) / 6, outside);
      }},
     {"hard_swish", [](X x) { return where(x[0] >= 3, x[0], where(x[0] <= -3, 0, x[0] * (x[0] + 3) / 6)); }},
-    // tanh(softplus(x)) = n / (n + 2), n = e^x (e^x + 2): 1 to all digits from 20 on, 0 below -750.
+    // tanh(softplus(x)) = n / (n + 2), n = e^x (e^x + 2): 1 to rounding from 20 on, 0 below -750.
     {"mish", [](X x) {
        const Lane u = where(x[0] < 20, where(x[0] > -750, x[0], -750), 20), e = exp(u), n = fma(e, e, 2 * e);
        return u * (n / (n + 2)) + where(x[0] < 20, 0, x[0] - 20);

@@ -1,4 +1,4 @@
-// Rotations: bilinear forms with tables of signs, and functions of the squared angle that are power series near zero.
+// Rotations: bilinear forms, given by matrices of signs, and functions of the squared angle, by power series near zero.
 #include <cmath>
 #include <reel/geometry.hpp>
 #include <string_view>
@@ -150,7 +150,7 @@ struct Polynomial {
 };
 Quantity rotation(const Polynomial& p) { return p.with(of_angle(sine_term, p.angle), of_angle(cosine_term, p.angle)); }
 
-// Of q divided by its largest element, as a constant, so that squares neither overflow nor underflow.
+// Of q divided by its largest element, which is a constant for derivatives: squares do not overflow or underflow.
 Quantity matrix_of(const Tensor& given) {
   const Quantity q = Quantity(given) / Quantity(stop_gradient(max(abs(given), -1, true)));
   const Quantity form = mapped(products(q, q),

@@ -1,4 +1,4 @@
-// Elements taken from one of several tensors: by conditions, by numbers, and from functions by pieces.
+// select, choose and piecewise: elements taken from one of several tensors or functions.
 #include <algorithm>
 #include <reel/ops/arranging.hpp>
 #include <reel/ops/indexing.hpp>
@@ -50,8 +50,7 @@ Tensor choose(const Operand& indices, std::initializer_list<Tensor> choices, Ind
 namespace ops {
 namespace {
 
-// What a piece gives for the elements of x at the true elements of a mask, as a vector of them; an empty handle where
-// there are none.
+// The values of a piece at the elements of x where a mask is true, as a vector. An empty handle if there are none.
 Tensor piece_at(const Tensor& x, const Tensor& mask, const Piece& piece) {
   constexpr const char* op = "piecewise";
   if (mask.shape() != x.shape())

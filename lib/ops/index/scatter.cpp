@@ -1,5 +1,5 @@
 // Terms at positions. Adding and setting are linear. The derivative of a product by one of its factors is the product
-// of the others: an op whose own derivatives are expressed by running products over chains of factors with the same
+// of the others: an op whose own derivatives are expressed by cumulative products over chains of factors with the same
 // position, which gives every order. The derivative of an extreme is shared equally among ties.
 #include "ops/index/scatter.hpp"
 
@@ -118,9 +118,9 @@ void evaluate_runs(const Call& call, Outputs& out) {
 constexpr Primitive runs_primitive = {
     .rule = {.name = "scatter.runs"}, .infer = infer_runs, .evaluate = evaluate_runs, .constants = 1};
 
-// Running products along an axis over chains, each from its own start, by doubling (Hillis and Steele 1986). `reached`
-// holds the number of factors of the same chain before each. Factors of other chains are replaced by 1, not multiplied
-// by 0.
+// Cumulative products along an axis over chains, each from its own start, by doubling (Hillis and Steele 1986).
+// `reached` holds the number of factors of the same chain before each. Factors of other chains are replaced by 1, not
+// multiplied by 0.
 Tensor running_products(Tensor factors, const Tensor& reached, int axis, bool reverse) {
   const std::int64_t count = factors.shape()[axis];
   const Tensor places = arange(count);

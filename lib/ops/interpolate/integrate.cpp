@@ -40,7 +40,7 @@ Sampled sampled(const char* op, const Operand& samples, const Operand& spacing, 
   s.h = s.even_spacing ? x : steps_of(x.rank() == 1 ? x : Quantity(moveaxis(x, s.axis, -1)));
   return s;
 }
-// Of no interval: zeros, connected.
+// The integral over no interval: zeros that are connected.
 Tensor nothing(const Sampled& s) { return cast_to(sum_of_rows(0.0 * s.y), s.dtype); }
 
 Quantity trapezia(const Sampled& s) { return (0.5 * s.h) * (last_axis(s.y, 0, -1) + last_axis(s.y, 1, 0)); }

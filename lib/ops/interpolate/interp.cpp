@@ -1,4 +1,4 @@
-// interp: the interval of each point is searched for; the line through its ends is one pass over memory.
+// interp: a binary search for the interval of each point, then linear interpolation in one pass over memory.
 #include <algorithm>
 #include <cmath>
 #include <reel/interpolate.hpp>

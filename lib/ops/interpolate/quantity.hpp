@@ -5,7 +5,7 @@
 
 namespace reel::ops {
 
-/// A tensor whose destructor, copies and operators are calls: a formula takes a third of the code.
+/// A tensor whose destructor, copies and operators are not inlined, so that a formula takes a third of the code.
 class Quantity : public Tensor {
  public:
   Quantity() noexcept = default;

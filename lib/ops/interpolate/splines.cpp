@@ -1,5 +1,5 @@
-// Piecewise cubic functions: slopes at the knots, which the choices of interpolation differ by; polynomials from values
-// and slopes; evaluation by Horner's scheme.
+// Piecewise cubic functions. The methods differ in the slopes at the knots. Values and slopes determine the polynomial
+// of each interval, which is evaluated by Horner's scheme.
 #include <algorithm>
 #include <cmath>
 #include <reel/interpolate.hpp>
@@ -21,7 +21,7 @@ namespace ops {
 
 namespace {
 
-// ---- Knots: the vector itself, once it is known to ascend.
+// ---- Knots: checked to be ascending, and passed on.
 
 void infer_knots(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 void evaluate_knots(const Call& call, Outputs& out) {
@@ -118,7 +118,7 @@ Tensor solved_for_rows(const Tensor& lower, const Tensor& diagonal, const Tensor
 struct Equations {
   Quantity lower, diagonal, upper, right;
 };
-// Of inner knots.
+// The equations of the inner knots.
 Equations inner(const Tensor& h, const Tensor& slope) {
   const Quantity h0 = last_axis(h, 0, -1), h1 = last_axis(h, 1, 0);
   return {h1, 2 * (h0 + h1), h0, 3 * (h1 * last_axis(slope, 0, -1) + h0 * last_axis(slope, 1, 0))};
@@ -253,7 +253,7 @@ Tensor antiderivative(const PiecewiseCubic& f, const Tensor& x) {
 
 namespace ops {
 namespace {
-// The dtype of values at an operand: that of the function and of the operand, unless that is a number.
+// The dtype of the function at an operand: promoted from both, where a plain number is weak.
 DType dtype_at(const char* op, const PiecewiseCubic& f, std::initializer_list<const Operand*> points) {
   DType d = f.dtype;
   for (const Operand* x : points) {

@@ -170,8 +170,8 @@ constexpr Primitive det_primitive = {.rule = batched({"det", det_vjp, det_jvp}),
                                      .keeps = {keep_input(0), keep_output(1), keep_output(2), keep_output(0)},
                                      .residuals = 2};
 
-// ---- slogdet: residuals and kept values as for det, and the sign. That of a real matrix is constant almost
-// everywhere: gradient zero. With t = tr(a^-1 da): d logdet = Re t; of complex matrices d sign = i sign Im t.
+// ---- slogdet: residuals and kept values as for det, and the sign. The sign of a real matrix is constant almost
+// everywhere, so its gradient is zero. With t = tr(a^-1 da): d logdet = Re t; of complex matrices d sign = i sign Im t.
 
 // The gradient of the logarithm, w a^-T. Inputs: weight, a, factors, pivots; residual: the inverse of a. Where the
 // weight is zero, such as a cotangent for another matrix of the batch, so is the result, not NaN if a is singular.

@@ -1,4 +1,4 @@
-// Pooling in windows that are gathered first: adaptive pooling, axis by axis from the last, and pooling by norms.
+// Adaptive pooling, one axis after another from the last, and lp_pool. Both gather the elements of windows first.
 #include <algorithm>
 #include <cmath>
 #include <reel/nn.hpp>
@@ -14,8 +14,8 @@ namespace reel {
 namespace ops {
 namespace {
 
-// Windows along an axis, of `taps` indices each. Window i has count[i] elements, whose indices come first; the last of
-// them is repeated in the rest.
+// Windows along an axis, each with `taps` indices. The first count[i] indices of window i are those of its elements;
+// the rest repeat the last one.
 struct Places {
   std::int64_t windows, taps;
   std::vector<std::int64_t> elements, count;
@@ -44,7 +44,7 @@ Split split_at(const Shape& s, int axis) {
 
 enum class Pooled { mean, max };
 
-// Pooled in windows of `taps` neighbours along the axis.
+// x pooled over windows of `taps` adjacent elements of the axis.
 Tensor pool_blocks(const Tensor& x, int axis, std::int64_t taps, Pooled pooled) {
   const auto [outer, n, inner] = split_at(x.shape(), axis);
   if (pooled == Pooled::mean) return mean(reshape(x, {outer, n / taps, taps, inner}), 2);
@@ -115,7 +115,7 @@ void check_order(const char* op, double p) {
   if (!(p >= 1 && std::isfinite(p))) fail<ValueError>(op, "p is {}; it must be finite and at least 1", p);
 }
 
-// The places along the axis that the taps of window i meet. Those that meet padding are at the first that does not.
+// Indices along the axis of the taps of window i. A tap in the padding has the index of the first tap that is not.
 std::vector<std::int64_t> places_of(const loops::WindowAxis& a, std::int64_t i) {
   const auto inside = [&](std::int64_t place) { return place >= 0 && place < a.extent; };
   std::vector<std::int64_t> places;
@@ -126,7 +126,7 @@ std::vector<std::int64_t> places_of(const loops::WindowAxis& a, std::int64_t i) 
   return places;
 }
 
-// Positions in the plane: [windows, taps], each for the first time in row-major order.
+// Positions in the plane, [windows, taps]. Those of a window first occur in row-major order.
 Tensor positions_of(const loops::WindowAxis& rows, const loops::WindowAxis& columns) {
   std::vector<std::int64_t> all;
   for (std::int64_t i = 0; i < rows.results; ++i)

@@ -1,4 +1,5 @@
-// Normalisation of channels and of vectors, composed of layer_norm, conv2d and norm. Halves compute in float32.
+// Normalisation of channels and of vectors, composed of layer_norm, conv2d and norm. float16 and bfloat16 compute in
+// float32.
 #include <algorithm>
 #include <cmath>
 #include <reel/nn.hpp>
@@ -20,7 +21,7 @@ void check_channel_axis(const char* op, const Tensor& x, int least_rank) {
                      least_rank == 2 ? ", ..." : ", length, ...", x.shape());
 }
 
-// Each of `groups` parts of the channels is normalised together with the axes behind.
+// Each of `groups` groups of channels is normalised over its channels and the axes after them.
 Tensor normalised_groups(const Tensor& x, std::int64_t groups, double epsilon) {
   const Shape s = x.shape();
   std::int64_t members = groups == 0 ? 0 : s[1] / groups;
@@ -38,7 +39,7 @@ Tensor beside_channels(const char* op, const char* what, const Tensor& row, cons
   return reshape(row, shape);
 }
 
-// groups: 0 for as many as channels. scale, offset: null if not given.
+// groups: 0 for one group per channel. scale, offset: null if absent.
 Tensor group_norm_of(const char* op, const Operand& operand, const Operand* scale, const Operand* offset,
                      std::int64_t groups, double epsilon, int least_rank) {
   check_epsilon_of(op, epsilon);

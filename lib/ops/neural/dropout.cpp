@@ -1,4 +1,4 @@
-// Dropout and the first weights of layers: draws of ops/make/random.cpp, scaled.
+// Dropout and initialisers of weights: scaled draws of ops/make/random.cpp.
 #include <algorithm>
 #include <cmath>
 #include <reel/linalg/factorisations.hpp>

@@ -1,5 +1,5 @@
-// Elementwise losses: each is a function of lanes, one pass over memory and one entry on a tape. An operand of a branch
-// that is not taken is replaced before a formula reads it: 0 times infinity would be NaN in the gradient.
+// Elementwise losses: each is a function of lanes, one pass over memory and one entry on a tape. where() replaces the
+// operands of a branch that is not taken before a formula reads them: in the gradient 0 times infinity would be NaN.
 #include <cmath>
 #include <numbers>
 #include <reel/ops/losses.hpp>
@@ -17,7 +17,7 @@ namespace {
 using X = const Lane*;
 constexpr double log_root_2pi = 0.91893853320467274178;
 
-// log(cosh(d)): where |d| is small by the square of sinh(d / 2), which does not cancel.
+// log(cosh(d)): for small |d| by sinh(d / 2)^2, which does not cancel.
 Lane log_cosh_of(const Lane& d) {
   const LaneMask near = abs(d) < 2;
   const Lane s = sinh(0.5 * where(near, d, 0)), a = abs(where(near, 2, d));
@@ -48,7 +48,7 @@ struct Logit {
   explicit Logit(const Lane& given) : positive(given > 0), x(given), minus_size(where(positive, -x, x)) {}
   Lane softened() const { return where(positive, x, 0) + softplus(minus_size); }
 };
-// of_1 is the label times its weight. A label of 0 (of 1) contributes 0 times a logarithm that may be infinite.
+// of_1: the label times its weight. With a label of 0 or 1 one term is 0 times a logarithm that may be infinite: 0.
 Lane cross_entropy(const Logit& l, const Lane& label, const Lane& of_1) {
   constexpr double infinity = HUGE_VAL;
   const Lane below = where(l.positive || (equal(label, 0) && equal(l.x, -infinity)), 0, -l.x),
@@ -67,7 +67,7 @@ Lane focal(const Lane& x, const Lane& label, const Lane& gamma) {
 }
 Lane class_weight(const Lane& label, const Lane& alpha) { return alpha * label + (1 - alpha) * (1 - label); }
 
-// max(0, x), with derivative 0 at 0; a NaN stays.
+// max(0, x), with derivative 0 at 0. NaN gives NaN.
 Lane positive_part(const Lane& x) { return where(x <= 0, 0, x); }
 Lane ranking(X x) {
   const LaneMask live = !(x[3] - x[2] * (x[0] - x[1]) <= 0);

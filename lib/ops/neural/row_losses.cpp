@@ -1,4 +1,4 @@
-// Losses per example, composed of other ops: of classes that labels name, and of distances between vectors.
+// Losses per example, composed of other ops: of class labels, and of distances between vectors.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -34,7 +34,7 @@ template <const char* const& Name>
 constexpr Primitive classes_primitive = {
     .rule = {.name = Name}, .infer = infer_classes, .evaluate = evaluate_classes<Name>, .effects = may_throw};
 
-// x with the classes as last axis, and what labels name.
+// x with the classes as last axis, and its elements at the labels.
 struct Classes {
   Tensor x, labels;
 };

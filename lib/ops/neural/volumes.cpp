@@ -1,6 +1,8 @@
-// Convolution and pooling of sequences and volumes, by those of images. A sequence is an image of one row. A volume is
-// convolved tap by tap of the kernel's depth, with the depth as part of the batch; it is pooled in planes, then along
-// the depth. Operands are checked here, so that errors name the op that was called.
+// Convolution and pooling of sequences and volumes, composed of those of images.
+// 1. A sequence is an image of one row.
+// 2. A volume is convolved once per tap along the kernel's depth, with the depth folded into the batch axis.
+// 3. A volume is pooled in planes, then along the depth.
+// Operands are checked here, so that errors name the public op.
 #include <reel/nn.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/ops/indexing.hpp>
@@ -33,7 +35,7 @@ std::array<AxisOptions, 3> volume_options(const Size3d& window, const Size3d& st
   return all;
 }
 
-// Padding in front and behind, such that there are as many results.
+// Padding before and after, for as many results as elements.
 Size2d sides_of(const Axis& a) {
   const std::int64_t covered = (a.results - 1) * a.stride + (a.taps - 1) * a.dilation + 1;
   return {a.before, a.results == 0 ? 0 : std::max<std::int64_t>(covered - a.extent - a.before, 0)};
@@ -46,7 +48,7 @@ Tensor as_sequence(const Tensor& x) { return squeeze(x, 2); }
 struct ImageAndKernel {
   Tensor x, w;
 };
-// Both in one dtype, checked.
+// Both in their common dtype, checked.
 ImageAndKernel operands_of(const char* op, const Operand& x, const Operand& w, const char* x_axes, const char* w_axes,
                            int rank) {
   const Tensor a = image_operand(op, x, "x", x_axes, rank), b = image_operand(op, w, "w", w_axes, rank);
@@ -56,7 +58,7 @@ ImageAndKernel operands_of(const char* op, const Operand& x, const Operand& w, c
 
 // ---- Volumes
 
-// [batch, channels, depth, ...] with the depth as part of the batch, and back.
+// [batch, channels, depth, ...] with the depth folded into the batch axis, and back.
 Tensor as_planes(const Tensor& x) {
   const Shape s = x.shape();
   return reshape(moveaxis(x, 2, 1), {s[0] * s[2], s[1], s[3], s[4]});
@@ -66,8 +68,8 @@ Tensor from_planes(const Tensor& planes, std::int64_t batch, std::int64_t depth)
   return moveaxis(reshape(planes, {batch, depth, s[1], s[2], s[3]}), 1, 2);
 }
 
-// The results [first, last) along the depth whose tap number `tap` meets no padding, and the plane of x that the first
-// of them meets.
+// The results [first, last) along the depth for which tap number `tap` lies inside x, and the plane of x at the first
+// of them.
 struct Reached {
   std::int64_t first, last, plane;
 };

@@ -1,6 +1,7 @@
-// Laws of <reel/stats/continuous.hpp>, each function a function of lanes. A law is given in standard form, for loc 0
-// and scale 1; place() adds both, the ends of the support, and what lies outside. An operand of a branch that is not
-// taken is replaced before a formula reads it: 0 times infinity would be NaN in the gradient.
+// Distributions of <reel/stats/continuous.hpp>; each function is an elementwise function of lanes. A distribution is
+// given in standard form, for loc 0 and scale 1; place() applies loc and scale and handles the ends of the support.
+// where() replaces the operands of a branch that is not taken before a formula reads them: in the gradient 0 times
+// infinity would be NaN.
 #include <numbers>
 #include <reel/stats/continuous.hpp>
 
@@ -19,7 +20,7 @@ constexpr double infinity = HUGE_VAL, nan = std::numeric_limits<double>::quiet_N
 constexpr double half_log_2pi = 0.91893853320467274178, log_pi = 1.14472988584940017414,
                  inverse_root_2pi = 0.39894228040143267794;
 
-// scale, or NaN where it or a parameter of shape is not above 0.
+// scale, or NaN if scale or a shape parameter is not positive.
 Lane valid_scale(const Law& law, X x) {
   LaneMask valid = x[law.shapes + 2] > 0;
   for (std::size_t k = 1; k <= law.shapes; ++k) valid = valid && x[k] > 0;
@@ -46,7 +47,7 @@ Lane place(const Law& law, LawFunction kind, X x) {
 namespace {
 
 Lane quantile(const Law& law, X x) {
-  const Lane p = where(x[0] >= 0 && x[0] <= 1, x[0] + 0., nan);  // of -0 the quantile of 0
+  const Lane p = where(x[0] >= 0 && x[0] <= 1, x[0] + 0., nan);  // + 0.: the quantile of -0 is that of 0
   return x[law.shapes + 1] + valid_scale(law, x) * law.quantile(p, law.shapes > 0 ? valid_shape(x[1]) : p);
 }
 
@@ -63,7 +64,7 @@ Lane laplace_logcdf_of(const Lane& z) {
   return where(lower, z - ln2, log1p(-0.5 * exp(where(lower, 0, -z))));
 }
 
-// -2 log(2 cosh(z / 2)): where |z| is small by the square of sinh(z / 4), which does not cancel.
+// -2 log(2 cosh(z / 2)): for small |z| by sinh(z / 4)^2, which does not cancel.
 Lane logistic_logpdf_of(const Lane& z) {
   const LaneMask near = abs(z) < 4;
   const Lane s = sinh(0.25 * where(near, z, 0)), a = abs(where(near, 4, z));
@@ -83,7 +84,7 @@ Lane logistic_logcdf_of(const Lane& z) {
   return where(lower, z, 0) - softplus(where(lower, z, -z));
 }
 
-// From 1e8 on 1 + z^2 is z^2 to all digits.
+// From 1e8 on 1 + z^2 rounds to z^2.
 Lane cauchy_logpdf_of(const Lane& z) {
   const LaneMask far = abs(z) > 1e8;
   const Lane near = where(far, 0, z);
@@ -99,7 +100,7 @@ Lane cauchy_logcdf_of(const Lane& z) {
   const LaneMask lower = z < 0;
   return where(lower, log(cauchy_cdf_of(where(lower, z, 0))), log1p(-cauchy_cdf_of(where(lower, 0, -z))));
 }
-// tan(pi (p - 1/2)), whose argument is exact in the middle; toward both ends by the cotangent.
+// tan(pi (p - 1/2)) near the median, where p - 1/2 is exact; by the cotangent toward both ends.
 Lane cauchy_ppf_of(const Lane& p) {
   const LaneMask low = p<0.25, high = p> 0.75, end = low || high;
   const Lane t = tan(pi * where(low, p, where(high, 1 - p, p - 0.5)));
@@ -113,13 +114,13 @@ Lane gumbel_pdf_of(const Lane& z) {
   const Lane bounded = where(z < -20, -20, z);
   return exp(-bounded - exp(-bounded));
 }
-// From 40 on -z to all digits.
+// From 40 on the result rounds to -z.
 Lane gumbel_logsf_of(const Lane& z) {
   const LaneMask far = z > 40;
   return where(far, -z, log1mexp(gumbel_exp(where(far, 0, z))));
 }
 
-// z^c, and c log(z), by which underflow of z^c and of exp(-z^c) is foreseen: exp(-exp(7)) is 0 in every dtype.
+// z^c, and c log(z), which predicts underflow of z^c and of exp(-z^c): exp(-exp(7)) is 0 in every dtype.
 struct WeibullPower {
   LaneMask far;
   Lane z, logarithm, u;
@@ -137,7 +138,7 @@ Lane weibull_logcdf_of(const LawPoint& p) {
   return where(w.far, 0, where(small, w.logarithm, log1mexp(where(small, 1, w.u))));
 }
 
-// The normal law of log(z) / s.
+// The normal distribution of log(z) / s.
 Lane log_by_s(const LawPoint& p) { return log(p.z) / p.a; }
 Lane lognorm_ppf_of(const Lane& p, const Lane& s) {
   const LaneMask zero = equal(p, 0);
@@ -205,7 +206,7 @@ Lane quantile_of(X x) {
   return quantile(law, x);
 }
 
-// The laws in order; behind each whether it has a parameter of shape.
+// The distributions in order, each with whether it has a shape parameter.
 #define REEL_LAWS(F) \
   F(norm, 0)         \
   F(expon, 0)        \

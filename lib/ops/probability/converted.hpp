@@ -1,4 +1,4 @@
-// Operands of laws that are made of several ops: all in the dtype that they compute in.
+// Operands of distributions that are composed of several ops, in the dtype to compute in.
 #pragma once
 #include <cmath>
 #include <initializer_list>
@@ -32,8 +32,8 @@ inline Shape broadcast_all(const char* op, const std::vector<Tensor>& x) {
   return shape;
 }
 
-/// Square matrices of which the lower triangle counts, with NaN for a diagonal element that is not above 0, which
-/// triangular_solve would refuse. ShapeError naming the op, also where the rank leaves no room for columns.
+/// Square matrices whose lower triangle is read. A diagonal element that is not positive becomes NaN: triangular_solve
+/// would refuse 0. ShapeError naming the op, also for the largest rank, which leaves no axis for columns.
 inline Tensor valid_factor(const char* op, const Tensor& factor, const std::vector<Tensor>& all) {
   for (const Tensor& t : all) require_rank(op, t.rank() + 1);
   const Tensor diagonal_only = eye(factor.shape()[-1], DType::boolean);

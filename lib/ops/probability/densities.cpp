@@ -1,5 +1,6 @@
-// Densities and probabilities of <reel/stats/densities.hpp>, each a function of lanes. By Loader (2000): the logarithm
-// of a gamma density is one of kl_div, which does not cancel near the mode, and the others are ratios of such.
+// Densities and probabilities of <reel/stats/densities.hpp>, each an elementwise function of lanes. As in Loader (2000)
+// the logarithm of a gamma density is expressed by kl_div, which does not cancel near the mode. The other densities are
+// ratios of gamma densities.
 #include <numbers>
 #include <reel/stats/densities.hpp>
 
@@ -25,7 +26,7 @@ Lane stirling_error(const Lane& a) {
   return sum / a;
 }
 
-// Operands from 10 on, and those below, each replaced in the other's formula.
+// Operands >= 10 and < 10 have formulas of their own. Each formula gets a valid operand where the other one counts.
 struct BySize {
   LaneMask large;
   Lane a, z, small_a, small_z;
@@ -92,17 +93,17 @@ constexpr Law gamma_law = of_density<[](P p) { return log_gamma_density(p.a, p.z
               beta_law = of_density<log_beta_density>(0, 1, 2),
               t_law = of_density<log_t_density>(-unbounded, unbounded, 1);
 
-// ---- Discrete laws, x[0] being the number. It has no gradient, as round has none.
+// ---- Discrete distributions. x[0] is the count k; it has no gradient, as round() has none.
 
 struct Whole {
   const Lane& given;
   LaneMask outside;
-  Lane k;  // the number, or `inside` where it is none from low to high
+  Lane k;  // the count, or `inside` if it is not an integer in [low, high]
   Whole(const Lane& x, double low, const Lane& high, double inside)
       : given(x),
         outside(not_equal(x, round(x)) || x < low || x > high || isinf(x)),
         k(where(outside, inside, round(x))) {}
-  // A NaN of a parameter stays, outside too.
+  // NaN parameters give NaN outside the support, too.
   Lane finish(const Lane& inside, double beyond = -unbounded) const {
     return where(isnan(given), given, where(outside, where(isnan(inside), inside, beyond), inside));
   }

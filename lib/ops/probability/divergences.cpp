@@ -1,6 +1,6 @@
-// Divergences of <reel/stats/divergences.hpp>. Those of gamma laws are made of the Bregman divergence of lgamma, by
-// Stirling's formula where both arguments are large: the divergence of x log(x) - x, which is kl_div, half of that of
-// -log(x), and that of a remainder below 0.01.
+// Divergences of <reel/stats/divergences.hpp>. Those of gamma distributions use the Bregman divergence of lgamma. For
+// large arguments it follows Stirling's formula: the divergence of x log(x) - x, which is kl_div, plus half of that of
+// -log(x), plus that of a remainder below 0.01.
 #include <reel/ops/index.hpp>
 #include <reel/ops/linalg.hpp>
 #include <reel/ops/reduce.hpp>

@@ -1,4 +1,4 @@
-// Samples of Student's law, of cut normal laws and of vectors.
+// Samples of Student's t, of truncated normal distributions and of vectors.
 #include <reel/linalg/products.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/ops/neural.hpp>
@@ -21,8 +21,8 @@ namespace {
 
 using X = const Lane*;
 
-// z with the probability p of at most z. Of the smaller tail q, y = df / (df + z^2) has betainc(df / 2, 1 / 2, y) = 2
-// q; near 0, 1 - y is found instead, and where it underflows z is p - 1/2 over the density.
+// The quantile z at p. For the probability q of the smaller tail, y = df / (df + z^2) solves betainc(df / 2, 1 / 2, y)
+// = 2 q. Near z = 0, 1 - y is solved for instead; if that underflows, z is p - 1/2 over the density.
 Tensor t_quantile(const Tensor& p, const Tensor& df) {
   const Tensor lower = less(p, 0.5), q = where(lower, p, 1 - p), half = 0.5 * df;
   const Tensor near = greater(q, 0.25), centre = greater(q, 0.5 - 1e-12);
@@ -46,7 +46,7 @@ Lane log_ndtr_inverse(const Lane& l) {
   return where(far, x, ndtri(exp(where(far, -1, l))));
 }
 
-// Operands: u, a, b, loc, scale. Both tails are sums of positive terms, of which the smaller one is inverted.
+// Operands: u, a, b, loc, scale. Both tails are sums of positive terms. The smaller one is inverted.
 Lane truncnorm_quantile(X x) {
   const auto finite = [](const Lane& end) {
     const LaneMask infinite = isinf(end);

@@ -1,5 +1,5 @@
-// Densities of <reel/stats/joint.hpp>: of vectors by triangular systems and sums, of angles and of cut normal laws as
-// functions of lanes.
+// Densities of <reel/stats/joint.hpp>. Those of vectors use triangular solves and sums; those of angles and of the
+// truncated normal distribution are elementwise functions of lanes.
 #include <numbers>
 #include <reel/ops/index.hpp>
 #include <reel/ops/linalg.hpp>
@@ -21,7 +21,7 @@ namespace {
 using X = const Lane*;
 constexpr double log_2pi = 1.83787706640934548356, log_root_2pi = log_2pi / 2;
 
-// -inf where the point is outside, unless the value is NaN.
+// The value, or -inf if the point is outside the support. NaN values stay NaN.
 Tensor cut(const Tensor& value, const Tensor& outside) {
   return where(logical_and(outside, logical_not(isnan(value))), -unlimited, value);
 }
@@ -32,7 +32,7 @@ void require_vectors(const char* op, const Tensor& x, const char* operand, std::
                    operand, x.shape(), n);
 }
 
-// The unit roundoff of the dtype in which x was given, as the root of it is the tolerance of a sum.
+// The square root of the unit roundoff of x's own dtype: the tolerance for sums of probabilities.
 double root_of_unit(DType d) {
   return d == DType::float64 ? 0x1p-26 : d == DType::float32 ? 0x1p-12 : d == DType::float16 ? 0x1p-5 : 0x1p-4;
 }
@@ -51,8 +51,8 @@ Lane vonmises_exponent(X x) {
   return -2 * x[2] * s * s;
 }
 
-// log of the normal probability between a and b. Where both are near 0 or on both sides of it, by erf; otherwise in the
-// tail that is nearer, as the difference of logarithms.
+// log of the normal probability of [a, b]: by erf if a and b are near 0 or on both sides of it, otherwise in the nearer
+// tail by the difference of log probabilities.
 Lane log_probability_between(const Lane& a, const Lane& b) {
   constexpr double inverse_root_2 = std::numbers::sqrt2 / 2;
   const LaneMask near = (a <= 0 && b >= 0) || (abs(a) < 1 && abs(b) < 1), flipped = a > 0;
@@ -62,7 +62,7 @@ Lane log_probability_between(const Lane& a, const Lane& b) {
   return where(near, log(0.5 * (erf(to) - erf(from))), tail);
 }
 
-// An infinite end as a finite one so far out that nothing is beyond it, in float32 too.
+// Replaces an infinite end by a finite one beyond which the probability is 0, also in float32.
 Lane finite_end(const Lane& end) {
   const LaneMask infinite = isinf(end);
   return where(infinite, where(end > 0, 1e10, -1e10), end);

@@ -1,4 +1,4 @@
-// Samples as quantiles of uniform numbers, and samples of what there is as gathered parts.
+// Samples as quantiles of uniform numbers; shuffles and choices as gathers.
 #include <limits>
 #include <reel/ops/index.hpp>
 #include <reel/ops/pointwise.hpp>
@@ -37,7 +37,7 @@ Tensor or_nan(const Operand& scale) {
   return where(greater(scale, 0), scale, std::numeric_limits<double>::quiet_NaN());
 }
 
-// The number of parts of x along the axis, which is normalised.
+// The extent of x along the axis. Normalises `axis`.
 std::int64_t parts_along(const char* op, const Tensor& x, std::int64_t& axis) {
   const std::int64_t rank = x.rank();
   if (axis < -rank || axis >= rank) fail<IndexError>(op, "axis {} is not one of x, whose shape is {}", axis, x.shape());

@@ -1,5 +1,5 @@
-// Distribution functions and quantiles of <reel/stats/tails.hpp>, by incomplete gamma and beta functions. Where x is
-// outside the support it is replaced by a number inside, and the value by a constant.
+// Distribution functions and quantiles of <reel/stats/tails.hpp>, by incomplete gamma and beta functions. An x outside
+// the support is replaced by a number inside, and the result by a constant.
 #include <reel/ops/pointwise.hpp>
 #include <reel/special.hpp>
 #include <reel/stats/densities.hpp>
@@ -20,12 +20,12 @@ Tensor or_nan(const Tensor& valid, const Tensor& x) { return where(valid, x, inv
 Tensor positive(const Tensor& x) { return or_nan(greater(x, 0), x); }
 Tensor fraction(const Tensor& x) { return or_nan(logical_and(greater_equal(x, 0), less_equal(x, 1)), x); }
 
-// `low` or `high` where x lies outside on that side, unless the value is NaN.
+// The value, or `low` or `high` if x is outside the support on that side. NaN values stay NaN.
 Tensor beside(const Tensor& below, double low, const Tensor& above, double high, const Tensor& inside) {
   return where(isnan(inside), inside, where(below, low, where(above, high, inside)));
 }
 
-// Operands of a continuous law: x, parameters of shape, loc, scale.
+// Operands of a continuous distribution: x, shape parameters, loc, scale.
 struct Placed {
   Converted c;
   Tensor z, below, above;
@@ -58,9 +58,11 @@ Tensor beta_tail(const char* op, Side side, const Operand& x, const Operand& a, 
   return p.finish(side, side == Side::lower ? betainc(p.c.x[1], p.c.x[2], p.z) : betaincc(p.c.x[1], p.c.x[2], p.z));
 }
 
-// The probability beyond z >= 0, with r = z / sqrt(df): up to r = 1 by 1 minus the part near 0, of which betainc has
-// all digits; then by the tail, whose first term is all of it from r = 1e8 on. About 0 by four terms of the density's
-// series, as z^2 has a slope of 0: with s = z^2 (df + 1) / df the next one is below s^4 / 30.
+// The upper tail probability at z >= 0, with r = z / sqrt(df):
+// - near 0 by four terms of the density's series, since z^2 has derivative 0 at 0. With s = z^2 (df + 1) / df the next
+//   term is below s^4 / 30.
+// - up to r = 1 by the complement of betainc, which does not cancel there.
+// - above by the tail, whose first term is exact to rounding from r = 1e8 on.
 Tensor t_beyond(const Tensor& z, const Tensor& df) {
   const Tensor r = z / sqrt(df), near_0 = less(z * sqrt(1 + 1 / df), 0.01), middle = less(r, 1), far = greater(r, 1e8);
   const Tensor half = 0.5 * df;
@@ -84,7 +86,7 @@ Tensor t_tail(const char* op, Side side, const Operand& x, const Operand& df, co
   return p.finish(side, where(small, beyond, 1 - beyond));
 }
 
-// Operands of a discrete law: x, parameters. Its numbers go from `low`.
+// Operands of a discrete distribution: x, parameters. Its support begins at `low`.
 struct Numbers {
   Converted c;
   Tensor k, below;
@@ -93,7 +95,7 @@ struct Numbers {
     below = less(c.x[0], low);
     k = stop_gradient(floor(where(logical_or(below, isinf(c.x[0])), low, c.x[0])));
   }
-  // `above` is where x is the highest number or more.
+  // `above`: where x is at least the largest number of the support.
   Tensor finish(Side side, const Tensor& above, const Tensor& inside) const {
     const Tensor value = beside(below, side == Side::lower ? 0 : 1, logical_or(above, equal(c.x[0], unlimited)),
                                 side == Side::lower ? 1 : 0, inside);
@@ -144,7 +146,7 @@ Tensor geom_tail(const char* op, Side side, const Operand& x, const Operand& p) 
   return numbers.finish(side, side == Side::lower ? -expm1(logarithm) : exp(logarithm));
 }
 
-// Operands of a quantile: p, parameters of shape, loc, scale.
+// Operands of a quantile: p, shape parameters, loc, scale.
 struct Quantile {
   Converted c;
   Quantile(const char* op, std::initializer_list<const Operand*> operands) : c(op, operands) {

@@ -291,7 +291,7 @@ Tensor truth(const Operand& operand, const Axes& axes, bool keepdims) {
 
 // ---- sum and prod, mean
 
-// The last of the running products.
+// The last of the cumulative products.
 Tensor complex_prod(const Operand& operand, const Axes& axes, bool keepdims) {
   const tape::OpScope scope(operand);
   const Tensor x = operand.tensor();

@@ -1,5 +1,5 @@
-// Running sums and products along an axis. The derivative of a running product is a linear recurrence, s[i] = b[i] +
-// a[i] s[i-1], which needs no division and is exact with zeros among the factors. The recurrence is an op whose
+// Cumulative sums and products along an axis. The derivative of a cumulative product is a linear recurrence, s[i] =
+// b[i] + a[i] s[i-1], which needs no division and is exact with zeros among the factors. The recurrence is an op whose
 // derivatives are recurrences again, which gives every order.
 #include "loops/reduce/scan.hpp"
 

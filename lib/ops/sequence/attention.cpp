@@ -1,6 +1,6 @@
-// attention as one primitive. Its residual is one number per query, from which the gradient computes the scores again.
-// Where a derivative is differentiated again, and for tangents and the gradient of a mask, it is an expression of all
-// scores.
+// attention as one primitive. Its residual is the logsumexp of each query's scores, from which the gradient recomputes
+// the scores block by block. Derivatives that are differentiated again, tangents, and the gradient of a mask are
+// recorded expressions of all scores.
 #include "loops/sequence/attention.hpp"
 
 #include <bit>
@@ -25,7 +25,7 @@ namespace ops {
 namespace {
 
 constexpr const char* attention_name = "attention";
-constexpr double excluded = -std::numeric_limits<double>::infinity();  // the mask's number for a key that takes no part
+constexpr double excluded = -std::numeric_limits<double>::infinity();  // the score of a masked key
 
 // Attributes: the scale, whether causal; of the vjp also which cotangents are wanted, by bits, and whether there is a
 // mask.
@@ -59,7 +59,7 @@ Tensor probabilities(const Tensor& q, const Tensor& k, const Tensor& mask, doubl
   return masked_softmax(scores.shape() == shape ? scores : broadcast_to(scores, shape), allowed);
 }
 
-// The Jacobian of softmax, whose values are p, times x.
+// The product of x and the Jacobian of softmax with values p.
 Tensor through_softmax(const Tensor& p, const Tensor& x) { return p * (x - sum(p * x, -1, true)); }
 
 // ---- The gradient by blocks. Inputs: g, q, k, v, y, z, and the mask if given. Outputs: the wanted ones of dq, dk, dv,

@@ -1,6 +1,6 @@
-// ctc_loss. Its residual is the derivative of each loss, which the forward pass computes with it. Where that is
-// differentiated again, it is an expression: the states' probabilities, back from the last step through the weights of
-// the forward recursion.
+// ctc_loss. Its residual is the derivative of each loss, which evaluate computes with the loss. A derivative that is
+// differentiated again is a recorded expression: state probabilities, computed from the last step backwards with the
+// weights of the forward recursion.
 #include "loops/sequence/ctc.hpp"
 
 #include <reel/ops/index.hpp>
@@ -22,11 +22,10 @@ namespace ops {
 namespace {
 
 constexpr const char* ctc_name = "ctc_loss";
-// In place of the logarithm of 0: sums of millions of them are finite in float32, and differences of two are 0, not
-// NaN.
+// Stands for log(0): sums of millions of them are finite in float32, and the difference of two is 0 instead of NaN.
 constexpr double impossible = -1e30;
 
-// Calls of these take less code than those of ops, whose operands are objects of their own.
+// Wrappers that take tensors: a call takes less code than a call of an op, which converts to Operand.
 Tensor either(const Tensor& condition, const Tensor& x, double otherwise) { return where(condition, x, otherwise); }
 Tensor both(const Tensor& a, const Tensor& b) { return logical_and(a, b); }
 Tensor at_least(const Tensor& a, const Tensor& b) { return greater_equal(a, b); }
@@ -41,7 +40,7 @@ Tensor shifted(const Tensor& x, std::int64_t by, double fill) {
 
 // The states [N, K = 2 S + 1] of the targets.
 struct States {
-  Tensor classes, skips, inside, last;  // the class of each; may follow its second predecessor; exists; may be the last
+  Tensor classes, skips, inside, last;  // its class; whether it may follow state k - 2; exists; may be the last one
   States(const Tensor& targets, const Tensor& lengths, std::int64_t blank) {
     const std::int64_t n = targets.shape()[0], width = targets.shape()[1], count = 2 * width + 1;
     const Tensor length = expand_dims(lengths, 1), at = arange(count), end = length + length,
@@ -49,7 +48,7 @@ struct States {
     const Tensor labels = where(less(arange(width), length), targets, blanks);
     const Tensor pairs = reshape(stack({blanks, labels}, -1), {n, 2 * width});
     classes = concatenate({pairs, full({n, 1}, blank, DType::int64)}, 1);
-    // Blanks follow no other blank but through the label between them.
+    // A blank does not follow the previous blank directly: the label between them cannot be skipped.
     skips = both(differ(classes, shifted(classes, 2, -1)), differ(classes, full({}, blank)));
     skips = both(skips, at_least(at, full({}, std::int64_t{3})));
     inside = at_least(end, at);
@@ -57,7 +56,7 @@ struct States {
   }
 };
 
-// Log-probabilities of the states, recursively, and of each step the weights with which it follows from the last one.
+// Log-probabilities of the states, by recursion over steps, and the transition weights of each step.
 struct Forward {
   Steps weights;
   Tensor alpha;

@@ -48,7 +48,7 @@ void copy_states(const Tensor& states, const Tensor& all, const Tensor& last);
 
 /// x w^T
 Tensor times_transpose(const Tensor& x, const Tensor& w);
-// Calls of these take less code than operators, whose operands are objects of their own.
+// Wrappers that take tensors: a call takes less code than an operator, which converts to Operand.
 Tensor plus(const Tensor& a, const Tensor& b);
 Tensor times(const Tensor& a, const Tensor& b);
 /// g times the derivative of sigmoid and of tanh, whose value is y.

@@ -1,4 +1,4 @@
-// rope: a rotation of pairs, whose transpose is the rotation back.
+// rope: a rotation of pairs, whose transpose is the inverse rotation.
 #include "loops/sequence/rope.hpp"
 
 #include <bit>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* rope_name = "rope";
 
-// Inputs: x and positions. Attributes: the base, whether interleaved, whether back.
+// Inputs: x and positions. Attributes: the base, whether interleaved, whether inverse.
 Tensor rotated(const Tensor& x, const Tensor& positions, Attributes a, bool back);
 Tensor turned_back(const tape::Record& r, const Tensor& g) {
   return rotated(g, r.saved(0), r.attributes(), r.attributes()[2] == 0);

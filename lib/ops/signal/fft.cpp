@@ -1,5 +1,5 @@
-// Fourier transforms: three primitives along one axis, of complex numbers, of real ones to half a spectrum, and back;
-// the others are made of these.
+// Fourier transforms. There are three primitives along one axis: complex to complex, real to half spectrum, and half
+// spectrum to real. The other transforms are composed of them.
 #include <cmath>
 #include <reel/fft.hpp>
 #include <reel/ops/index.hpp>
@@ -127,8 +127,7 @@ Tensor resized(const char* op, const Tensor& x, int axis, std::int64_t n) {
   return with_zeros(x, axis, 0, n - extent);
 }
 
-// How many elements the transform has: n, or, for -1, those of the axis or, `halved`, those of which it has the half
-// spectrum.
+// The length of the transform: n, or for n = -1 the extent of the axis. `halved`: the axis holds a half spectrum.
 std::int64_t length_of(const char* op, std::int64_t n, const Tensor& x, int axis, bool halved = false) {
   if (n < 1 && n != -1) fail<ValueError>(op, "the number of elements to transform is {}; it must be at least 1", n);
   if (n != -1) return n;

@@ -1,4 +1,4 @@
-// Convolution and correlation, made of windows or of transforms; recursive filters.
+// Convolution and correlation, by sliding windows or by Fourier transforms; recursive filters.
 #include <reel/fft.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/ops/linalg.hpp>
@@ -47,7 +47,7 @@ struct ConvolutionOperands {
   DType promised = DType::float64;
 };
 
-// Of one dtype and rank, axes of at least one element.
+// Operands of one dtype and rank, with nonempty axes.
 ConvolutionOperands operands_of(const char* op, const Operand& x, const Operand& h, const Axes& axes) {
   const Operand* both[] = {&x, &h};
   ConvolutionOperands o;
@@ -66,7 +66,7 @@ ConvolutionOperands operands_of(const char* op, const Operand& x, const Operand&
   return o;
 }
 
-// The whole convolution.
+// The full convolution.
 Tensor by_products(const char* op, const Tensor& x, const Tensor& h, const Shape& axes) {
   require_rank(op, x.rank() + axes.rank());
   Tensor windows = x, taps = h;
@@ -93,7 +93,7 @@ Tensor by_transforms(const Tensor& x, const Tensor& h, const Shape& axes) {
   for (const std::int64_t axis : axes) {
     const std::int64_t n = x.shape()[axis] + h.shape()[axis] - 1;
     std::int64_t length = n;
-    for (std::int64_t rest = 0; rest != 1; ++length) {  // the next one without prime factors above 5
+    for (std::int64_t rest = 0; rest != 1; ++length) {  // the next length without prime factors above 5
       rest = length;
       for (const int prime : {2, 3, 5})
         while (rest % prime == 0) rest /= prime;

@@ -1,4 +1,4 @@
-// Cosine, sine, Hadamard and short-time Fourier transforms, made of other ops; windows; phases and trends.
+// Cosine, sine, Hadamard and short-time Fourier transforms, composed of other ops; window functions; unwrap; detrend.
 #include <cmath>
 #include <numbers>
 #include <reel/fft.hpp>
@@ -96,7 +96,7 @@ Tensor cosine_or_sine(const char* op, const Operand& operand, int type, std::int
 
 constexpr double least_sum_of_squares = 1e-10;
 
-// Reads the window as it was passed: within a trace even a cast of a captured one has no elements.
+// Reads the window as it was passed: within a trace a cast of a captured tensor is abstract.
 void require_overlap(const char* op, const Tensor& window, std::int64_t hop) {
   if (detail::block(window)->abstract()) return;
   const std::vector<double> w = window.to_vector();

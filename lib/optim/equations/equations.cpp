@@ -67,8 +67,7 @@ Tensor iterated(const Equation& e, Tensor x, const EquationOptions& options) {
                    options.max_iterations, step);
 }
 
-// Newton's method. Steps that no longer change the norm of the residual end it if they are as short as rounding makes
-// them.
+// Newton's method. It ends if a step does not reduce the norm of the residual and is as short as rounding errors.
 Tensor newton(const Equation& e, Tensor x, const EquationOptions& options) {
   Tensor r = residual_of(e, x);
   double size = size_of(r);
@@ -100,8 +99,8 @@ Tensor newton(const Equation& e, Tensor x, const EquationOptions& options) {
                    options.max_iterations, size);
 }
 
-// Whether a direction of negative curvature is found by conjugate gradients from a random vector. Curvature within
-// rounding of 0 counts as 0.
+// Whether conjugate gradients from a random vector find a direction of negative curvature. Curvature of the size of
+// rounding errors counts as 0.
 bool is_saddle(const LinearOperator& hessian, const Tensor& x) {
   constexpr std::int64_t most_products = 20;
   Generator generator(1);
@@ -150,7 +149,7 @@ Tensor lowest(const Equation& e, const EquationFunction& f, const Tensor& start,
   return lowest_x;
 }
 
-// x0 without its history.
+// x0 without its derivatives.
 Tensor start_of(const char* name, const Operand& x0) {
   const Tensor x = x0.is_weak() ? ops::to_tensor(name, x0, DType::float64, "x0") : ops::to_tensor(name, x0, "x0");
   return detail::alias(stop_gradient(x));

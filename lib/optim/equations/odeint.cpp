@@ -1,4 +1,4 @@
-// odeint: the steps are found unrecorded; the accepted ones are taken again, recorded.
+// odeint: the steps are chosen unrecorded. Then the accepted steps are run again, recorded.
 #include <algorithm>
 #include <cmath>
 #include <reel/control.hpp>
@@ -50,7 +50,7 @@ class StepSearch {
                          options_.max_steps, t);
       const StepResult step = take_step(ode_, y, number_of(ode_, t), number_of(ode_, h), true);
       const double error = size_of_error(step.error, y, step.y);
-      // Growth is limited, and less so after a rejected step.
+      // The step grows by a bounded factor, which is smaller after a rejected step.
       const double factor = error == 0 ? 10 : std::clamp(0.9 * std::pow(error, -1 / order), 0.2, 10.0);
       if (error <= 1) {
         plan.steps.push_back({t, h, next});
@@ -128,7 +128,7 @@ ops::Quantity passed(const Ode& ode, const StepPlan& plan, std::size_t first, st
   return detail::run_loop(loop, initial, xs, {.memory_budget = budget})[0];
 }
 
-// y with the derivatives that it has by time: a step over t less its own value, which is zero.
+// y with its derivative with respect to time: adds a step over t minus t's own value, whose length is zero.
 ops::Quantity with_time(const Ode& ode, const Tensor& y, const Tensor& t, bool backwards) {
   const ops::Quantity at = stop_gradient(t), by = backwards ? at - t : t - at;
   return dormand_prince_step(ode, y, backwards ? t : at, by, false).y;

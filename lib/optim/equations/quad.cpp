@@ -1,4 +1,4 @@
-// quad: the intervals are found unrecorded; the sum over their points is recorded.
+// quad: the adaptive subdivision is not recorded. The sum over the points of the final intervals is.
 #include <algorithm>
 #include <cmath>
 #include <reel/integrate.hpp>
@@ -102,7 +102,7 @@ class Search {
     }
   }
 
-  // Halves the intervals of the larger errors: the others' errors sum to at most half of the goal.
+  // Bisects the intervals with the largest errors, until the errors of the others sum to at most half of the tolerance.
   void refine() {
     const double enough = 0.5 * goal() / static_cast<double>(intervals_.size());
     std::vector<Interval> kept, halves;
@@ -182,8 +182,8 @@ class Search {
   double left_ = 0;  // the sum of their errors
 };
 
-// 0, with the derivatives of the integral of f up to b: that over the interval from b's value to b, whose five points
-// of Gauss give the derivatives up to order 10.
+// A term with value 0 and the derivatives of the integral with respect to its end b: Gauss's rule of five points over
+// the interval from b's value to b, exact for derivatives up to order 10.
 ops::Quantity variation(const Integrand& f, const Tensor& b) {
   constexpr double nodes[] = {-0.906179845938663992797626878299, -0.538469310105683091036314420700, 0,
                               0.538469310105683091036314420700, 0.906179845938663992797626878299};

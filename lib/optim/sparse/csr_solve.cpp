@@ -1,4 +1,4 @@
-// Sparse systems with pivoting: as banded systems in an order of small bandwidth, made of recorded ops.
+// Sparse systems with pivoting, reordered for small bandwidth and solved as banded systems by recorded ops.
 #include <algorithm>
 #include <reel/linalg/structured.hpp>
 #include <reel/ops/index.hpp>

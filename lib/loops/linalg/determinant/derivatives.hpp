@@ -1,8 +1,8 @@
-// The derivative is computed in one of three ways, chosen by the values and the degree of the derivative:
+// The derivative is computed in one of three ways, depending on the values and the degree of the derivative:
 // 1. up to order 4: expansion into minors;
 // 2. pivots of similar size: a + e h = a (1 + e x) with x = a^-1 h;
 // 3. otherwise: complete pivoting.
-// What depends on a matrix alone is computed once for all directions of a batch.
+// Parts that depend on the matrix only are computed once for all directions of a batch.
 #pragma once
 #include <limits>
 #include <type_traits>
@@ -108,7 +108,7 @@ bool regular(const T* lu, std::int64_t n, std::int64_t degree) {
     least = std::min(least, pivot);
     most = std::max(most, pivot);
   }
-  // Complete pivoting ends in an expansion there, which is cheap and exact: second derivatives need the same precision.
+  // There complete pivoting ends in an expansion, which is cheap and exact. Second derivatives need this precision.
   const double lost = degree > 1 && n <= expanded_order_max ? 1e-2 : half;
   return least > std::pow(lost, 1.0 / static_cast<double>(degree)) * most && most < range && most > 1 / range;
 }
@@ -234,7 +234,7 @@ void cofactors_of(const Tensor& weight, const DeterminantDirections& p, const Te
   });
 }
 
-/// Those of complex numbers, which are compiled apart, for size.
+/// For complex numbers: compiled in a source of their own, for size.
 void complex_derivative(const DeterminantDirections& p, const Tensor& out);
 void complex_cofactors(const Tensor& weight, const DeterminantDirections& p, const Tensor& out);
 

@@ -128,7 +128,8 @@ std::vector<Number> expanded(const Problem<Element>& p, const std::vector<Number
   return sums;
 }
 
-// Whether products of n such elements neither overflow nor vanish. True if one is not finite: nothing is lost then.
+// Whether products of n such elements do not overflow or underflow. True if an element is not finite: the result is
+// not finite, either.
 template <class Number>
 bool in_range(const Matrix<Number>& m, std::int64_t n) {
   const double most = std::ldexp(1.0, 960 / static_cast<int>(n)), least = 1 / most;

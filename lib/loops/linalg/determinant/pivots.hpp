@@ -1,7 +1,8 @@
-// Rows and columns are scaled by powers of two; then a = L D U with complete pivoting, and det(D + e x) remains, with x
-// = L^-1 h U^-1. Up to order 8 it is expanded. Above, for a derivative of degree K (K of the rows come from
-// directions), the first n - K pivots are divided by, and the Schur complement of order K is expanded. No term with a
-// division by small pivots exceeds the largest product of n - K pivots, which has the size of the result.
+// 1. Scale rows and columns by powers of two.
+// 2. Factorise a = L D U with complete pivoting. det(D + e x) remains, with x = L^-1 h U^-1.
+// 3. Up to order 8, expand it into minors. Above, for a derivative of degree K (K rows come from directions), eliminate
+//    the first n - K rows and expand the Schur complement of order K. Terms divided by small pivots are at most the
+//    largest product of n - K pivots, which has the magnitude of the result.
 #pragma once
 #include <limits>
 

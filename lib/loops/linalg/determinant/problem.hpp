@@ -36,7 +36,7 @@ struct Problem {
   // Sets of directions as bits, and the set of all.
   unsigned sets() const { return 1u << count(); }
   unsigned full() const { return sets() - 1; }
-  // The number of rows that come from directions, including that of the gradient: if it exceeds n, derivatives vanish.
+  // The number of rows that come from directions, including the gradient's. If it exceeds n, derivatives are 0.
   std::int64_t degree() const { return count() + (cofactors ? 1 : 0); }
   std::size_t size() const { return cofactors ? at(n * n) : 1; }
 };
@@ -78,7 +78,7 @@ class Minors {
 };
 template <class Number>
 Result<Number> by_expansion(const Problem<Number>& p, const Minors<Number>& minors);
-/// The same, used only where products may vanish without harm.
+/// The same; products may underflow to 0.
 template <class Number>
 Result<Number> by_expansion_in_double(const Problem<Number>& p, const Minors<Number>& minors);
 

@@ -1,5 +1,5 @@
-// LAPACK is column-major, so it reads a row-major matrix as its transpose. Where a decomposition of the transpose is as
-// good, as for singular values, nothing is transposed. Elsewhere matrices are transposed before and after.
+// LAPACK is column-major: it reads a row-major matrix as its transpose. Singular values are those of the transpose, so
+// their decomposition needs no transposition. Others transpose the matrix before and after.
 #include "loops/linalg/factors/decompose.hpp"
 
 #include <algorithm>
@@ -150,7 +150,7 @@ void lu(const Tensor& a, const Tensor& packed, const Tensor& pivots, const Tenso
       code = plain::getrf(m, n, work.get(), m, swaps);
     transpose(work.get(), n, m, to);
     for (std::int64_t i = 0; i < k && code >= 0; ++i) std::swap(order[i], order[--swaps[i]]);
-    return std::min(code, 0);  // a zero on the diagonal is no fault
+    return std::min(code, 0);  // LAPACK reports a zero on the diagonal, which is allowed here
   });
 }
 
@@ -217,7 +217,7 @@ int svd_of(const Batch& b, const T* a, Real<T>* s, T* u, T* vh, T* rest_u, T* re
     return fill_nan(rest_u, m * (m - k)), fill_nan(rest_vh, (n - k) * n), 0;
   }
   int code = 0;
-  // Where LAPACK reads a column beyond the matrix, u is not written directly: that column may belong to another task.
+  // LAPACK may read one column beyond u. It gets scratch memory then, since that column may belong to another task.
   const bool all = rest_u != nullptr, own_u = all || (u && kernels::read_behind<T>(1) > 0);
   const auto work = matrix_scratch<T>(n, m, code), full_u = matrix_scratch<T>(all ? m : k, own_u ? m : 0, code),
              full_vh = matrix_scratch<T>(n, all ? n : 0, code);

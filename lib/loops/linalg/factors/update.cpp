@@ -24,7 +24,7 @@ std::complex<T> conjugate_of(const std::complex<T>& x) {
   return std::conj(x);
 }
 
-// What takes (l, x) to (c l + s x, d x - e l), where l is the old or, of a downdate, the new element.
+// The rotation (l, x) -> (c l + s x, d x - e l). For a downdate the second row uses the new l.
 template <class T>
 struct FactorRotation {
   T c, s, d, e;
@@ -43,7 +43,7 @@ bool rotation(const T& l, const T& x, bool downdate, Real& r, FactorRotation<T>&
   return true;
 }
 
-// Row by row; the order of the first minor that is not positive, or 0.
+// Returns the order of the first minor that is not positive, or 0.
 template <class T>
 int update(T* l, const T* x, std::int64_t n, bool downdate, FactorRotation<T>* rotations) {
   for (std::int64_t i = 0; i < n; ++i) {

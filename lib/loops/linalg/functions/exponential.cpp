@@ -44,7 +44,7 @@ std::vector<double> magnitudes(const Tensor& a) {
   return sizes;
 }
 
-// The logarithm to base 2 of the 1-norm of the power of the matrix of magnitudes, which itself may be out of range.
+// log2 of the 1-norm of a power of |A|, the matrix of magnitudes. The norm itself may overflow.
 template <class Matrix>
 double log2_norm_of_magnitudes(const Matrix& a, int power) {
   const std::vector<double> sizes = magnitudes(a);
@@ -66,7 +66,7 @@ double log2_norm_of_magnitudes(const Matrix& a, int power) {
   return std::log2(norm) + exponents;
 }
 
-// The further halvings that the first term of the error asks for: the function l of section 5.
+// Further halvings so that the leading error term is negligible: the function l of section 5.
 template <class Matrix>
 int further_halvings(const Matrix& a, int degree, int halvings) {
   const double norm = one_norm(a);

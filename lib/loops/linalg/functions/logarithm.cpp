@@ -39,7 +39,7 @@ void add(ComplexMatrix& to, double factor, const ComplexMatrix& from) {
 // The parts of a perturbed matrix in the basis of the Schur vectors of part 0.
 using Parts = std::vector<ComplexMatrix>;
 
-// The sum over the divisions of a subset in two that are not empty.
+// The sum over the partitions of a subset into two nonempty parts.
 ComplexMatrix proper_products(const Parts& x, const Parts& y, std::size_t all) {
   ComplexMatrix sum(x[0].rows, x[0].columns);
   for (std::size_t left = (all - 1) & all; left > 0; left = (left - 1) & all)
@@ -60,7 +60,7 @@ ComplexMatrix triangular_root(const ComplexMatrix& t) {
   }
   return r;
 }
-// r_0 r_all + r_all r_0 = x_all less the products of the other parts. False where the derivative is infinite.
+// r_0 r_all + r_all r_0 = x_all minus the products of the other parts. False if the derivative is infinite.
 bool root_of_parts(Parts& x) {
   Parts r{triangular_root(x[0])};
   for (std::size_t all = 1; all < x.size(); ++all) {

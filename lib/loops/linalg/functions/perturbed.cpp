@@ -40,9 +40,8 @@ bool is_triangular(const Tensor& a, bool lower) {
   return true;
 }
 
-// Solves systems with one matrix. Triangular ones are solved by substitution, which keeps the diagonal of their
-// solutions exact where pivots that are large elements beside it do not. Another complex matrix P + iQ is the real one
-// [P, -Q; Q, P].
+// Solves systems with one matrix. Triangular ones are solved by substitution without pivoting, which keeps the diagonal
+// of their solutions exact. Other complex matrices P + iQ are solved as the real matrix [P, -Q; Q, P].
 class DenseSystem {
  public:
   explicit DenseSystem(const Tensor& a)
@@ -122,7 +121,7 @@ Perturbed copy_of(const Perturbed& x) {
   return z;
 }
 
-// The coefficient of a subset is the sum over its divisions in two.
+// The coefficient of a subset is the sum over its partitions into two parts.
 Perturbed product(const Perturbed& x, const Perturbed& y) {
   Perturbed z;
   for (std::size_t all = 0; all < x.size(); ++all) {
@@ -135,7 +134,7 @@ Perturbed product(const Perturbed& x, const Perturbed& y) {
   return z;
 }
 
-// Part `all` of q r = x: q_0 r_all = x_all less the products of the other parts.
+// Part `all` of q r = x: q_0 r_all = x_all minus the products of the other parts.
 Perturbed quotient(const Perturbed& q, const Perturbed& x) {
   const DenseSystem system(q[0]);
   Perturbed r = copy_of(x);
@@ -217,7 +216,7 @@ Perturbed perturbed_at(const Tensor& matrices, std::int64_t i, const Tensor& alo
   return x;
 }
 
-// Bounds the memory of the perturbed matrices of a batch.
+// Matrices of a batch that are perturbed at a time: this bounds their memory.
 constexpr std::int64_t at_a_time = 256;
 
 PerturbedFunction function_of(MatrixFunction f) {

@@ -45,9 +45,9 @@ enum class MatrixFunction : std::uint8_t { exponential, logarithm, square_root }
 /// -1.
 std::int64_t matrix_function(MatrixFunction f, const Tensor& a, const Tensor& directions, const Tensor& out);
 
-/// x [..., n, m] with a x + x b = x, of matrices of one dtype, float64 or complex128, with any strides, whose batch
-/// axes broadcast to those of x. Returns the position of the first batch where a and -b have an eigenvalue in common,
-/// or -1.
+/// Solves Sylvester's equation a z + z b = x in place: x [..., n, m] becomes z. All matrices have one dtype, float64 or
+/// complex128, and any strides; batch axes of a and b broadcast to those of x. Returns the position of the first batch
+/// where a and -b have a common eigenvalue, or -1.
 std::int64_t sylvester(const Tensor& a, const Tensor& b, const Tensor& x);
 
 /// The code of one task of a batch (see factors/codes.hpp): 0 if f() returns true, 1 if false; f may run out of memory.

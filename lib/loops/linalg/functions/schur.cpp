@@ -11,7 +11,7 @@ namespace {
 
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
-// Complex multiplication without the tests for NaN that C's has.
+// Complex multiplication without the NaN recovery of C99's Annex G.
 Complex times(const Complex& a, const Complex& b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
@@ -68,7 +68,7 @@ Complex wilkinson_shift(const ComplexMatrix& t, std::int64_t last) {
   return far == Complex() ? d : d - bc / far;
 }
 
-// The unitary [conj(c), conj(s); -s, c], which maps (a, b) to (|(a, b)|, 0).
+// The rotation [conj(c), conj(s); -s, c], which maps (a, b) to (norm, 0).
 struct Rotation {
   Complex c{1}, s{0};
   Rotation() = default;
@@ -174,10 +174,10 @@ Schur schur(ComplexMatrix a) {
       steps = 0;
       continue;
     }
-    // A step with another shift every tenth time leaves cycles.
+    // An exceptional shift in every tenth step breaks cycles.
     const bool exceptional = ++steps % 10 == 0;
     qr_step(s, first, last, exceptional ? s.t(last, last) + std::abs(s.t(last, last - 1)) : wilkinson_shift(s.t, last));
-    if (steps > 300) s.t(last, last - 1) = 0;  // does not occur; an endless loop would be worse
+    if (steps > 300) s.t(last, last - 1) = 0;  // not known to occur: a bound for the loop
   }
   s.rounding = epsilon * largest_element(s.t);
   return s;
@@ -185,7 +185,7 @@ Schur schur(ComplexMatrix a) {
 
 bool solve_triangular_sylvester(const ComplexMatrix& t, const ComplexMatrix& s, ComplexMatrix& x, double rounding) {
   const std::int64_t n = x.rows, m = x.columns;
-  // From the last row up; the elements of a row from the first on.
+  // Rows from last to first, elements of a row from first to last.
   for (std::int64_t i = n - 1; i >= 0; --i) {
     for (std::int64_t k = i + 1; k < n; ++k) add_multiple(x.row(i), -t(i, k), x.row(k), m);
     for (std::int64_t j = 0; j < m; ++j) {

@@ -39,8 +39,8 @@ struct Schur {
 };
 Schur schur(ComplexMatrix a);
 
-/// x becomes the solution of t x + x s = x, for upper triangular t and s. False if the sum of an eigenvalue of t and
-/// one of s is at most `rounding` or the rounding error of the sum; x is not defined then.
+/// Solves t z + z s = x in place for upper triangular t and s: x becomes z. False, with x undefined, if the sum of an
+/// eigenvalue of t and one of s is at most `rounding` or the rounding error of the sum.
 bool solve_triangular_sylvester(const ComplexMatrix& t, const ComplexMatrix& s, ComplexMatrix& x, double rounding = 0);
 /// x becomes t^-1 x for upper triangular t.
 void solve_upper(const ComplexMatrix& t, ComplexMatrix& x);

@@ -61,7 +61,7 @@ void scale(SmallPerturbed<T>& z, double factor) {
   for (SmallMatrix<T>& part : z)
     for (T& e : part.elements) e *= factor;
 }
-/// The product, without std::complex's case of infinite factors.
+/// The product, without std::complex's handling of infinities.
 inline double times(double x, double y) { return x * y; }
 inline std::complex<double> times(const std::complex<double>& x, const std::complex<double>& y) {
   return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};

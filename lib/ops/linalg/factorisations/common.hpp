@@ -37,8 +37,8 @@ inline Tensor divide_upper_adjoint(const Tensor& x, const Tensor& r) {
 /// sum + x, where an empty sum is zero.
 inline void add_to(Tensor& sum, const Tensor& x) { sum = sum.defined() ? add(sum, x) : x; }
 
-/// Which differences x (matrices, or vectors if `vector`) count as 0: those up to (n + 10) eps times the largest of the
-/// n values [..., n]: below that, rounding decides. No gradient.
+/// Which differences x (matrices, or vectors if `vector`) count as 0: those within rounding error, (n + 10) eps times
+/// the largest of the n values [..., n]. No gradient.
 Tensor vanishing(const Tensor& x, const Tensor& values, bool vector = false);
 /// m / by for matrices m. Where `by` vanishes: 0 where `unused`, else NaN.
 Tensor divided(const Tensor& m, const Tensor& by, const Tensor& vanishes, const Tensor& unused);
@@ -51,7 +51,7 @@ Tensor unused_pairs(const Tensor& m, Vectors vectors);
 /// values[j] - values[i] at (i, j).
 inline Tensor differences(const Tensor& values) { return subtract(as_row(values), as_column(values)); }
 
-/// A choice that a factorisation makes arbitrarily.
+/// What a factorisation leaves arbitrary.
 enum class Gauge : std::uint8_t { eigenvector_phase, singular_phase, complement };
 /// Returns x. ValueError unless `defect` is negligible compared with `reference`: it measures how much a function
 /// changes with that choice. It has the batch axes of x and `own_axes` further ones. Both are real or both complex.

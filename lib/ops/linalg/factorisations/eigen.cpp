@@ -1,5 +1,5 @@
-// eigh, eigvalsh, eig and eigvals. Values without vectors come from a routine of their own; their rules compute the
-// vectors, so that a tape changes no bit.
+// eigh, eigvalsh, eig and eigvals. eigvalsh and eigvals use LAPACK's routines for values only, also under a tape, so
+// that a tape changes no bit. Their rules compute the vectors.
 #include "ops/linalg/factorisations/common.hpp"
 
 namespace reel {

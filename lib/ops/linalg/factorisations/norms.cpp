@@ -16,7 +16,7 @@ void infer_norm(const Call& call, Metas& out) { out.add(real_dtype(call.input(0)
 Tensor real_inner(const Tensor& x, const Tensor& y) { return real(sum(multiply(conjugated(x), y), {-2, -1})); }
 
 // ---- The largest or the smallest singular value. Saved: a; attribute: smallest. The derivative is u1 v1^H, shared
-// among values that count as equal; vectors of other values are not read, so that their ties do no harm.
+// among values that count as equal. Vectors of other singular values are not read, so these may be equal.
 struct ExtremeVectors {
   Tensor u, vh;  // vectors of other values are 0
   explicit ExtremeVectors(const tape::Record& r) {
@@ -122,7 +122,7 @@ constexpr Primitive nuclear_primitive = {.rule = batched({"nuclear norm", nuclea
 
 // x, or 1 where it is 0: the condition number of the zero matrix is 1 / 0.
 Tensor nonzero_norm(const Tensor& x) { return where(equal(stop_gradient(x), 0.0), 1.0, x); }
-// ||a|| ||a^-1||; infinite for a singular matrix, of which the inverse is not read.
+// ||a|| ||a^-1||; infinite for a singular matrix, whose inverse is not read.
 Tensor condition_of(const Tensor& a, MatrixNorm kind) {
   const Tensor unit = eye(a.shape()[-1], a.dtype());
   const Tensor z = solve_any(a, broadcast_to(unit, a.shape()));

@@ -1,4 +1,4 @@
-// cholesky_update. Its derivative is that of cholesky at l l^H + x x^H, or - x x^H, which is never formed.
+// cholesky_update. Its derivative is that of cholesky at l l^H + x x^H (downdate: - x x^H), which is not formed.
 #include "loops/linalg/factors/update.hpp"
 
 #include "ops/linalg/factorisations/common.hpp"

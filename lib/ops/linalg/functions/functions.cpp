@@ -105,7 +105,7 @@ constexpr Primitive expm_primitive = function_primitive("expm", 0),
                     logm_primitive = function_primitive("logm", may_throw),
                     sqrtm_primitive = function_primitive("sqrtm", may_throw);
 
-// The dtype in which matrices of dtype d are computed, and that of the result.
+// The dtype to compute in for matrices of dtype d, and the dtype of the result.
 DType wide(DType d) { return is_complex(d) ? DType::complex128 : DType::float64; }
 
 Tensor function_of(const Primitive& primitive, MatrixFunction function, const Operand& a) {
