@@ -1,4 +1,4 @@
-// Probability: laws and what is computed from them. Optional: <reel/reel.hpp> does not include it.
+// Probability: distributions and what is computed from them. Optional: <reel/reel.hpp> does not include it.
 #pragma once
 #include <reel/stats/continuous.hpp>
 #include <reel/stats/densities.hpp>

@@ -1,4 +1,4 @@
-// Continuous laws by SciPy's names: for a law F, with z = (x - loc) / scale,
+// Continuous distributions by SciPy's names: for a distribution F, with z = (x - loc) / scale,
 //   F_logpdf(x, ...)  the logarithm of the density
 //   F_pdf(x, ...)     the density
 //   F_cdf(x, ...)     the probability of at most x
@@ -6,7 +6,7 @@
 //   F_sf(x, ...)      the probability of more than x
 //   F_logsf(x, ...)   its logarithm
 //   F_ppf(p, ...)     the quantile: x of cdf p
-// with the parameters of shape, loc and scale as operands.
+// with the shape parameters, loc and scale as operands.
 //
 // Each is elementwise: operands broadcast (ShapeError otherwise) and are promoted; integers and booleans compute as
 // float64, float16 and bfloat16 in float32, rounded once. TypeError for complex operands. Each is one pass over memory
@@ -23,11 +23,11 @@
 
 namespace [[gnu::visibility("default")]] reel {
 
-// The normal law: density exp(-z^2 / 2) / sqrt(2 pi) / scale
+// The normal distribution: density exp(-z^2 / 2) / sqrt(2 pi) / scale
 
 /// log(norm_pdf): -z^2 / 2 - log(sqrt(2 pi) scale). Gradient: -g z / scale for x.
 Tensor norm_logpdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
-/// The density of the normal law.
+/// The density of the normal distribution.
 Tensor norm_pdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
 /// The probability of at most x. Gradient: g pdf for x.
 Tensor norm_cdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
@@ -40,11 +40,11 @@ Tensor norm_logsf(const Operand& x, const Operand& loc = 0, const Operand& scale
 /// The quantile loc + scale ndtri(p). Gradient: g / pdf for p.
 Tensor norm_ppf(const Operand& p, const Operand& loc = 0, const Operand& scale = 1);
 
-// The exponential law: density exp(-z) / scale, z >= 0
+// The exponential distribution: density exp(-z) / scale, z >= 0
 
 /// log(expon_pdf): -z - log(scale). Gradient: -g / scale for x.
 Tensor expon_logpdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
-/// The density of the exponential law.
+/// The density of the exponential distribution.
 Tensor expon_pdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
 /// The probability of at most x. Gradient: g pdf for x.
 Tensor expon_cdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
@@ -57,11 +57,11 @@ Tensor expon_logsf(const Operand& x, const Operand& loc = 0, const Operand& scal
 /// The quantile: x with expon_cdf p. Gradient: g / pdf for p.
 Tensor expon_ppf(const Operand& p, const Operand& loc = 0, const Operand& scale = 1);
 
-// The Laplace law: density exp(-|z|) / 2 / scale
+// The Laplace distribution: density exp(-|z|) / 2 / scale
 
 /// log(laplace_pdf): -|z| - log(2 scale). Gradient: -g sign(z) / scale for x, 0 at the kink z = 0.
 Tensor laplace_logpdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
-/// The density of the Laplace law. Gradient by x: 0 at the kink z = 0.
+/// The density of the Laplace distribution. Gradient by x: 0 at the kink z = 0.
 Tensor laplace_pdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
 /// The probability of at most x. Gradient: g pdf for x.
 Tensor laplace_cdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
@@ -74,11 +74,11 @@ Tensor laplace_logsf(const Operand& x, const Operand& loc = 0, const Operand& sc
 /// The quantile: x with laplace_cdf p. Gradient: g / pdf for p.
 Tensor laplace_ppf(const Operand& p, const Operand& loc = 0, const Operand& scale = 1);
 
-// The logistic law: density exp(-z) / (1 + exp(-z))^2 / scale
+// The logistic distribution: density exp(-z) / (1 + exp(-z))^2 / scale
 
 /// log(logistic_pdf): -2 log(2 cosh(z / 2)) - log(scale). Gradient: -g tanh(z / 2) / scale for x.
 Tensor logistic_logpdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
-/// The density of the logistic law.
+/// The density of the logistic distribution.
 Tensor logistic_pdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
 /// The probability of at most x. Gradient: g pdf for x.
 Tensor logistic_cdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
@@ -91,11 +91,11 @@ Tensor logistic_logsf(const Operand& x, const Operand& loc = 0, const Operand& s
 /// The quantile: x with logistic_cdf p. Gradient: g / pdf for p.
 Tensor logistic_ppf(const Operand& p, const Operand& loc = 0, const Operand& scale = 1);
 
-// The Cauchy law: density 1 / (pi (1 + z^2)) / scale
+// The Cauchy distribution: density 1 / (pi (1 + z^2)) / scale
 
 /// log(cauchy_pdf), without overflow of z^2. Gradient: -2 g z / ((1 + z^2) scale) for x.
 Tensor cauchy_logpdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
-/// The density of the Cauchy law.
+/// The density of the Cauchy distribution.
 Tensor cauchy_pdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
 /// The probability of at most x, arctan2(1, -z) / pi. Gradient: g pdf for x.
 Tensor cauchy_cdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
@@ -108,11 +108,11 @@ Tensor cauchy_logsf(const Operand& x, const Operand& loc = 0, const Operand& sca
 /// The quantile: x with cauchy_cdf p. Gradient: g / pdf for p.
 Tensor cauchy_ppf(const Operand& p, const Operand& loc = 0, const Operand& scale = 1);
 
-// The Gumbel (of maxima) law: density exp(-z - exp(-z)) / scale
+// The Gumbel (of maxima) distribution: density exp(-z - exp(-z)) / scale
 
 /// log(gumbel_r_pdf): -z - exp(-z) - log(scale). Gradient: g (exp(-z) - 1) / scale for x.
 Tensor gumbel_r_logpdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
-/// The density of the Gumbel (of maxima) law.
+/// The density of the Gumbel (of maxima) distribution.
 Tensor gumbel_r_pdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
 /// The probability of at most x. Gradient: g pdf for x.
 Tensor gumbel_r_cdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
@@ -125,7 +125,7 @@ Tensor gumbel_r_logsf(const Operand& x, const Operand& loc = 0, const Operand& s
 /// The quantile: x with gumbel_r_cdf p. Gradient: g / pdf for p.
 Tensor gumbel_r_ppf(const Operand& p, const Operand& loc = 0, const Operand& scale = 1);
 
-// The uniform law: density 1 / scale, 0 <= z <= 1
+// The uniform distribution: density 1 / scale, 0 <= z <= 1
 
 /// -log(scale) between loc and loc + scale. Gradient: -g / scale for scale.
 Tensor uniform_logpdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
@@ -142,11 +142,11 @@ Tensor uniform_logsf(const Operand& x, const Operand& loc = 0, const Operand& sc
 /// The quantile loc + scale p. Gradient: g scale for p.
 Tensor uniform_ppf(const Operand& p, const Operand& loc = 0, const Operand& scale = 1);
 
-// The Pareto law of shape b: density b z^(-b - 1) / scale, z >= 1
+// The Pareto distribution of shape b: density b z^(-b - 1) / scale, z >= 1
 
 /// log(pareto_pdf): log(b) - (b + 1) log(z) - log(scale). Gradient: g (1 / b - log(z)) for b.
 Tensor pareto_logpdf(const Operand& x, const Operand& b, const Operand& loc = 0, const Operand& scale = 1);
-/// The density of the Pareto law.
+/// The density of the Pareto distribution.
 Tensor pareto_pdf(const Operand& x, const Operand& b, const Operand& loc = 0, const Operand& scale = 1);
 /// The probability of at most x. Gradient: g pdf for x.
 Tensor pareto_cdf(const Operand& x, const Operand& b, const Operand& loc = 0, const Operand& scale = 1);
@@ -159,11 +159,11 @@ Tensor pareto_logsf(const Operand& x, const Operand& b, const Operand& loc = 0, 
 /// The quantile: x with pareto_cdf p. Gradient: g / pdf for p.
 Tensor pareto_ppf(const Operand& p, const Operand& b, const Operand& loc = 0, const Operand& scale = 1);
 
-// The lognormal law of shape s: density exp(-(log(z) / s)^2 / 2) / (sqrt(2 pi) s z) / scale, z > 0
+// The lognormal distribution of shape s: density exp(-(log(z) / s)^2 / 2) / (sqrt(2 pi) s z) / scale, z > 0
 
 /// log(lognorm_pdf): -inf at z = 0. s is the standard deviation of log(z).
 Tensor lognorm_logpdf(const Operand& x, const Operand& s, const Operand& loc = 0, const Operand& scale = 1);
-/// The density of the lognormal law.
+/// The density of the lognormal distribution.
 Tensor lognorm_pdf(const Operand& x, const Operand& s, const Operand& loc = 0, const Operand& scale = 1);
 /// The probability of at most x. Gradient: g pdf for x.
 Tensor lognorm_cdf(const Operand& x, const Operand& s, const Operand& loc = 0, const Operand& scale = 1);
@@ -176,11 +176,11 @@ Tensor lognorm_logsf(const Operand& x, const Operand& s, const Operand& loc = 0,
 /// The quantile: x with lognorm_cdf p. Gradient: g / pdf for p.
 Tensor lognorm_ppf(const Operand& p, const Operand& s, const Operand& loc = 0, const Operand& scale = 1);
 
-// The Weibull (of minima) law of shape c: density c z^(c - 1) exp(-z^c) / scale, z >= 0
+// The Weibull (of minima) distribution of shape c: density c z^(c - 1) exp(-z^c) / scale, z >= 0
 
 /// log(weibull_min_pdf): at z = 0 inf for c < 1, 0 - log(scale) for c = 1, otherwise -inf.
 Tensor weibull_min_logpdf(const Operand& x, const Operand& c, const Operand& loc = 0, const Operand& scale = 1);
-/// The density of the Weibull (of minima) law.
+/// The density of the Weibull (of minima) distribution.
 Tensor weibull_min_pdf(const Operand& x, const Operand& c, const Operand& loc = 0, const Operand& scale = 1);
 /// The probability of at most x. Gradient: g pdf for x.
 Tensor weibull_min_cdf(const Operand& x, const Operand& c, const Operand& loc = 0, const Operand& scale = 1);

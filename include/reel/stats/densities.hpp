@@ -1,11 +1,11 @@
-// Densities and probabilities of further laws by SciPy's names: their logarithm, and themselves. Elementwise; operands,
-// dtypes, errors, ends of the support and NaN as in <reel/stats/continuous.hpp>, with z = (x - loc) / scale. Errors are
-// a few roundings of the value near the mode too, for parameters of any size (Loader 2000); with parameters of shape
-// and numbers below 10 the logarithm has an absolute error of some 1e-15.
+// Densities and probabilities of further distributions by SciPy's names: their logarithm, and themselves. Elementwise;
+// operands, dtypes, errors, ends of the support and NaN as in <reel/stats/continuous.hpp>, with z = (x - loc) / scale.
+// Errors are a few roundings of the value near the mode too, for parameters of any size (Loader 2000); with shape
+// parameters and numbers below 10 the logarithm has an absolute error of some 1e-15.
 //
-// Of a discrete law k is a number, without a gradient: at one that is not whole or not possible the probability is 0,
-// of gradient 0. Parameters outside their range give NaN. At p = 0, p = 1 and mu = 0 a probability that is 0 there has
-// the gradient NaN.
+// Of a discrete distribution k is a number, without a gradient: at one that is not whole or not possible the
+// probability is 0, of gradient 0. Parameters outside their range give NaN. At p = 0, p = 1 and mu = 0 a probability
+// that is 0 there has the gradient NaN.
 #pragma once
 #include <reel/tensor.hpp>
 
@@ -17,7 +17,7 @@ Tensor gamma_logpdf(const Operand& x, const Operand& a, const Operand& loc = 0, 
 Tensor gamma_pdf(const Operand& x, const Operand& a, const Operand& loc = 0, const Operand& scale = 1);
 /// log(chi2_pdf). Gradient: g ((df / 2 - 1) / z - 1 / 2) / scale for x.
 Tensor chi2_logpdf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
-/// The gamma law of shape df / 2 and scale 2.
+/// The gamma distribution of shape df / 2 and scale 2.
 Tensor chi2_pdf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
 /// log(beta_pdf). Gradient: g ((a - 1) / z - (b - 1) / (1 - z)) / scale for x, g (log(z) - digamma(a) + digamma(a + b))
 /// for a.
@@ -27,7 +27,7 @@ Tensor beta_logpdf(const Operand& x, const Operand& a, const Operand& b, const O
 Tensor beta_pdf(const Operand& x, const Operand& a, const Operand& b, const Operand& loc = 0, const Operand& scale = 1);
 /// log(t_pdf), without overflow of z^2. Gradient: -g (df + 1) z / ((df + z^2) scale) for x. NaN for df = inf.
 Tensor t_logpdf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
-/// Student's law: (1 + z^2 / df)^(-(df + 1) / 2) / (sqrt(df) B(1 / 2, df / 2) scale).
+/// Student's t distribution: (1 + z^2 / df)^(-(df + 1) / 2) / (sqrt(df) B(1 / 2, df / 2) scale).
 Tensor t_pdf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
 
 /// log(poisson_pmf). Gradient: g (k / mu - 1) for mu.

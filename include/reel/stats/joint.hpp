@@ -1,7 +1,7 @@
-// Densities of laws of vectors, directions and bounded intervals. Integers and booleans compute as float64, float16 and
-// bfloat16 in float32, rounded once; TypeError for complex operands, ShapeError for operands that do not fit together.
-// Differentiable to every order by every operand. Outside the support, at infinite x too, the logarithm is -inf, with
-// gradient 0. NaN where an operand is NaN or a parameter is out of range.
+// Densities of distributions of vectors, directions and bounded intervals. Integers and booleans compute as float64,
+// float16 and bfloat16 in float32, rounded once; TypeError for complex operands, ShapeError for operands that do not
+// fit together. Differentiable to every order by every operand. Outside the support, at infinite x too, the logarithm
+// is -inf, with gradient 0. NaN where an operand is NaN or a parameter is out of range.
 #pragma once
 #include <reel/tensor.hpp>
 
@@ -13,19 +13,20 @@ namespace [[gnu::visibility("default")]] reel {
 /// above 0. (SciPy's multivariate_normal, PyTorch's with scale_tril.) Gradient: for
 /// x -g l^-T y, for l g times the lower triangle of l^-T y y^T - diag(1 / diag(l)).
 Tensor multivariate_normal_logpdf(const Operand& x, const Operand& mean, const Operand& cholesky_factor);
-/// The log density of Dirichlet's law at x [..., n], whose elements are at least 0 and have the sum 1, for parameters
-/// alpha [..., n] above 0; leading axes broadcast: sum(xlogy(alpha - 1, x)) + lgamma(sum(alpha)) - sum(lgamma(alpha)).
-/// The support includes sums that differ from 1 by less than the square root of the operands' rounding error. Gradient:
-/// for x g (alpha - 1) / x, for alpha g (log(x) + digamma(sum(alpha)) - digamma(alpha)).
+/// The log density of the Dirichlet distribution at x [..., n], whose elements are at least 0 and have the sum 1, for
+/// parameters alpha [..., n] above 0; leading axes broadcast: sum(xlogy(alpha - 1, x)) + lgamma(sum(alpha)) -
+/// sum(lgamma(alpha)). The support includes sums that differ from 1 by less than the square root of the operands'
+/// rounding error. Gradient: for x g (alpha - 1) / x, for alpha g (log(x) + digamma(sum(alpha)) - digamma(alpha)).
 Tensor dirichlet_logpdf(const Operand& x, const Operand& alpha);
-/// The log density of von Mises's law at angle x, of period 2 pi: kappa cos(x - loc) - log(2 pi i0(kappa)), kappa >= 0,
-/// without overflow, and to all digits for large kappa (DLMF 10.40.1, from 50 on). Elementwise. Derivatives by kappa
-/// below 50 lose some 2 digits to cancellation at most, 4 those of second order. Gradient: for x -g kappa sin(x - loc),
-/// for kappa g (cos(x - loc) - i1(kappa) / i0(kappa)).
+/// The log density of the von Mises distribution at angle x, of period 2 pi: kappa cos(x - loc) - log(2 pi i0(kappa)),
+/// kappa >= 0, without overflow, and to rounding for large kappa (DLMF 10.40.1, from 50 on). Elementwise. Derivatives
+/// by kappa below 50 lose some 2 digits to cancellation at most, 4 those of second order. Gradient: for x -g kappa
+/// sin(x - loc), for kappa g (cos(x - loc) - i1(kappa) / i0(kappa)).
 Tensor vonmises_logpdf(const Operand& x, const Operand& kappa, const Operand& loc = 0);
-/// The log density of the normal law cut off at loc + scale a and at loc + scale b, a < b, which may be infinite. The
-/// probability between them is computed in the nearer tail: without underflow or loss however far they are out.
-/// Elementwise, in one pass. Gradient: for x -g z / scale, for a g exp(logpdf at a) scale, for b minus that at b.
+/// The log density of the normal distribution truncated at loc + scale a and at loc + scale b, a < b, which may be
+/// infinite. The probability between them is computed in the nearer tail: without underflow or loss however far they
+/// are out. Elementwise, in one pass. Gradient: for x -g z / scale, for a g exp(logpdf at a) scale, for b minus that at
+/// b.
 Tensor truncnorm_logpdf(const Operand& x, const Operand& a, const Operand& b, const Operand& loc = 0,
                         const Operand& scale = 1);
 

@@ -1,10 +1,10 @@
 // Samples whose parameters are operands, with gradients through them, and samples from what a tensor holds.
 //
-// F_rvs(generator, shape, ...) draws from the law F of <reel/stats/continuous.hpp> or <reel/stats/densities.hpp>, by
-// SciPy's names. It is reparametrised: quantiles of uniform numbers, which are never 0 or 1, so that the gradient by
-// each parameter is that of the quantile, to every order; for parameters of shape of gamma and beta laws it is the
-// implicit one, minus the derivative of the distribution function by the parameter over the density (Figurnov and
-// others 2018).
+// F_rvs(generator, shape, ...) draws from the distribution F of <reel/stats/continuous.hpp> or
+// <reel/stats/densities.hpp>, by SciPy's names. It is reparametrised: quantiles of uniform numbers, which are never 0
+// or 1, so that the gradient by each parameter is that of the quantile, to every order; for shape parameters of gamma
+// and beta distributions it is the implicit one, minus the derivative of the distribution function by the parameter
+// over the density (Figurnov and others 2018).
 //
 // Parameters broadcast to `shape`, ShapeError otherwise. The result has the dtype, which is floating (TypeError
 // otherwise); float16 and bfloat16 are drawn in float32 and rounded. NaN where a parameter is out of range. Each
@@ -50,23 +50,26 @@ Tensor weibull_min_rvs(Generator& generator, const Shape& shape, const Operand& 
 /// Gradient: g for loc, g z for scale, for a the implicit one.
 Tensor gamma_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& loc = 0,
                  const Operand& scale = 1, DType dtype = DType::float64);
-/// Chi-square: the gamma law of shape df / 2 and scale 2. Gradient: as that of gamma_rvs.
+/// Chi-square: the gamma distribution of shape df / 2 and scale 2. Gradient: as that of gamma_rvs.
 Tensor chi2_rvs(Generator& generator, const Shape& shape, const Operand& df, const Operand& loc = 0,
                 const Operand& scale = 1, DType dtype = DType::float64);
 /// Beta, of shapes a and b, by betaincinv. Gradient: g for loc, g z for scale, for a and b the implicit one.
 Tensor beta_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& b, const Operand& loc = 0,
                 const Operand& scale = 1, DType dtype = DType::float64);
-/// Student's law, as quantiles, by betaincinv of the tail or of the part near 0: some microseconds an element. inf
-/// where it overflows, as it may for df < 0.05. Gradient: g for loc, g z for scale, for df the implicit one.
+/// Student's t distribution, as quantiles, by betaincinv of the tail or of the part near 0: some microseconds an
+/// element. inf where it overflows, as it may for df < 0.05. Gradient: g for loc, g z for scale, for df the implicit
+/// one.
 Tensor t_rvs(Generator& generator, const Shape& shape, const Operand& df, const Operand& loc = 0,
              const Operand& scale = 1, DType dtype = DType::float64);
-/// The normal law between loc + scale a and loc + scale b, a < b, which may be infinite: quantiles by the logarithms of
-/// probabilities in the nearer tail, however far out. Gradient: g for loc, g z for scale, for a and b the implicit one.
+/// The normal distribution between loc + scale a and loc + scale b, a < b, which may be infinite: quantiles by the
+/// logarithms of probabilities in the nearer tail, however far out. Gradient: g for loc, g z for scale, for a and b the
+/// implicit one.
 Tensor truncnorm_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& b,
                      const Operand& loc = 0, const Operand& scale = 1, DType dtype = DType::float64);
-/// Dirichlet's law: vectors along the last axis of the shape, with sums of 1. alpha broadcasts to the shape; ShapeError
-/// for a shape without axes. Gamma samples of shape alpha + 1 by gammaincinv times u^(1 / alpha), normalised by their
-/// logarithms: without underflow for small alpha. Gradient: that of these formulas, whose expectation is right.
+/// The Dirichlet distribution: vectors along the last axis of the shape, with sums of 1. alpha broadcasts to the shape;
+/// ShapeError for a shape without axes. Gamma samples of shape alpha + 1 by gammaincinv times u^(1 / alpha), normalised
+/// by their logarithms: without underflow for small alpha. Gradient: that of these formulas, whose expectation is
+/// right.
 Tensor dirichlet_rvs(Generator& generator, const Shape& shape, const Operand& alpha, DType dtype = DType::float64);
 /// Normal vectors along the last axis of the shape [..., n], with this mean, which broadcasts to it, and covariance
 /// l l^T, l [..., n, n] lower triangular: mean + l z with z of norm_rvs. The upper triangle of l is not read.

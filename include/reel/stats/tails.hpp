@@ -1,9 +1,9 @@
-// Probabilities of at most x, F_cdf, and of more than x, F_sf, of the laws of <reel/stats/densities.hpp>, and quantiles
-// F_ppf, by SciPy's names: by the incomplete gamma and beta functions of <reel/special.hpp>, with their accuracy, in
-// both tails, and derivatives of every order by x and parameters. Elementwise, some microseconds an element; operands,
-// dtypes, errors, ends of the support and NaN as in <reel/stats/continuous.hpp>.
+// Probabilities of at most x, F_cdf, and of more than x, F_sf, of the distributions of <reel/stats/densities.hpp>, and
+// quantiles F_ppf, by SciPy's names: by the incomplete gamma and beta functions of <reel/special.hpp>, with their
+// accuracy, in both tails, and derivatives of every order by x and parameters. Elementwise, some microseconds an
+// element; operands, dtypes, errors, ends of the support and NaN as in <reel/stats/continuous.hpp>.
 //
-// Of a discrete law x counts as floor(x), without a gradient. Gradients by n follow for nbinom, not for binom.
+// Of a discrete distribution x counts as floor(x), without a gradient. Gradients by n follow for nbinom, not for binom.
 #pragma once
 #include <reel/tensor.hpp>
 

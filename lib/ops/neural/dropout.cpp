@@ -36,7 +36,7 @@ Tensor uniform_weights(Generator& generator, const Shape& shape, double variance
   return random_uniform(generator, shape, -limit, limit, dtype);
 }
 Tensor normal_weights(Generator& generator, const Shape& shape, double variance, DType dtype) {
-  constexpr double stddev_truncated = 0.8796256610342398;  // of the normal law between -2 and 2
+  constexpr double stddev_truncated = 0.8796256610342398;  // of the normal distribution between -2 and 2
   return random_truncated_normal(generator, shape, 0, std::sqrt(variance) / stddev_truncated, dtype);
 }
 

@@ -54,7 +54,8 @@ Lane log_poisson(const Lane& k, const Lane& mu) {
   return where(by.large, where(equal(mu, 0), -unbounded, where(isnan(mu), mu, large)), small);
 }
 
-// log of Gamma(j + k + 1) / (Gamma(j + 1) Gamma(k + 1)) p^j q^k, p + q = 1: Poisson's laws of j and k given j + k.
+// log of Gamma(j + k + 1) / (Gamma(j + 1) Gamma(k + 1)) p^j q^k, p + q = 1: the Poisson distributions of j and k given
+// j + k.
 Lane log_binomial(const Lane& j, const Lane& k, const Lane& p, const Lane& q) {
   const Lane n = j + k;
   return log_poisson(j, n * p) + log_poisson(k, n * q) - log_poisson(n, n);

@@ -1,4 +1,4 @@
-// A law in standard form, for loc 0 and scale 1, and the lane functions that add both.
+// A distribution in standard form, for loc 0 and scale 1, and the lane functions that add both.
 #pragma once
 #include <cmath>
 #include <limits>
@@ -7,7 +7,7 @@
 
 namespace reel::ops {
 
-// z = d / scale inside the support; a and b are parameters of shape, if the law has them.
+// z = d / scale inside the support; a and b are shape parameters, if the distribution has them.
 struct LawPoint {
   Lane z, d, scale, a, b;
 };
@@ -22,7 +22,7 @@ struct Law {
   Lane (*quantile)(const Lane& p, const Lane& a) = nullptr;
 };
 
-/// Operands: x, the parameters of shape, loc, scale. Outside the support and at infinite x a constant with gradient 0;
+/// Operands: x, the shape parameters, loc, scale. Outside the support and at infinite x a constant with gradient 0;
 /// NaN where the scale or a parameter of shape is not above 0.
 Lane place(const Law& law, LawFunction kind, const Lane* x);
 
