@@ -179,13 +179,13 @@ void check_gradient_of_jacobian(const Case& c, support::Random& random) {
   check_equal("gradient of the Jacobian", gradients(true), gradients(false), 2 * c.slack);
 }
 
-// The same tensor in memory that continues past its end.
+// The same tensor as a view of longer memory.
 Tensor inside(const Tensor& x, support::Random& random) {
   if (x.rank() == 0 || x.dtype() != DType::float64) return x;
   return slice(concatenate({x, random.tensor(x.shape())}), {range(0, x.shape()[0])});
 }
 
-// Cotangents that a rule adds to earlier ones of its operands, which came from later uses, in their memory if it may.
+// A rule may add to cotangents of its operands from later uses in place.
 void check_added(const Case& c, support::Random& random) {
   const Function with_later_uses = [&](const Tensors& x) {
     Tensors all = c.f(x);
@@ -444,7 +444,7 @@ TEST_CASE("ops of further headers: derivatives") {
 TEST_CASE("linear algebra: derivatives") { check_shaped(cases::linear_algebra()); }
 TEST_CASE("normalisations and losses: derivatives") { check_shaped(cases::networks()); }
 
-// Cotangents of 40 by 30 with strides of zero, and one without that starts with the same elements.
+// Cotangents [40, 30] with strides of zero, and a dense one that begins with the same elements.
 Tensors repeating(DType dtype) {
   const Shape shape{40, 30};
   const Tensor numbers = cast(arange(1.0, 1201.0), dtype);
@@ -456,7 +456,7 @@ Tensors repeating(DType dtype) {
   return all;
 }
 
-// A cotangent that is a repeated 1 has a path of its own.
+// A broadcast cotangent of ones has its own code path.
 TEST_CASE("pointwise ops: cotangents that repeat elements are those of an array that holds each") {
   const Shape shape{40, 30};
   for (const cases::Pointwise& row : cases::pointwise()) {

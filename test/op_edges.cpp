@@ -57,7 +57,7 @@ TEST_CASE("forward mode agrees at kinks, ties and singular points") {
     // Along one element at a time: the sum of J's column.
     for (std::size_t i = 0; i < x.size(); ++i) {
       REQUIRE(expectations[i].size() == static_cast<std::size_t>(x[i].size()));
-      if (x[i].size() == 0) {  // no columns: the product by the tangent without elements is 0
+      if (x[i].size() == 0) {  // without columns the product with the empty tangent is 0
         Tensors t(x.size());
         t[i] = x[i];
         INFO(edge.name << ", " << edge.point << ": operand " << i << " without elements");
@@ -73,7 +73,7 @@ TEST_CASE("forward mode agrees at kinks, ties and singular points") {
         const double got = sum(dy[0]).item(), expected = expectations[i][static_cast<std::size_t>(k)];
         INFO(edge.name << ", " << edge.point << ": element " << k << " of operand " << i << ": " << got << ", not "
                        << expected);
-        // Zero times an infinite derivative of another element of the operand is NaN.
+        // NaN, if another element's derivative is infinite: 0 times infinity.
         bool singular = false;
         for (std::size_t other = 0; other < expectations[i].size(); ++other)
           singular = singular || (other != static_cast<std::size_t>(k) && !std::isfinite(expectations[i][other]));
@@ -157,7 +157,7 @@ TEST_CASE("second derivatives at points where the first derivative switches betw
     INFO(p.what);
     CHECK(grad(grad(p.f))(scalar(p.x)).item() == Approx(p.second).epsilon(1e-14));
   }
-  // By the parameter and by x: their slopes at 0 are the parameter itself.
+  // Derivatives by the parameter and by x: the slope at 0 is the parameter.
   for (Tensor (*f)(const Operand&, const Operand&) : {elu, leaky_relu}) {
     const auto by_parameter = [f](const Tensor& x) {
       return grad([&](const Tensor& a) { return f(x, a); })(scalar(1.5));
@@ -175,7 +175,7 @@ TEST_CASE("entries keep at most what the original lists allow (S20, S21)") {
   };
   using X = cases::Operands;
   const Tensors one{tensor({0.5, 0.25})}, two{tensor({0.5, 0.25}), tensor({0.75, 2.0})};
-  // Ops in both lists keep nothing: the rule reads only the gradient.
+  // Ops in both lists keep nothing: the rule reads only the cotangent.
   CHECK(saved([](X x) { return negative(x[0]); }, one) == 0);
   CHECK(saved([](X x) { return identity(x[0]); }, one) == 0);
   CHECK(saved([](X x) { return sum(x[0]); }, one) == 0);
@@ -183,7 +183,7 @@ TEST_CASE("entries keep at most what the original lists allow (S20, S21)") {
   CHECK(saved([](X x) { return add(x[0], x[1]); }, two) == 0);
   CHECK(saved([](X x) { return subtract(x[0], x[1]); }, two) == 0);
   CHECK(saved([](X x) { return floor(x[0]); }, one) == 0);
-  // In one list: the rule reads no input, or no output.
+  // Ops in one of the lists: the rule reads no input, or no output.
   CHECK(saved([](X x) { return exp(x[0]); }, one) == 1);
   CHECK(saved([](X x) { return tanh(x[0]); }, one) == 1);
   CHECK(saved([](X x) { return sin(x[0]); }, one) == 1);

@@ -114,7 +114,7 @@ void check_calls(const std::string& what, const Function& f, const Tensors& x, c
     }
     const Listening listening(elsewhere);
     run(f, others);
-  } catch (const Error&) {  // not for this dtype, or not for these values; what ran before it is checked
+  } catch (const Error&) {  // the op refuses this dtype or these values; calls before it are checked
   }
   for (const Recorded& call : calls) {
     tally.primitives.insert(call.primitive->rule.name);

@@ -143,7 +143,7 @@ constexpr Setting settings[] = {
 
 struct Tally {
   int compared = 0, refused = 0;
-  bool leaves_out = false;  // ops move elements that they then leave out, which need not be finite
+  bool leaves_out = false;  // ops may move elements that they later drop, which need not be finite
 };
 
 void check(const std::string& what, const Call& f, const Tensors& x, Tally& tally) {
@@ -160,7 +160,7 @@ void check(const std::string& what, const Call& f, const Tensors& x, Tally& tall
   const AnomalyGuard guard({.check_backward = false});
   const Outcome guarded = outcome(f, x);
   INFO(what << " under a guard against anomalies: " << guarded.error);
-  // A result of the op that the case does not use may be infinite: the logarithm beside slogdet's sign.
+  // A result that the case does not use may be infinite, such as slogdet's logarithm beside the sign.
   CHECK((guarded == alone || guarded.error.find("slogdet: its result 1 is not finite") == 0 ||
          (tally.leaves_out && guarded.error.find("was not finite already") != std::string::npos)));
 }
@@ -171,7 +171,7 @@ constexpr DType dtypes[] = {DType::boolean,  DType::uint8,   DType::int32,   DTy
 Tensors cast_all(const Tensors& x, DType d) {
   Tensors result;
   for (const Tensor& one : x) {
-    // Integers of either sign fit no unsigned type.
+    // Negative integers do not fit unsigned types.
     const Tensor whole = is_differentiable(d) ? one : d == DType::uint8 ? abs(trunc(one)) : trunc(one);
     result.push_back(cast(whole, d));
   }
@@ -335,7 +335,7 @@ constexpr Binary binary[] = {
     {"minimum", minimum}, {"arctan2", arctan2},   {"logaddexp", logaddexp}, {"squared_difference", squared_difference},
 };
 
-// f of operands that nobody else holds and that it may write into: by the caller's memory alone, or by tape.
+// The value and gradients of f at recorded copies of x, which f may pass on as rvalues.
 struct Pulled {
   Outcome value;
   std::vector<Outcome> gradients;

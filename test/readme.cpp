@@ -53,7 +53,7 @@ std::string promotion_table() {
   return head + "\n" + rule + "\n" + rows;
 }
 
-// ---- who else has the ops
+// ---- Ops of other libraries
 
 using Names = std::vector<std::string>;
 struct OpFamily {

@@ -203,7 +203,7 @@ struct L2NormalizeOptions {
   Axes axes = -1;          ///< what is normalised together
   double epsilon = 1e-12;  ///< a lower bound for sum(x^2); ValueError below 0
 };
-/// x / sqrt(max(sum(x^2), epsilon)) over `axes`. (tf.math.l2_normalize.) Squares neither overflow nor underflow. Of a
+/// x / sqrt(max(sum(x^2), epsilon)) over `axes`. (tf.math.l2_normalize.) Squares do not overflow or underflow. Of a
 /// vector of zeros: 0, with gradient 0 (TensorFlow's is g / sqrt(epsilon)). Gradient with y the result and n the
 /// root: (g - y sum(g y)) / n, or g / n where epsilon decides.
 Tensor l2_normalize(const Operand& x, const L2NormalizeOptions& options = {});

@@ -31,7 +31,7 @@ constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(),
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN(),
                  infinity = std::numeric_limits<double>::infinity();
 
-char running[400];  // what a signal handler prints
+char running[400];  // printed by the signal handler
 int calls = 0, refused = 0, failures = 0;
 
 void report_crash(int signal) {

@@ -98,7 +98,7 @@ std::int64_t resident_bytes() {
 // An emulator's own memory counts as this process's, and qemu-user (7.2) keeps some 280 KiB of every thread that ended.
 const bool emulated = std::getenv("REEL_TEST_EMULATOR") != nullptr;
 
-// Runs f `count` times. Afterwards nothing may be held that was not held after the warm-up.
+// Runs f `count` times. Afterwards live tensors and bytes must be those after the warm-up.
 bool flat(const char* what, std::int64_t count, const std::function<void()>& f) {
   for (std::int64_t i = 0; i < count / 10 + 10; ++i) f();
   const MemoryStats before = memory_stats();

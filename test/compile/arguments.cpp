@@ -177,7 +177,7 @@ TEST_CASE("compiled generators: derivatives use the numbers that the call drew")
   };
   Generator a(3), b(3);
   for (int i = 0; i < 3; ++i) CHECK(max(abs(gradient(noisy, a) - gradient(compiled, b))).item() < 1e-14);
-  // Recomputed parts draw what they drew.
+  // Recomputed parts draw the same numbers again.
   const auto kept = [](const Tensor& y, Generator& g) {
     return sum(fori_loop(
         3, [&](std::int64_t, const Tensor& c) { return c * random_uniform(g, {6}); }, y));

@@ -142,7 +142,7 @@ TEST_CASE("compile check: every signature, with optimisers, with loops, and unde
     CHECK(same_bits(f(x), step(twin, plain)(x)));
     CHECK(same_bits(model.w.read(), twin.w.read()));
   }
-  // A tape records only the program of a checked call.
+  // A tape records only the program of a checked call, not the eager run.
   const Tensor x = ramp({2, 3}), k = ramp({3}, .5);
   int calls = 0;
   const auto g = compile(
@@ -189,7 +189,7 @@ TEST_CASE("compile check: bodies of loops, both branches, and checkpoints") {
   CHECK_THROWS_WITH(f(x), Catch::Contains("operation 1, while_loop: in its condition, operation 2, less"));
   most = 40.;
   other = true;
-  // The branch that does not run counts, too.
+  // The branch that does not run is checked, too.
   CHECK_THROWS_WITH(f(x), Catch::Contains("in its second branch, operation 1, was cos and is now sin"));
   other = false;
   CHECK_NOTHROW(f(x));

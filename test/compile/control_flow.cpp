@@ -15,7 +15,7 @@ using support::same_bits;
 
 namespace {
 
-// Bodies run again for derivatives beyond the first, so they capture by value what ends
+// Derivatives of higher order run bodies again, so bodies capture by value what is destroyed
 // earlier.
 void check_everything(const std::function<Tensor(const Tensor&)>& f, const std::vector<Tensor>& at) {
   const auto g = compile(f);
@@ -207,7 +207,7 @@ TEST_CASE("compiled loops: variables have the values at the position of the loop
     check_close(std::get<2>(got), std::get<2>(eager[static_cast<std::size_t>(i)]));
   }
   check_close(v.read(), after);
-  // Through the call.
+  // The same through a compiled call.
   const auto compiled = compile(loss);
   for (int i = 0; i < 2; ++i) {
     GradientTape one, two;
@@ -382,7 +382,7 @@ TEST_CASE("loops with .compiled: scan, reads of variables, and the error for dra
 }
 
 TEST_CASE("compiled loops: unconnected results have no gradient at second order") {
-  // The gradient by x has nothing of y: they meet in no result.
+  // x and y are not combined in any result, so the gradient by x does not depend on y.
   const auto f = compile([](const Tensor& x, const Tensor& y) {
     GradientTape outer({.persistent = true}), inner({.persistent = true});
     for (GradientTape* t : {&outer, &inner}) {

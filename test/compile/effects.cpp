@@ -202,7 +202,7 @@ TEST_CASE("effects in bodies: derivatives use the numbers of the call and do not
         70, [&, x](const Tensor&, const Tensor& z) { return step(x, z, g); }, x);
     return sum(y * cos(x) * random_uniform(g, {3}) + running);
   };
-  // In a loop that is one entry, forward mode does not differentiate what is read and assigned.
+  // Forward mode through a loop that is one entry does not differentiate variables that the loop reads and assigns.
   const auto unrolled = [&](const Tensor& x, Generator& g) {
     Tensor y = x;
     for (int i = 0; i < 70; ++i) y = step(x, y, g);
@@ -211,7 +211,7 @@ TEST_CASE("effects in bodies: derivatives use the numbers of the call and do not
   const auto program = compile(f);
   const Tensor x = ramp({3}, .2), t = ramp({3}, -.6), start = running.read();
   std::uint64_t end = 0;
-  // Each with the same numbers and variable.
+  // Each run starts with the same generator and the same value of the variable.
   const auto run = [&](const auto& compute) {
     running.assign(start);
     Generator g(5);
@@ -329,7 +329,7 @@ TEST_CASE("effects in bodies: errors name what is not supported and change nothi
                       return *tape.gradient(counting(x), v);
                     })(starts[0]),
                     Catch::Contains("follows variable 'v'"));
-  // Either branch counts.
+  // An assign in either branch is refused.
   for (const bool first : {true, false})
     CHECK_THROWS_WITH(compile([&](const Tensor& x) {
                         const auto assigns = [&](const Tensor& z) {
@@ -353,7 +353,7 @@ TEST_CASE("effects in bodies: errors name what is not supported and change nothi
                                         [&](const Tensor& z) { return z + random_uniform(g, {3}); }, x);
                     })(starts[0]),
                     Catch::Contains("Generator&"));
-  // A short scan is unrolled, and what is unrolled under a tape may run again.
+  // A short scan is unrolled; under a tape an unrolled body may run again.
   CHECK_THROWS_WITH(compile([&](const Tensor& x, Generator& from) {
                       GradientTape tape;
                       tape.watch(x);
@@ -368,7 +368,7 @@ TEST_CASE("effects in bodies: errors name what is not supported and change nothi
                       return *tape.gradient(sum(y), x);
                     })(starts[0], g),
                     Catch::Contains("runs again"));
-  // A gradient that is differentiated runs what is unrolled again.
+  // Differentiating the gradient runs the unrolled body again.
   CHECK_THROWS_WITH(compile([&](const Tensor& x) {
                       const TapeOptions options{.watch_accessed_variables = false};
                       GradientTape outer(options), tape(options);

@@ -124,7 +124,7 @@ TEST_CASE("gradients of compiled loops: rows, outputs of several dtypes, and cap
     };
   };
   check_loop(make, {ramp({80, 3}, -1)});
-  // By what it captured, and by what nobody follows but a second tape.
+  // The gradient by the captured w, and by tensors that only a second tape follows.
   const auto by_captured = [&](const auto& f) {
     GradientTape tape;
     tape.watch(w);

@@ -42,7 +42,7 @@ TEST_CASE("split programs: the second part reads values that the first part comp
   CHECK(parts.residuals >= 1);
   CHECK(parts.first.arguments.size() == 1);
   CHECK(parts.second.arguments.size() == 2 + parts.residuals);
-  // Together they give the bits of the whole.
+  // The two parts give the bits of the whole program.
   const Tensor x = support::ramp({3, 3}, .3), g = scalar(2.);
   const Tensor both[] = {x, g};
   std::vector<Tensor> expected(2), first(1 + parts.residuals), second(1);
@@ -82,7 +82,7 @@ TEST_CASE("compiled gradients: the gradient does not evaluate f again") {
   CHECK(s.residual_bytes <= 21 * 16 * 8);
   CHECK(same_bits(gradient(), first));
   CHECK(traced == 2);
-  // A recorded call keeps the residuals from now on, and gives them back.
+  // From now on a recorded call keeps the residuals until its gradient is computed.
   const std::int64_t before = memory_stats().live_bytes;
   {
     GradientTape tape;

@@ -114,7 +114,7 @@ void check_imports() {
   CHECK(deleted == before + 8);
 }
 
-// Each spoils one member. The struct stays with the caller, so that it is deleted once.
+// Each function makes one member invalid. A refused struct stays with the caller, which deletes it once.
 template <class M>
 void check_refused() {
   using Spoil = void (*)(M&);

@@ -85,7 +85,7 @@ TEST_CASE("an error message ends with the line that called the op") {
 
 TEST_CASE("an op that calls another op reports the line of the user's call") {
   const Tensor x = cast(tensor({{1, 2}, {3, 4}}), DType::float16);
-  // It calls itself in float32.
+  // The op calls itself in float32.
   const std::string text = message([&] { static_cast<void>(layer_norm(x, {.axes = {0, 7}})); });
   CHECK(ends_with(text, at(__LINE__ - 1)));
 }

@@ -35,7 +35,7 @@ TEST_CASE("an empty handle throws an error that says so") {
   CHECK_THROWS_AS(x[0], ValueError);
   CHECK_THROWS_WITH(reshape(x, {1}), Contains("reshape") && Contains("empty"));
   Tensor a = zeros({2}), b = std::move(a);
-  CHECK_THROWS_AS(a.size(), ValueError);  // NOLINT: what is left of a moved-from handle is the point
+  CHECK_THROWS_AS(a.size(), ValueError);  // NOLINT: the state of a moved-from handle is tested
   CHECK(b.size() == 2);
 }
 
@@ -119,7 +119,7 @@ TEST_CASE("memory of any strides is borrowed") {
   CHECK_THROWS_AS(borrow(p, {2}, {-far - far}, owner), ShapeError);
   CHECK_THROWS_AS(borrow(p, {-1}, {1}, owner), ShapeError);
   CHECK_THROWS_AS(borrow(static_cast<const double*>(nullptr), {2}, {-1}, owner), ValueError);
-  CHECK(watch.use_count() == 2);  // a refused owner is let go
+  CHECK(watch.use_count() == 2);  // a refused owner is released
 }
 
 TEST_CASE("a function fills a tensor in its own memory") {
@@ -201,7 +201,7 @@ TEST_CASE("zeros, ones, full, eye, arange and linspace") {
 
 TEST_CASE("promotion of dtypes") {
   using enum DType;
-  // Category by category, against the rule in words.
+  // Compares promote() with the documented rule for each pair of categories.
   const auto category = [](DType d) { return d == boolean ? 0 : is_integer(d) ? 1 : is_floating(d) ? 2 : 3; };
   for (DType a : all_dtypes)
     for (DType b : all_dtypes) {

@@ -182,7 +182,7 @@ TEST_CASE("nested derivatives do not confuse perturbations") {
     INFO(name(modes));
     CHECK(derivative(modes[1], f)(scalar(1.0)).item() == 1.0);
   }
-  // The same tensor as a parameter and captured: a constant inside.
+  // A captured tensor is a constant, even if it is also the parameter.
   const Tensor x = scalar(3.0);
   CHECK(jvp([&](const Tensor& y) { return x * y; }, x, 1.0).second.item() == 3.0);
 }

@@ -23,7 +23,7 @@ struct Model {
   auto leaves() { return std::tie(w, b); }
 };
 
-// The stack of tapes is as it was: an op outside is not recorded, an inner tape is gone.
+// Checks that the stack of tapes is balanced: a new tape records one entry, and its gradient is right.
 void require_balanced() {
   const Tensor x = tensor({2});
   GradientTape tape;
@@ -78,7 +78,7 @@ TEST_CASE("other arguments are passed on unchanged (S59)") {
   CHECK(grad<0>(f)(tensor({1}), strides, std::string("ab"), c, 3).item() == 15);
   CHECK(seen == &strides);
   CHECK(id == c.id());
-  // None picked: trees and floating-point numbers, not integers.
+  // Without selection: trees and floating-point numbers are differentiated, integers are not.
   const auto g = [](int n, const Tensor& x, const Tensor& y) { return n * x * y; };
   const auto [dx, dy] = grad(g)(3, 2.f, 5.);
   CHECK(dx.dtype() == DType::float32);
@@ -124,7 +124,7 @@ TEST_CASE("trees of parameters") {
   CHECK(same(h.at("a").at(1), {1}));
   CHECK(h.at("b").empty());
 
-  // A struct of variables stays one; its gradients come as a tuple.
+  // A struct of variables is passed as it is; its gradients are a tuple.
   const Model model{Variable(tensor({2.})), tensor({5.})};
   const auto [gw, gb] = grad([](const Model& m) { return sum(m.w * m.b * m.w); })(model);
   CHECK(same(gw, {20}));
@@ -176,7 +176,7 @@ TEST_CASE("wrong results and parameters are refused (S42, S61)") {
   CHECK_THROWS_AS(grad(square_sum)(less(x, 1)), TypeError);
   CHECK_THROWS_AS(jacobian(square_sum)(integers), TypeError);
   CHECK_THROWS_AS(hvp(square_sum)(integers, x), TypeError);
-  // Not picked, an integer is welcome.
+  // An integer that is not selected is accepted.
   CHECK(same(grad<0>([](const Tensor& p, const Tensor& q) { return sum(p * q); })(x, integers), {1, 2}));
   require_balanced();
 }
@@ -300,7 +300,7 @@ TEST_CASE("nested wrappers give higher orders") {
   CHECK(same(d2(2.), {30 * 16}));
   CHECK(same(d3(2.), {120 * 8}));
   CHECK(same(d4(2.), {360 * 4}));
-  // No confusion of the inner parameter with the outer one.
+  // The inner parameter is not confused with the outer one.
   const auto outer = [](const Tensor& x) { return x * grad([&](const Tensor& y) { return x + y; })(2.); };
   CHECK(grad(outer)(3.).item() == 1);
 }

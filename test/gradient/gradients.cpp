@@ -397,7 +397,7 @@ TEST_CASE("S126, S127: hessian_vector_product, with v a constant") {
   CHECK_THROWS_AS(hessian_vector_product(y, x, std::vector{v, v}), ValueError);
   CHECK_THROWS_WITH(hessian_vector_product(y, x, std::vector{v, v}), Contains("xs and v must have the same length."));
   CHECK_THROWS_AS(hessian_vector_product(y, x, ones({3})), ShapeError);
-  // Cross terms count; a first gradient that is none is left out; all none stays none.
+  // Mixed second derivatives are included. Missing first gradients are skipped; if all are missing, so is the result.
   const Tensor z = tensor({5., 7.});
   tape.watch(z);
   const auto cross = hessian_vector_product(sum(x * z * z), {x, z}, {v, ones({2})});

@@ -24,7 +24,7 @@ Values numbers(std::span<const Gradient> list) {
 const auto polynomial = [](const Tensor& x, const Tensor& y) { return x * x * x * y - x * y * y; };
 const auto product = [](const Tensor& x, const Tensor& y) { return sum(x * y); };
 
-// The stack of tapes is as it was: an op outside is not recorded by a tape left behind.
+// Checks that the stack of tapes is empty: an op is not recorded.
 void require_balanced() { CHECK_THROWS_AS(gradients(scalar(1.0), scalar(1.0)), TapeError); }
 
 }  // namespace
@@ -215,7 +215,7 @@ TEST_CASE("S49: make_vjp, value_and_grad and grad select parameters at run time"
   CHECK_THROWS_AS(grad(f, {0})(tensor({1., 2.}), 3.0), ShapeError);
   CHECK_THROWS_AS(grad(f, {0})(scalar(1), 3.0), TypeError);
   CHECK_THROWS_AS(make_vjp(polynomial, {"x"}), ValueError);
-  // Template arguments work on a named function.
+  // Template arguments work on a function with named parameters.
   CHECK(grad<1>(f)(scalar(2.0), 3.0).item() == -4);
 }
 
@@ -229,7 +229,7 @@ TEST_CASE("S53, S54: results are summed with weights dy; numbers and vectors of 
   CHECK(gradients_function(squares)(Values{1, 2, 3})[0].dense().to_vector() == Values{2, 4, 6});
   CHECK(gradients_function(squares)(std::array<float, 2>{1, 2})[0].dense().dtype() == DType::float32);
   CHECK(gradients_function(squares, {0})(Values{1, 2}, dy(tensor({1., 10.})))[0].dense().to_vector() == Values{2, 40});
-  // Picked by template arguments, integers are converted, and are constants.
+  // Integers that template arguments select are converted, and are constants.
   const WarningLog log;
   CHECK_FALSE(gradients_function<0>(squares)(std::vector<int>{1, 2})[0]);
   CHECK_FALSE(gradients_function<0>(squares)(3)[0]);

@@ -60,11 +60,11 @@ TEST_CASE("jacobian of matrix products") {
   CHECK(same(*tape.jacobian(right, a), {5, 7, 0, 0, 0, 0, 5, 7}));
   CHECK(same(*tape.jacobian(left, x), {1, 3, 2, 4}));
   CHECK(same(*tape.jacobian(left, a), {5, 0, 7, 0, 0, 5, 0, 7}));
-  // By options that transpose, behind a sum, and twice in a row.
+  // With transpose options, after a sum, and two products in a row.
   CHECK(same(*tape.jacobian(matmul(a, x, {.transpose_a = true}) + 1, x), {1, 3, 2, 4}));
   CHECK(same(*tape.jacobian(matmul(x, a, {.transpose_b = true}) + 1, x), {1, 2, 3, 4}));
   CHECK(same(*tape.jacobian(matmul(a, right), x), {7, 10, 15, 22}));
-  // A Jacobian that is the matrix itself is still a function of it.
+  // A Jacobian that equals the matrix can be differentiated by it.
   CHECK(same(*tape.gradient(sum(reel::square(*tape.jacobian(left, x))), a), {2, 4, 6, 8}));
   // d (A A)_ij / d A_kl = [i = k] A_lj + A_ik [j = l]
   Values expected;
@@ -132,7 +132,7 @@ TEST_CASE("jacobian of unconnected sources: none with its reason, or zeros") {
   CHECK(tape.jacobian(stop_gradient(y), x).reason() == WhyNone::stop_gradient);
   CHECK(same(*tape.jacobian(cast(y, DType::float32), x), {2, 0, 0, 4}));
   CHECK(tape.jacobian(cast(y, DType::float32), x).dense().dtype() == DType::float64);
-  // No work is done for the 10^12 elements between them.
+  // The intermediate tensor has 10^12 elements: nothing is computed for it.
   const Tensor many = exp(ones({1000000})), followed = exp(broadcast_to(far[0], {1000000}));
   CHECK(!tape.jacobian(many, x));
   CHECK(!tape.jacobian(followed, x));
@@ -220,8 +220,8 @@ TEST_CASE("jacobian of a Jacobian through reductions, joins and softmax agrees w
 }
 
 TEST_CASE("a Jacobian with more rows than one pass carries is computed in several passes") {
-  // The widest tensor on the way has 2^20 elements: a sweep carries four rows, and a tape that is used up as it goes
-  // must last for all of them.
+  // The largest intermediate tensor has 2^20 elements, so a pass carries four rows. A tape that is not persistent must
+  // not release entries before the last pass.
   const std::int64_t wide = std::int64_t{1} << 20;
   for (const std::int64_t n : {1, 3, 4, 5, 9}) {
     const Tensor x = linspace(1, static_cast<double>(n), n);
@@ -358,7 +358,7 @@ TEST_CASE("jacobian refuses complex targets and ranks beyond the largest") {
   CHECK_THROWS_AS(tape.jacobian(cast(x, DType::complex128), x), TypeError);
   CHECK_THROWS_AS(tape.jacobian(exp(deep), deep), ShapeError);
   CHECK_THROWS_AS(tape.batch_jacobian(exp(deep), deep), ShapeError);
-  // Without room for a leading axis, rows are computed one after another.
+  // At the largest rank there is no batch axis: rows are computed one after another.
   Shape longest = {2};
   while (longest.rank() < max_rank) longest.insert(0, 1);
   const Tensor y = reshape(exp(reshape(x, longest)), {2});

@@ -73,11 +73,11 @@ TEST_CASE("jacobian: a rule that takes a batch is called once; with many columns
   REQUIRE(calls.cotangents.size() == 1);
   CHECK(calls.cotangents[0] == Shape{12, 12});
   CHECK(distance(j, jacobian([&](const Tensor& t) { return times(t, a); })(x)) < 1e-12);
-  // Without a jvp the rows go together whatever the shape.
+  // Without a jvp rows are batched, whatever the shape.
   calls = {};
   static_cast<void>(jacobian(counted(calls, wide, Rules::batched))(x));
   CHECK(calls.backward == 1);
-  // With one, four rows to a column decide, as for ops of the library.
+  // With a jvp forward mode is used from four rows per column on, as for ops of the library.
   calls = {};
   static_cast<void>(jacobian(counted(calls, a, Rules::batched_and_jvp))(x));
   CHECK((calls.backward == 1 && calls.jvp == 0));
@@ -99,7 +99,7 @@ TEST_CASE("a rule that takes a batch gets a batch of one from gradient()") {
   REQUIRE(calls.cotangents.size() == 1);
   CHECK(calls.cotangents[0] == Shape{1, 3});
   CHECK(distance(g, grad([&](const Tensor& t) { return sum(times(t, a)); })(x)) < 1e-12);
-  // Its derivative in turn.
+  // The derivative of the result.
   const Tensor h = hessian([&](const Tensor& t) { return sum(f(t)); })(x);
   CHECK(distance(h, hessian([&](const Tensor& t) { return sum(times(t, a)); })(x)) < 1e-12);
 }

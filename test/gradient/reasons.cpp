@@ -104,7 +104,7 @@ TEST_CASE("every reason is produced and its text names the op, variable or line"
 
 TEST_CASE("stop_gradients is the reason on a tape of any length") {
   const std::string reason = "the path ends at stop_gradients, an option of gradient()";
-  // One entry whose rule goes with the entry, and more entries than one chunk of memory holds.
+  // An entry that owns its rule, and more entries than one chunk of memory holds.
   const auto through_checkpoint = [](const Tensor& y) {
     return checkpoint([](const Tensor& v) { return tanh(v); })(y);
   };

@@ -73,7 +73,7 @@ TEST_CASE("S116: slices of slices are flattened, with the outer dense_shape") {
   CHECK(g.slices().indices.to_vector<std::int64_t>() == Indices{3, 0, 0});
   CHECK(g.slices().values.to_vector() == Values{1, 1, 10, 10, 100, 100});
   CHECK(g.slices().dense_shape == Shape{4, 2});
-  // Indices of rank 2, and of rank 0: one is flattened, the other cannot be.
+  // Indices of rank 2 are flattened; those of rank 0 cannot be.
   const Tensor pairs = gather(x, tensor<int>({{0, 1}, {2, 3}}));
   const Gradient h = gradients(sum(gather(pairs, tensor<int>({1, 1}))), x)[0];
   REQUIRE(h.is_slices());

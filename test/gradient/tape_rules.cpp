@@ -204,12 +204,12 @@ TEST_CASE("S93, S105: stop_gradients are constants, sources are not; both may be
   const Tensor same = a + stop_gradient(b);
   CHECK(number(tape.gradient(same, a)) == 1);
   CHECK(number(tape.gradient(c, a, {.stop_gradients = b})) == 1);
-  // A chain of sources: gradients pass through the later one to the earlier.
+  // A chain of sources: gradients continue through later sources to earlier ones.
   const Tensor d = b * 5;
   const auto chain = tape.gradient(d, {a, b});
   CHECK(number(chain[0]) == 10);
   CHECK(number(chain[1]) == 5);
-  // Integers are as if stopped.
+  // Integers count as stopped.
   const Tensor n = cast(a, DType::int64);
   CHECK(number(tape.gradient(a + n, a)) == 1);
 }

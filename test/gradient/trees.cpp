@@ -29,7 +29,7 @@ static_assert(Tree<Tensor> && Tree<const Variable&> && Tree<Gradient> && Tree<In
 static_assert(Tree<std::vector<Tensor>> && Tree<std::array<Variable, 2>> && Tree<std::pair<Tensor, Model>> &&
               Tree<State>);
 static_assert(Tree<std::tuple<Variable&, const Tensor&>> && Tree<std::tuple<>>);
-// Numbers are never leaves.
+// Numbers are not leaves.
 static_assert(!Tree<double> && !Tree<std::vector<double>> && !Tree<std::tuple<Tensor, double>> && !Tree<std::string>);
 
 template <class R, class T, class Expected>

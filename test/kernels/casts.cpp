@@ -91,7 +91,7 @@ TEST_CASE("every float16 and bfloat16 converts to float and back, and rounding i
       continue;
     }
     if (to_half(value) != bits) CHECK(to_half(value) == bits);
-    // Between this number and the next one up.
+    // Numbers between this one and the next larger one.
     const unsigned next = bits + 1;
     if ((next & 0x7fffu) > 0x7c00u || (next & 0x7fffu) == 0) continue;
     const double above =
@@ -99,7 +99,7 @@ TEST_CASE("every float16 and bfloat16 converts to float and back, and rounding i
     const double middle = (static_cast<double>(value) + above) / 2;
     const unsigned even = (bits & 1u) != 0 ? next : bits;
     if (to_half(static_cast<float>(middle)) != even) CHECK(to_half(static_cast<float>(middle)) == even);
-    // Just off the middle, by less than a float can tell: only a single rounding gets it right.
+    // Closer to the midpoint than float resolves: rounding via float would give the wrong neighbour.
     const double beyond = std::nextafter(middle, above), before = std::nextafter(middle, static_cast<double>(value));
     if (cast_one<std::uint16_t>(DType::float64, DType::float16, beyond) != next)
       CHECK(cast_one<std::uint16_t>(DType::float64, DType::float16, beyond) == next);

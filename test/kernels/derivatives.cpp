@@ -237,7 +237,7 @@ Real condition(const Case& c, std::size_t by, Real x, Real y) {
 struct Allowed {
   Real expected, error;
 };
-// z is the value. If it is subnormal, a derivative that reads it has its error too.
+// If the value z is subnormal, its rounding error enters derivatives that read it.
 template <class T>
 Allowed allowed(const Case& c, std::size_t by, T x, T y, T z) {
   using Limits = std::numeric_limits<T>;
@@ -246,7 +246,7 @@ Allowed allowed(const Case& c, std::size_t by, T x, T y, T z) {
   if (z != 0 && std::abs(z) < Limits::min()) relative += Limits::denorm_min() / Real(std::abs(z));
   Real error = relative * magnitude + 1024 * Real(Limits::denorm_min());
   if (const Real e = c.error[by] ? c.error[by](x, y) : 0; std::isfinite(e)) error += e;
-  // An operand of arctan2 divided by the hypotenuse, a second time after it was rounded, may be subnormal.
+  // arctan2's derivative divides by the hypotenuse twice; the first quotient may be subnormal.
   if (c.name == "arctan2") error += Limits::denorm_min() / std::hypot(Real(x), Real(y));
   return {expected, error};
 }
@@ -266,7 +266,7 @@ void report(const std::string& how, const Case& c, std::size_t by, const Points<
   what.precision(17);
   std::size_t wrong = 0, checked = 0;
   for (std::size_t i = 0; i < got.size(); ++i) {
-    // Skipped: the value, or the hypotenuse that arctan2 uses, has overflowed.
+    // Skip points at which the value or arctan2's hypotenuse overflows.
     if (!std::isfinite(z[i]) || (c.name == "arctan2" && !std::isfinite(std::hypot(p.x[i], p.y[i])))) continue;
     const Allowed a = allowed(c, by, p.x[i], p.y[i], z[i]);
     ++checked;
@@ -342,7 +342,7 @@ TEST_CASE("derivatives by recorded ops, over the whole range") {
   }
 }
 
-// exp(z * z) would lose as many last places there as the square of z is large.
+// exp(z * z) would have a relative error of z^2 rounding units there.
 TEST_CASE("the derivative of erfcinv is accurate in both tails") {
   std::vector<double> points;
   for (int k = 2; k <= 52; ++k)

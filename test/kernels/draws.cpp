@@ -129,7 +129,7 @@ void check_distribution(Kind kind) {
     CHECK(distance(x, uniform) < once_in_million);
   else
     CHECK(distance(x, standard_normal) < once_in_million);
-  // Neighbours, the two of a pair, lanes of one vector and of the next: lags up to two vectors of blocks.
+  // Correlation at lags up to two vectors of blocks: adjacent numbers, pairs, and lanes of adjacent vectors.
   double worst = 0;
   for (std::size_t lag = 1; lag <= 64; ++lag) {
     const auto plain = [&](double v) { return kind == Kind::uniform ? (v - 0.5) * std::sqrt(12.0) : v; };
@@ -219,7 +219,7 @@ TEST_CASE("draws: mean, deviation and range are the same bits on every instructi
     const std::vector<T> expected = both(*find("scalar"));
     for (const Set* set : supported_sets()) CHECK(same(both(*set), expected));
     CHECK(*std::max_element(expected.begin() + 1000, expected.end()) == static_cast<T>(-0.21));
-    // By the numbers of the unit range and of deviation 1: each operation is rounded.
+    // Computed from standard uniform and normal numbers, with each operation rounded.
     const std::vector<T> z = draw<T>(*find("scalar"), Kind::normal, {3, 4}, 1000);
     std::vector<T> doubled(1000);
     find("scalar")->draws[index(dtype_of<T>)].uniform({3, 4}, {-0.3, 0.1, 2, 0.5}, doubled.data(), 1000);

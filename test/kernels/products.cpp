@@ -141,7 +141,7 @@ struct Problem {
     p.c_row = (n + gap) * parts;
     p.add = add;
     constexpr auto lines = static_cast<std::ptrdiff_t>(128 / sizeof(T));
-    // Lanes after the last column may hold anything. NaN here would spoil every sum that they were added to.
+    // Lanes after the last column are arbitrary. They are NaN here, to detect sums that include them.
     std::vector<T> memory_a(at((m + loops.rows) * (p.k + lines)), std::numeric_limits<T>::quiet_NaN()),
         memory_b(at((p.n + loops.columns) * p.k), std::numeric_limits<T>::quiet_NaN());
     if (pack_a) loops.pack_a(a.factor(), memory_a.data(), p);

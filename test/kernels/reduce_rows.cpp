@@ -83,7 +83,7 @@ void check_order(const Set& set) {
       // A broadcast operand.
       std::vector<T> same(static_cast<std::size_t>(n), x[0]);
       CHECK(reduce(set, kind, x.data(), 0, n) == reduce(set, kind, same.data(), 1, n));
-      // merge is the reduction of two.
+      // merge combines two operands.
       std::vector<T> acc(x.begin(), x.begin() + n);
       set.reduction(kind, dtype_of<T>).merge(acc.data(), y.data() + 1, n);
       for (std::ptrdiff_t i = 0; i < n; ++i) {
@@ -107,7 +107,7 @@ void check_nan(const Set& set) {
       std::vector<T> x(static_cast<std::size_t>(2 * n), T(1));
       T* p = x.data();
       std::int64_t found;
-      // The first of several extremes.
+      // Of equal extremes the first counts.
       p[at] = 2;
       if (n > at + 3) p[at + 2] = 2;
       argmax({p, 1}, n, 1, &found);
@@ -115,7 +115,7 @@ void check_nan(const Set& set) {
       p[at] = -2;
       argmin({p, 1}, n, 1, &found);
       CHECK(found == at);
-      // A NaN is both.
+      // A NaN is the maximum and the minimum.
       p[at] = nan;
       CHECK(std::isnan(reduce(set, Reduce::max, p, 1, n)));
       CHECK(std::isnan(reduce(set, Reduce::min, p, 1, n)));
@@ -137,7 +137,7 @@ void run(RowLoop kernel, std::initializer_list<const void*> in, void* out, std::
   kernel(in.begin(), out, n, rows);
 }
 
-// The columns of a matrix, in any lane, against the same numbers as rows.
+// Columns of a matrix, in every lane, have the results of the same numbers as rows.
 template <class T>
 void check_columns(const Set& set) {
   const Rows& rows = set.rows[index(dtype_of<T>)];
@@ -168,7 +168,7 @@ void check_columns(const Set& set) {
         for (std::size_t i = 0; i < (whole ? size : count); ++i)
           worst = std::max(worst, std::abs(got[i] - expected[i]) / (1 + std::abs(expected[i])));
         CHECK(worst <= 64 * std::numeric_limits<T>::epsilon());
-        CHECK(got[whole ? size : count] == 77);  // what is behind them stays
+        CHECK(got[whole ? size : count] == 77);  // memory behind the results is unchanged
       };
       const std::vector<T> xs(x.begin(), x.begin() + n * columns), gs(g.begin(), g.begin() + n * columns);
       std::vector<T> z(size), each(g.begin(), g.begin() + columns), sums(count);
@@ -244,7 +244,7 @@ void check_rows(const Set& set) {
   CHECK(std::isnan(lse));
   evaluate({1000, 1000, -1000});
   CHECK((out[0] == T(.5) && out[1] == T(.5) && out[2] == 0));
-  // log_softmax near 0, beside a dominant term, keeps its digits.
+  // log_softmax is accurate near 0, beside a dominant term.
   const std::vector<T> dominant{0, 40, 0};
   run(rows.log_softmax, {dominant.data()}, out, 3);
   CHECK(std::abs(out[1] / (-2 * std::exp(-40.L)) - 1) < 64 * eps);

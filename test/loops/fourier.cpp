@@ -162,7 +162,7 @@ TEST_CASE("the cache of Fourier plans is bounded") {
   for (std::int64_t n = 1; n <= 100; ++n) static_cast<void>(loops::fft::plan_of<double>(n));
   CHECK(first.use_count() == 1);
   const auto small = loops::fft::plan_of<double>(998), large = loops::fft::plan_of<double>(1 << 21);
-  // This one alone has more bytes than the cache keeps of others.
+  // This plan alone has more bytes than the cache keeps.
   const auto larger = loops::fft::plan_of<double>(1 << 22);
   CHECK(small.use_count() == 2);
   CHECK(large.use_count() == 2);

@@ -61,7 +61,7 @@ TEST_CASE("transposed operands are transposed tile by tile: every element size, 
       const Tensor sum = same_for_all_threads([&] { return x + y; });
       const Tensor with_flipped = same_for_all_threads([&] { return x + z; });
       const Tensor twice = same_for_all_threads([&] { return x + view_of(base, 0, shape, {1, rows}); });
-      // The same elements, and others that begin with the same one.
+      // A second operand with the same elements, and one with the same first element.
       const Tensor doubled = same_for_all_threads([&] { return x + view_of(base, 5, shape, {1, rows}); });
       const Tensor slanted = same_for_all_threads([&] { return x + view_of(base, 5, shape, {1, rows - 1}); });
       const std::vector<double>
@@ -101,7 +101,7 @@ TEST_CASE("more transposed operands than tiles, along different axes") {
     });
     CHECK(wrong == 0);
   }
-  // A derivative reads g, x, y, w at once.
+  // A derivative with four operands g, x, y, w.
   const Tensor base = from_data(layouts::numbers(4 * 50 * 70, 5), {4, 70, 50});
   const auto part = [&](std::int64_t k) { return transpose(base[k]); };
   const Tensor x[] = {part(0), part(1), part(2), part(3)};
@@ -140,7 +140,7 @@ TEST_CASE("non-temporal stores: every element size, addresses and lengths around
         };
         const Tensor expected = sum(total + 1, x, y, {1, n});
         CHECK(same(same_for_all_threads([&] { return sum(total, x, y, {1, n}); }), expected));
-        // Short rows, which come in tiles.
+        // Short rows, which are processed in tiles.
         const Tensor table = view_of(x, 0, {n / 7, 7}, {7, 1});
         CHECK(same(sum(1, table, row, {n / 7, 7}), sum(never, table, row, {n / 7, 7})));
         // Into the memory of an operand.
@@ -202,7 +202,7 @@ TEST_CASE("the gradient of a broadcast operand is summed as it is computed") {
         tape.watch(y);
         return *tape.gradient(x / y, y, {.output_gradients = g});
       });
-      // By hand, in double: the sum of -g x / y^2 over what y is repeated on.
+      // Reference in double: the sum of -g x / y^2 over the axes along which y is broadcast.
       const Tensor each = real(g) * -real(x) / square(real(y));
       Shape aligned = c.part;
       while (aligned.rank() < c.full.rank()) aligned.insert(0, 1);
@@ -283,8 +283,8 @@ TEST_CASE("a product is added to an owned cotangent in place, with the same bits
     }
     CHECK(wrong == 0);
   }
-  // Only the sum is written: not a given cotangent, the cotangent of a source on the path, or a result returned
-  // earlier.
+  // Only the sum is overwritten, not the caller's cotangent, the cotangent of an intermediate source, or an earlier
+  // result.
   const Tensor x = from_data(layouts::numbers(n, 3), {n}), given = from_data(layouts::numbers(n, 4), {n});
   const std::vector<double> before = given.to_vector();
   GradientTape tape({.persistent = true});
@@ -299,7 +299,7 @@ TEST_CASE("a product is added to an owned cotangent in place, with the same bits
   CHECK(again[0].dense().to_vector() == at_x);
   CHECK(again[1].dense().to_vector() == at_a);
   CHECK(distance(first[0].dense(), given * (x + exp(a) * (1 + a))) < 1e-14);
-  // Recorded, it is a product and an addition as usual.
+  // With an outer tape it is recorded as a product and an addition.
   const auto f = [](const Tensor& t) { return sum(sin(t) * t + t * t * t); };
   GradientTape outer;
   outer.watch(x);
@@ -350,7 +350,7 @@ TEST_CASE("a rule writes only into a cotangent without other handles") {
   tape.stop();
   const std::vector<double> first = tape.gradient(y, x, {.output_gradients = given}).dense().to_vector();
   CHECK(given.to_vector() == before);
-  // A source on the way keeps its cotangent.
+  // An intermediate source keeps its cotangent.
   const std::vector<Gradient> both = tape.gradient(y, {a, x}, {.output_gradients = given});
   CHECK(both[1].dense().to_vector() == first);
   CHECK(tape.gradient(y, x, {.output_gradients = given}).dense().to_vector() == first);
@@ -401,7 +401,7 @@ TEST_CASE("cotangents of slices are added to one owned buffer in place") {
     CHECK(distance(g, from_data(expected, {6, 10})) < 1e-7);
     CHECK(g.to_vector() == (*tape.gradient(y, x, {.aggregation_method = method})).to_vector());
   }
-  // Memory with other handles is not written: the cotangent of a sum, of an identity, a given one.
+  // Memory with other handles is not overwritten: the cotangent of a sum or an identity, the caller's cotangent.
   const Tensor given = from_data(layouts::numbers(60, 2), {6, 10});
   const std::vector<double> before = given.to_vector();
   GradientTape tape;
@@ -414,7 +414,7 @@ TEST_CASE("cotangents of slices are added to one owned buffer in place") {
   std::vector<double> sum_of_both = before;
   for (std::size_t i = 10; i < 20; ++i) sum_of_both[i] += 1;
   CHECK(g[0].dense().to_vector() == sum_of_both);
-  // Recorded, to second order; and many cotangents at once.
+  // Recorded to second order, and batched.
   const Tensor h = hessian(f)(x), j = jacobian([](const Tensor&t) { return t[0] * t[1] + t[0]; })(x);
   CHECK(reshape(h, {60, 60}).to_vector() == transpose(reshape(h, {60, 60})).to_vector());
   std::size_t wrong = 0;
@@ -462,7 +462,7 @@ TEST_CASE("the product with a cotangent of ones is the operand itself unless its
   CHECK(by_z.to_vector() == given);
   CHECK(dx.to_vector() == (y + from_data(given, shape)).to_vector());
   CHECK(halved.to_vector() == (x * 0.5).to_vector());
-  // A broadcast operand, and one that is a number.
+  // A broadcast operand and a number as operand.
   const Tensor row = from_data(layouts::numbers(50, 4), {50}), number = scalar(3.);
   GradientTape other;
   for (const Tensor* t : {&x, &row, &number}) other.watch(*t);

@@ -102,7 +102,7 @@ TEST_CASE("reductions over any axes of any layout") {
 }
 
 TEST_CASE("long sums stay accurate") {
-  // One repeated number: rounding errors of a running sum would all have the same sign.
+  // A constant array: the rounding errors of a running sum would all have the same sign.
   const std::int64_t n = 3'000'000;
   for (const Shape& shape : {Shape{n}, Shape{n / 3, 3}, Shape{3, n / 3}, Shape{n / 60, 60}, Shape{300, n / 300}}) {
     const Tensor one = from_data(std::vector<float>{0.1f});

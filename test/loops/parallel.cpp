@@ -18,7 +18,7 @@
 using namespace reel;
 
 namespace {
-// Some time at work.
+// Spends some time computing.
 void spin(int rounds) {
   static std::atomic<int> counter{0};
   for (int i = 0; i < rounds; ++i) counter.fetch_add(1, std::memory_order_relaxed);

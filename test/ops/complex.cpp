@@ -89,7 +89,7 @@ const Written written[] = {
     {"std", [](const Tensors& x) { return Tensors{reel::std(x[0]) * x[0]}; }},
 };
 
-// Inside the right half plane, and off the axes: no row has a cut or a pole there.
+// In the right half plane, off the axes: no row has a branch cut or a pole there.
 Tensor drawn(support::Random& random, const Shape& shape) {
   return make_complex(random.tensor(shape, 0.3, 1.4), random.tensor(shape, -1.2, 1.2));
 }
@@ -263,7 +263,7 @@ TEST_CASE("abs and angle have gradient 0 at 0, in both modes") {
   for (const support::Function& f : {support::Function([](const Tensors& x) { return Tensors{abs(x[0])}; }),
                                      support::Function([](const Tensors& x) { return Tensors{angle(x[0])}; })})
     CHECK(support::push(f, zero, t)[0].item() == 0);
-  // Neither overflows nor vanishes on the way.
+  // No intermediate overflow or underflow.
   CHECK(gradient_at({3e300, 4e300}, [](const Tensor& z) { return abs(z); }) == C(0.6, 0.8));
   CHECK(close(gradient_at({3e-310, 4e-310}, [](const Tensor& z) { return abs(z); }), C(0.6, 0.8), 1e-10));
 }

@@ -21,13 +21,13 @@ Tensor ramp(const Shape& shape, double low = -1, double high = 2) {
   return reshape(linspace(low, high, shape.elements()), shape);
 }
 
-// Of the largest of b.
+// Relative to the largest element of b.
 double apart(const Tensor& a, const Tensor& b) {
   REQUIRE(a.shape() == b.shape());
   return max(abs(a - b)).item() / std::max(1.0, max(abs(b)).item());
 }
 
-// Row by row, one gradient each: the expected result of a sweep of many cotangents.
+// One gradient per row: the expected result of a batched pass.
 template <class F>
 Tensor rows_of(const F& f, const Tensor& x) {
   const std::int64_t size = f(x).size();
@@ -124,7 +124,7 @@ TEST_CASE("the derivative of clip, itself recorded, compares with both bounds") 
   const Tensor g = slope(c);
   CHECK(g.to_vector() == Values{0, 0.1, 0});
   CHECK((*tape.gradient(g, c)).to_vector() == Values{0, 1, 0});
-  // Bounds that cross: the upper one is the result, also where x lies below it.
+  // If low > high the result is high, also for x below it.
   const auto by_upper =
       grad<2>([](const Tensor& a, const Tensor& low, const Tensor& high) { return sum(clip(a, low, high)); });
   CHECK(by_upper(x, full({3}, 2.0), full({3}, 1.0)).to_vector() == Values{1, 1, 1});
@@ -299,7 +299,7 @@ TEST_CASE("second derivatives by the scale of a normalisation of constants") {
 TEST_CASE("constant rows are normalised to zeros, also in the recorded derivative") {
   const Tensor x = full({1, 3}, 0.1), c = tensor({{1., 2., 4.}});
   REQUIRE((x - mean(x)).to_vector()[0] != 0);  // the mean is rounded
-  // y = 0 makes the derivative (c - mean(c)) / sqrt(epsilon) exactly.
+  // With y = 0 the derivative is exactly (c - mean(c)) / sqrt(epsilon).
   const auto f = [&](const Tensor& weight) {
     return grad([&](const Tensor& a) { return sum(layer_norm(a, {.epsilon = 1e-40}) * weight); })(x);
   };

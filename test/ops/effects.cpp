@@ -28,7 +28,7 @@ std::vector<Tensor> values(std::span<const Variable> variables) {
   return list;
 }
 
-// Notes every effect and passes it on.
+// Records every effect and passes it on.
 class Notes final : public ops::EffectHandler {
  public:
   explicit Notes(unsigned kinds = support::all_effects) : EffectHandler(kinds) {}

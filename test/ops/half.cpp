@@ -91,8 +91,8 @@ TEST_CASE("reductions and scans of float16 and bfloat16 accumulate in float32") 
     const Tensor many = ones({5000}, d), large = full({1000}, 1000.0, d);
     const Tensor x = cast(linspace(-3, 5, 600), d), wide = cast(x, DType::float32);
     INFO(name(d));
-    CHECK(array_equal(sum(many), cast(scalar(5000.0), d)));    // one by one, it would stop at 2048 or 256
-    CHECK(array_equal(mean(large), cast(scalar(1000.0), d)));  // the sum alone is more than float16 can hold
+    CHECK(array_equal(sum(many), cast(scalar(5000.0), d)));    // a running sum in the dtype would stop at 2048 or 256
+    CHECK(array_equal(mean(large), cast(scalar(1000.0), d)));  // the sum exceeds float16's range, the mean does not
     CHECK(array_equal(sum(x), cast(sum(wide), d)));
     CHECK(array_equal(mean(reshape(x, {20, 30}), 0), cast(mean(reshape(wide, {20, 30}), 0), d)));
     CHECK(array_equal(prod(slice(x, {range(0, 9)})), cast(prod(slice(wide, {range(0, 9)})), d)));

@@ -48,7 +48,7 @@ TEST_CASE("elementwise reads views in place, with the bits of contiguous operand
         views.push_back(layouts::view(own, layouts::next(seed), k == 2 ? layouts::next(seed) : 0));
         copies.push_back(contiguous(views.back()));
       }
-      // Gaps behind rows alone, as slices have them.
+      // Gaps after rows only, as in slices.
       for (int k = 0; k < 2; ++k) {
         Shape wide = shape;
         wide[wide.rank() - 1] += 3;
@@ -65,7 +65,7 @@ TEST_CASE("elementwise reads views in place, with the bits of contiguous operand
   set_num_threads(before);
 }
 
-// A comparison reads single elements: of the second operand those that repeat sooner than the rows of the first.
+// A comparison reads elements. The second operand repeats with a shorter period than the rows of the first.
 TEST_CASE("an operand that repeats within a few rows is packed beside views that are read in place") {
   const Tensor x = slice(from_data(layouts::numbers(8 * 2 * 43, 1), {8, 2, 43}), {ellipsis, reel::range(1, 41)});
   const Tensor y = from_data(layouts::numbers(2, 2), {2, 1});

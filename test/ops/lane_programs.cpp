@@ -291,7 +291,7 @@ TEST_CASE("fma rounds once as an op, in elementwise and in programs, and so do i
     CHECK(array_equal(elementwise(f, x, y, z), expected));
     const auto compiled =
         compile([&](const Tensor& a, const Tensor& b, const Tensor& c) { return std::pair(f(a, b, c), tanh(c)); });
-    // By a: 2 (a b + c) b.
+    // The derivative by a: 2 (a b + c) b.
     const auto squared = compile([](const Tensor& a, const Tensor& b, const Tensor& c) {
       return grad([&](const Tensor& u) { return sum(square(fma(u, b, c))); })(a);
     });
@@ -389,7 +389,7 @@ TEST_CASE("Jacobians and forward accumulators pass through elementwise") {
   };
   CHECK(difference({tangent(fused)}, {tangent(plain)}).error <= 1e-15);
 
-  // A zero that is connected keeps its shape, with many cotangents too.
+  // A connected zero has the right shape, also batched.
   GradientTape tape;
   tape.watch(x[1]);
   const Tensor steps = elementwise([](Lane a) { return floor(a) + 0.5; }, x[1]);
@@ -411,7 +411,7 @@ TEST_CASE("elementwise takes any number of arguments, and programs of any length
   CHECK(difference(many(x), expected(x)).error <= 1e-14);
   CHECK(difference(pull(many, x, v), pull(expected, x, v)).error <= 1e-13);
 
-  // 800 steps backwards keep as many values at once: more than fit the stack.
+  // The gradient of 800 steps keeps 800 values at once: more than fit the stack.
   const auto iterate = [](auto c) {
     auto z = c;
     for (int i = 0; i < 800; ++i) z = sin(z) + c;
@@ -426,7 +426,7 @@ TEST_CASE("elementwise takes any number of arguments, and programs of any length
 }
 
 TEST_CASE("lanes do not convert to bool and do not mix with tensors") {
-  // As templates, so that code which does not compile can be tested.
+  // Templates, so that invalid code can be tested by requires.
   constexpr auto branches = []<class T>(T) {
     return requires(const T& x) { x ? 1 : 2; };
   };
@@ -528,7 +528,7 @@ TEST_CASE("a program that a tape holds outlives the cache and the call") {
 
 TEST_CASE("a function passed to elementwise may compute something else at each call") {
   const Tensor x = full({3}, 0.5);
-  // The same beginning, then more, less, other calls, other numbers, other results.
+  // Calls with a common prefix, then more or fewer functions, other numbers or other results.
   const auto value = [&](int length, bool squares, bool swaps, double number) {
     const auto [y, z] = elementwise(
         [&](Lane a) {
@@ -547,7 +547,7 @@ TEST_CASE("a function passed to elementwise may compute something else at each c
     CHECK(value(1, true, false, 4) == std::pair(2.5, 2.0));
     CHECK(value(0, true, false, 4) == std::pair(0.5, 2.0));
   }
-  // A call within a call of the same function, which follows the other program that the outer one is about to.
+  // A nested call of the same function takes the other branch than the outer call.
   struct Nested {
     static double sum(const Tensor& t, int depth) {
       return elementwise(

@@ -34,7 +34,7 @@ TEST_CASE("layer_norm: published numbers, constant rows, large means") {
     const Tensor constant = full({2, 37}, c);
     CHECK(max(abs(layer_norm(constant))).item() <= 1e-9 * std::abs(c) * (std::abs(c) < 1e20 ? 1 : 0));
   }
-  // No digits are lost to a large mean: the rows differ by an exact shift.
+  // A large mean loses no digits: the rows differ by an exact shift.
   support::Random random("large means");
   const Tensor small = round(random.tensor({5, 100}, -100, 100)), shifted = small + 0x1p40;
   CHECK(support::difference({layer_norm(shifted)}, {layer_norm(small)}).error < 1e-14);
@@ -58,7 +58,7 @@ TEST_CASE("batch_norm: statistics without gradient, and inference with them") {
   const BatchNorm b = batch_norm(x, scale, offset);
   CHECK(support::difference({b.mean, b.variance}, {mean(x, others), var(x, others)}).error < 1e-15);
   CHECK(support::difference({b.y}, {batch_norm(x, scale, offset, b.mean, b.variance)}).error < 1e-14);
-  // Channels last: the same numbers elsewhere.
+  // Channels last: the same numbers in another layout.
   const BatchNorm last = batch_norm(transpose(x, {0, 2, 3, 1}), scale, offset, {.axis = -1});
   CHECK(support::difference({transpose(last.y, {0, 3, 1, 2}), last.mean}, {b.y, b.mean}).error < 1e-14);
   GradientTape tape;
@@ -187,7 +187,7 @@ TEST_CASE("elementwise losses at their edges") {
   const auto bce = [](const Tensor& q) { return binary_cross_entropy(q, tensor({0, 1, 0, 1})); };
   CHECK(bce(tensor({0, 1, 1, 0})).to_vector() == Doubles{0, 0, inf, inf});
   CHECK(slope_at(bce, tensor({.5, .5, .25, .25})) == Doubles{2, -2, 1 / .75, -4});
-  // Of logits and of probabilities the same, labels' gradient included.
+  // Losses from logits and from probabilities agree, including gradients of labels.
   support::Random random("bce");
   const Tensor x = random.tensor({20}, -3, 3), y = random.tensor({20}, 0, 1);
   CHECK(support::difference({binary_cross_entropy(sigmoid(x), y)}, {sigmoid_cross_entropy(x, y)}).error < 1e-14);
@@ -219,7 +219,7 @@ TEST_CASE("normalisations and losses refuse wrong shapes, dtypes and labels") {
   CHECK_THROWS_AS(rms_norm(x, ones({3}), {.epsilon = qnan}), ValueError);
   CHECK_THROWS_AS(batch_norm(x, ones({3}), ones({3}), {.epsilon = -5}), ValueError);
   CHECK_THROWS_AS(batch_norm(x, ones({3}), ones({3}), ones({3}), ones({3}), {.epsilon = -5}), ValueError);
-  // What a NaN becomes when it is cast is a label like any other that is out of range.
+  // A NaN cast to an integer is a label out of range.
   CHECK_THROWS_AS(sparse_softmax_cross_entropy(x, full({2}, INT64_MIN, DType::int64)), IndexError);
   try {
     sparse_softmax_cross_entropy(x, tensor<int>({0, 3}));

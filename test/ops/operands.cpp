@@ -22,7 +22,7 @@ Chosen with_variable(const Gradient&) { return Chosen::gradient; }
 Chosen with_variable(const Variable&) { return Chosen::variable; }
 double total(const Tensor& x) { return sum(x).item(); }
 
-// Neither type promotes to the other: the header says so.
+// float16 and bfloat16 do not promote to each other.
 template <class A, class B>
 concept Chooses = requires(bool c, A a, B b) {
   c ? a : b;

@@ -65,7 +65,7 @@ TEST_CASE("portable log, exp and normal quantile agree with libm") {
 }
 
 TEST_CASE("the first numbers of a seed") {
-  // The stream is part of the interface: programs store seeds.
+  // The numbers of a seed are part of the interface, since programs store seeds.
   Generator generator(42);
   const auto block = loops::random_block(42, 0);
   const std::vector<double> u = random_uniform(generator, {3}).to_vector();

@@ -120,7 +120,7 @@ TEST_CASE("the gradient of pad's constant") {
   const std::vector<Gradient> g = tape.gradient(y * weights, {x, v});
   CHECK(g[0].dense().to_vector() == Doubles{3, 4});
   CHECK(g[1].dense().item() == 0 + 1 + 2 + 5);
-  // Both at once, and the value alone, forwards.
+  // Tangents of both, and of the value only.
   const auto f = [](const Tensors& t) { return Tensors{pad(tensor({{1, 2}}) * 3.0, {1, 0}, {0, 1}, t[0])}; };
   CHECK(support::push(f, {v}, {scalar(2.0)})[0].to_vector() == Doubles{2, 2, 2, 0, 0, 2});
 }
@@ -291,7 +291,7 @@ TEST_CASE("a failed allocation leaves no tensor behind and the tape usable") {
         done = true;
       } catch (const std::bad_alloc&) {
         detail::fail_allocation_after(-1);
-        // What was recorded before the failure may keep values; it must still replay.
+        // Entries recorded before the failure must still replay.
         CHECK(tape.gradient(sum(ops[k](x, i)), x).dense().to_vector() == expected);
       }
       tape.reset();

@@ -369,7 +369,7 @@ TEST_CASE("convolution and pooling: a tape keeps only what the rule reads") {
   support::Random random("kept");
   const Tensor x = random.tensor({2, 4, 8, 8}), w = random.tensor({4, 4, 3, 3});
   const std::int64_t of_x = 8 * x.size(), of_w = 8 * w.size();
-  // What the tape keeps of `op`, with these watched.
+  // Bytes that a tape keeps for `op` if these tensors are watched.
   const auto kept = [](std::initializer_list<Tensor> watched, const auto& op) {
     GradientTape tape;
     for (const Tensor& one : watched) tape.watch(one);
@@ -447,7 +447,7 @@ TEST_CASE("convolution and pooling: arguments that would overflow the geometry")
   CHECK_THROWS_AS(conv2d_transpose(ones({2, 4, 8, 8}), w, {.dilation = {huge, 1}}), ValueError);
   CHECK_THROWS_AS(max_pool2d(x, {huge, 2}, {.stride = {1, 1}, .padding = Padding::same}), ShapeError);
   CHECK_THROWS_AS(avg_pool2d(x, {2, 2}, {.padding = Padding({huge, huge}, {0, 0})}), ValueError);
-  // A window far larger than the image is one that takes all of it.
+  // A window larger than the image covers all of it.
   const Tensor image = from_data(std::vector<double>{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8}, {1, 1, 3, 4});
   GradientTape tape;
   tape.watch(image);

@@ -93,7 +93,7 @@ TEST_CASE("fused steps have the bits of separate ops, for every dtype, size and 
         SGD sgd({.learning_rate = 0.1}), momentum({.learning_rate = 0.1, .momentum = 0.9}),
             nesterov({.learning_rate = 0.1, .momentum = 0.9, .nesterov = true});
         Adam adam({.learning_rate = 0.05});
-        // Halves compute in float32, and so is what is remembered.
+        // float16 and bfloat16 variables compute in float32 and have float32 state.
         const DType wide = d == DType::float64 ? d : DType::float32;
         Tensor x = start, y = start, z = start, w = start, v = zeros({n}, wide), m = v, s = v;
         for (int t = 0; t < 3; ++t) {

@@ -69,7 +69,7 @@ TEST_CASE("levenberg_marquardt: converges to a solution with singular Jacobian")
 }
 
 TEST_CASE("levenberg_marquardt: a minimum with large residuals in all digits") {
-  // Curvature that Gauss-Newton does not see: residuals b^2 + 1 and b + 2. Derivative 4 b^3 + 6 b + 4 = 0.
+  // Residuals b^2 + 1 and b + 2, whose second derivatives Gauss-Newton ignores. At the minimum 4 b^3 + 6 b + 4 = 0.
   const auto residuals = [](const Tensor& b) { return stack({square(b[0]) + 1, b[0] + 2}, 0); };
   const LeastSquaresResult fit = levenberg_marquardt(residuals, tensor({3.0}));
   CHECK(fit.converged());

@@ -46,7 +46,7 @@ TEST_CASE("Krylov methods solve and report the residual") {
     CHECK(residual <= 3e-12 * norm(b).item());
     CHECK(r.residual <= 1e-12 * norm(b).item());
     CHECK(largest(r.x - solve(a, b)) < 1e-10);
-    // From the solution there is nothing to do; a zero right side has a zero solution.
+    // Starting at the solution takes no iteration; a zero right side has a zero solution.
     CHECK(method(times(a), b, {.tolerance = 1e-8, .initial = r.x}).iterations == 0);
     CHECK(largest(method(times(a), zeros({40}), {}).x) == 0);
     // A vector of any shape, in float32.
@@ -76,7 +76,7 @@ TEST_CASE("Krylov methods solve and report the residual") {
 }
 
 TEST_CASE("gmres reports convergence only at its tolerance; linear_solve throws otherwise") {
-  // Rounding costs the basis its orthogonality: the estimate of the residual reaches zero long before the residual.
+  // The basis loses orthogonality by rounding, so the estimated residual reaches zero long before the true one.
   const Tensor a = diag(pow(10.0, linspace(-16.0, 0.0, 120))), b = ones({120});
   const IterativeOptions options = {.tolerance = 1e-12, .restart = 200};
   const IterativeResult r = gmres(times(a), b, options);
@@ -87,7 +87,7 @@ TEST_CASE("gmres reports convergence only at its tolerance; linear_solve throws 
     CHECK_NOTHROW(linear_solve(times(a), b, options));
   else
     CHECK_THROWS_WITH(linear_solve(times(a), b, options), Contains("no convergence"));
-  // Cycles too short for the operator change nothing; the second is not begun.
+  // Cycles that are too short for the operator make no progress: the second is not started.
   const Tensor cycle = roll(eye(6), 1, 0);
   const IterativeResult short_cycles = gmres(times(cycle), one_hot(0, 6), {.restart = 3});
   CHECK(short_cycles.reason == IterativeStop::breakdown);
@@ -237,7 +237,7 @@ TEST_CASE("errors of linear_solve name the cause") {
   CHECK_THROWS_WITH(linear_solve(times(zeros({3, 3})), b),
                     Contains("linear_solve: no convergence") && Contains("breakdown"));
   CHECK_THROWS_WITH(linear_solve(times(a), b, LinearSolver()), Contains("the solver is empty"));
-  // Of a gradient: the solution itself was found, for a singular operator whose range contains b.
+  // The error occurs in the gradient: b is in the range of the singular operator, so the solution was found.
   const Tensor singular = tensor({{1, 0}, {0, 0}});
   GradientTape tape;
   const Tensor right = tensor({1, 0});

@@ -130,7 +130,7 @@ TEST_CASE("projected_lbfgs: the model uses pairs of free elements only") {
 }
 
 TEST_CASE("gauss_newton: large residuals and residuals independent of the parameters") {
-  // The mean: residuals stay.
+  // A fit of the mean, with nonzero residuals.
   const auto from_mean = [](const Tensor& x) { return tensor({1., 2., 6.}) - x[0]; };
   const auto found = gauss_newton(from_mean, tensor({10., 5.}));
   CHECK(found.converged());

@@ -132,7 +132,7 @@ std::vector<Tensor> values(const std::vector<Variable>& variables) {
   for (const Variable& v : variables) read.push_back(v.read());
   return read;
 }
-// Copies, whose memory nobody writes.
+// Copies with memory of their own.
 std::vector<std::vector<double>> numbers(const std::vector<Tensor>& tensors) {
   std::vector<std::vector<double>> all;
   for (const Tensor& x : tensors) all.push_back(cast(x, DType::float64).to_vector());

@@ -159,7 +159,7 @@ inline const std::vector<Problem> problems{
     {"Chebyquad 9", fractions(9, 1, 10), {0, 3.99123}, chebyquad},
 };
 
-// What is published has six digits.
+// Published values have six digits.
 inline bool is_minimum(double value, const std::vector<double>& published) {
   return std::any_of(published.begin(), published.end(), [&](double minimum) {
     return std::abs(value - minimum) <= 5e-6 * minimum + (minimum == 0 ? 1e-12 : 0);

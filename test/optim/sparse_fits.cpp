@@ -23,8 +23,7 @@ Tensor chain(const Tensor& b) {
   return concatenate({10 * (tail - square(head)), 1 - head}, 0);
 }
 
-// Positions on a line of which pairs of neighbours, and some farther ones, have known differences through a nonlinear
-// sensor.
+// A pose graph in one dimension: differences of neighbours and of some distant pairs, seen by a nonlinear sensor.
 struct Graph {
   Tensor from, to, seen;
   Tensor operator()(const Tensor& x) const {
@@ -162,12 +161,12 @@ TEST_CASE("sparse fits end for the same reasons as dense ones") {
   const SparseJacobian jacobian = sparse_jacobian(chain, ones3);
   CHECK(levenberg_marquardt(chain, jacobian, ones3).reason == StopReason::exact);
   CHECK(levenberg_marquardt(chain, jacobian, zeros({3}), {.max_iterations = 0}).reason == StopReason::iteration_limit);
-  // Residuals that stay: stationary. Steps into NaN are not taken.
+  // Nonzero residuals at a stationary point. Steps into NaN are rejected.
   const auto logs = [](const Tensor& b) { return concatenate({log(b) - 1, b - 1}, 0); };
   const auto fit = levenberg_marquardt(logs, sparse_jacobian(logs, ones3), full({3}, 20.));
   CHECK(fit.reason == StopReason::stationary);
   CHECK(largest((log(fit.parameters) - 1) / fit.parameters + fit.parameters - 1) < 1e-9);
-  // A parameter without influence stays.
+  // A parameter without influence keeps its value.
   const auto idle = [](const Tensor& b) { return slice(b, {range(0, 2)}) - 2; };
   const auto rest = levenberg_marquardt(idle, sparse_jacobian(idle, ones3), tensor({1., 1., 7.}));
   CHECK(rest.converged());

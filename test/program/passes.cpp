@@ -77,7 +77,7 @@ TEST_CASE("programs: an unused cast is kept if it may throw; equal casts are mer
   for (int from = 0; from < 10; ++from)
     for (int to = 0; to < 10; ++to) {
       INFO(name(static_cast<DType>(from)) << " to " << name(static_cast<DType>(to)));
-      // The least number of each type, or NaN: refused by the integer types of those that can refuse anything.
+      // The least number of each type, or NaN, which casts to some integer types refuse.
       const Tensor least = cast(is_differentiable(static_cast<DType>(from)) ? scalar(std::nan("")) : scalar(INT64_MIN),
                                 static_cast<DType>(from));
       bool throws = false;
@@ -170,7 +170,7 @@ TEST_CASE("programs: a sum of zero-padded parts becomes one instruction") {
     CHECK(count("add") == sums - places + 1);
     check_results(p, f, row);
   }
-  // A part that is read elsewhere stays, and so does a sum with another term.
+  // Not merged if a part has another reader or the sum has another term.
   const auto other = [](const Tensors& x) {
     GradientTape tape({.persistent = true});
     tape.watch(x[0]);
@@ -265,7 +265,7 @@ TEST_CASE("programs: small sums, sums over some axes and sums of terms with othe
         return Tensors{sum(a), a};
       },
       {x, y}, {"fused", "sum"});
-  // Instructions that read the sum come after the fused instruction that computes it.
+  // Instructions that read the sum are placed after the fused instruction.
   check(
       [](const Tensors& z) {
         const Tensor a = exp(z[0]) * z[1], s = sum(a), b = z[0] * s;

@@ -75,7 +75,7 @@ void compare(const std::string& what, const Tensor& got, const Array& expected) 
       const double value = imaginary ? list[i].imag() : list[i].real();
       const double size = static_cast<double>(std::fabs(e.v[0]));
       const double tolerance = 64 * e.e[0] + 8 * unit * (size + largest) + 1e-30;
-      if (!std::isfinite(tolerance) || tolerance > 0.1 * (1 + size)) continue;  // ill-conditioned: says nothing
+      if (!std::isfinite(tolerance) || tolerance > 0.1 * (1 + size)) continue;  // ill-conditioned: not compared
       const double off = static_cast<double>(std::fabs(static_cast<Real>(value) - e.v[0]));
       if (off <= tolerance || overflowed(value, e, expected.dtype)) continue;
       if (good || off / tolerance > worst) worst = off / tolerance, at = i, difference = off;
@@ -103,9 +103,9 @@ void compare(const std::string& what, const Tensors& got, const std::vector<Arra
 /// None stands for zeros.
 Tensor dense(const Gradient& g, const Tensor& like) { return g ? g.dense() : reel::zeros_like(like); }
 
-// ---- The library's ways.
+// ---- Derivatives by the library.
 
-// The program as what is compiled: its real floating results times a number, which is 1 and changes no dtype.
+// The program in the form that is compiled: its real floating results times a number argument of value 1.
 struct Scaled {
   const Program* program;
   template <class N>

@@ -32,7 +32,7 @@ Tensor poisson_kl(const Operand& mu1, const Operand& mu2);
 Tensor dirichlet_kl(const Operand& alpha1, const Operand& alpha2);
 /// Of normal distributions of vectors with means [..., n] and covariances l l^T, l [..., n, n] lower triangular:
 /// (sum(kl_div(1, diag(m)^2)) + the squares of m below its diagonal + |y|^2) / 2 with l2 m = l1, l2 y = mean1 - mean2.
-/// Leading axes broadcast. The upper triangles are not read. NaN where an element of a diagonal is not above 0.
+/// Leading axes broadcast. The upper triangles are not read. NaN where an element of a diagonal is not positive.
 /// Gradient: for mean1 g l2^-T y, for l1 g times the lower triangle of l2^-T m - diag(1 / diag(l1)).
 Tensor multivariate_normal_kl(const Operand& mean1, const Operand& cholesky_factor1, const Operand& mean2,
                               const Operand& cholesky_factor2);

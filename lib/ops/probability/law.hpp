@@ -23,7 +23,7 @@ struct Law {
 };
 
 /// Operands: x, the shape parameters, loc, scale. Outside the support and at infinite x a constant with gradient 0;
-/// NaN where the scale or a parameter of shape is not above 0.
+/// NaN where the scale or a shape parameter is not positive.
 Lane place(const Law& law, LawFunction kind, const Lane* x);
 
 template <const Law& law, LawFunction kind>

@@ -109,7 +109,7 @@ TEST_CASE("stopped values are constants inside composites, to every order and in
           };
         };
         Function stopped = value([](const Tensor& x) { return stop_gradient(x); });
-        // No tape sees where these numbers come from.
+        // A copy through the host, which no tape follows.
         Function constant = value([](const Tensor& x) { return from_data(x.to_vector(), x.shape()); });
         for (int k = 0; k < order; ++k) {
           stopped = along(bits >> k & 1, stopped, v);
@@ -147,7 +147,7 @@ TEST_CASE("elementwise: an argument without derivative does not get another's, t
   CHECK(close(hessian(f)(tensor({.75, .5})), tensor({{0, 1}, {1, 0}})));
   CHECK(close(grad([&](const Tensor& x) { return sum(hessian(f)(x)); })(tensor({.75, .5})), zeros({2})));
 
-  // Kinked functions as lanes and as ops.
+  // Functions with kinks, in elementwise and as ops.
   const Tensor at = tensor({.75, .5});
   const auto check = [&](const auto& lanes, const auto& ops) {
     const auto a = [&](const Tensor& x) { return elementwise(lanes, product(x), x[0] + x[1]); };

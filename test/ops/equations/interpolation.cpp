@@ -51,7 +51,7 @@ TEST_CASE("splines, their derivatives and integrals agree with SciPy") {
     CHECK(worst(f(points, 2), row.second) < 2e-13);
     CHECK(worst(f.integral(0.5, points), row.integrals) < 2e-13);
     CHECK(worst(f(points, 4), Doubles(row.points.size())) == 0);
-    // The derivative by the point is the derivative of the polynomial.
+    // The derivative by the point is that of the polynomial.
     CHECK(worst(from_data(slopes([&](const Tensor& x) { return f(x); }, points)), row.first) < 2e-13);
     CHECK(worst(from_data(slopes([&](const Tensor& x) { return f.integral(0.5, x); }, points)), row.values) < 2e-13);
   }
@@ -66,7 +66,7 @@ TEST_CASE("interp agrees with NumPy; its derivative at a knot is the right one, 
   CHECK(worst(interp(points, x, y, {.period = -6.5}), interp_period) < 2e-14);
   const auto f = [&](const Tensor& p) { return interp(p, x, y); };
   CHECK(slopes(f, tensor({-1, 0, 1, 4, 9, 9.5, 10})) == Doubles{0, -3, 256, 0.1, -47, -47, 0});
-  // By values: the weights; by knots: minus the slope times the weights.
+  // Derivatives by values are the weights; by knots, minus the slope times the weights.
   CHECK(slopes([&](const Tensor& v) { return interp(0.25, x, v); }, y) == Doubles{0.75, 0.25, 0, 0, 0, 0});
   CHECK(slopes([&](const Tensor& k) { return interp(0.25, k, y); }, x) == Doubles{2.25, 0.75, 0, 0, 0, 0});
   CHECK(slopes([&](const Tensor& v) { return interp(-5, x, v); }, y) == Doubles{1, 0, 0, 0, 0, 0});
@@ -84,7 +84,7 @@ TEST_CASE("interp agrees with NumPy; its derivative at a knot is the right one, 
 TEST_CASE("pchip and akima where secant slopes change sign or vanish") {
   const Tensor x = tensor({0, 1, 2, 3}), up_and_down = tensor({0, 1, 1, 0});
   CHECK(pchip(x, up_and_down)(x, 1).to_vector() == Doubles{1.5, 0, 0, -1.5});
-  // The harmonic mean has derivative 0 where it is 0.
+  // Where the harmonic mean is 0, so is its derivative.
   CHECK(slopes([&](const Tensor& y) { return pchip(x, y)(tensor({1, 2}), 1); }, up_and_down) == Doubles{0, 0, 0, 0});
   CHECK(akima(x, tensor({1, 1, 1, 1}))(x, 1).to_vector() == Doubles{0, 0, 0, 0});
   const Doubles by_line = slopes([&](const Tensor& y) { return akima(x, y)(tensor({1.5})); }, tensor({0, 1, 2, 3}));

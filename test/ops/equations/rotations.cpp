@@ -93,7 +93,7 @@ TEST_CASE("rotations, quaternions and matrices agree") {
   const Tensor m = se3_exp(concatenate({v, w}, -1));
   CHECK(largest(se3_exp(se3_log(m)) - m) < 2e-14);
   CHECK(slice(m, {7, 3}).to_vector() == std::vector<double>{0, 0, 0, 1});
-  // All four formulas of Shepperd are used.
+  // Covers all four cases of Shepperd's method.
   for (const Tensor& one : {tensor({0.9, 0.1, 0.2, 0.3}), tensor({0.1, 0.9, -0.2, 0.3}), tensor({0.1, 0.2, 0.9, -0.3}),
                             tensor({0.1, -0.3, 0.2, 0.9})})
     CHECK(largest(matrix_to_quaternion(quaternion_to_matrix(one)) - one / norm(one)) < 1e-15);
@@ -109,7 +109,7 @@ TEST_CASE("rotations: dtypes, errors, traces") {
   CHECK(so3_exp(zeros({0, 3})).shape() == Shape{0, 3, 3});
   CHECK(se3_log(zeros({0, 4, 4})).shape() == Shape{0, 6});
   CHECK(std::isnan(sum(quaternion_to_matrix(zeros({4}))).item()));
-  // Lengths whose squares overflow or underflow.
+  // Quaternions whose squared norm overflows or underflows.
   const Tensor q = tensor({1., -2., 0.5, 3.}), v = tensor({0.3, 1., -2.});
   const auto turned = [&](const Tensor& by) { return quaternion_rotate(by, v); };
   for (const double size : {0x1p600, 0x1p-600}) {

@@ -74,7 +74,7 @@ TEST_CASE("items of a slice") {
   CHECK(slice(scalar(3.0), {newaxis}).shape() == Shape{1});
   CHECK(x[-1][2].to_vector<std::int64_t>() == Ints{20, 21, 22, 23});
   CHECK(slice(x, {reel::range(0, 0), 1}).shape() == Shape{0, 4});
-  // As many axes as before, but not the same.
+  // The same number of axes, in other positions.
   CHECK(slice(x[1], {1, reel::all, newaxis}).to_vector<std::int64_t>() == Ints{16, 17, 18, 19});
   CHECK_THROWS_WITH(slice(x, {2}), support::says("slice: index 2 is out of range for axis 0 of x, of shape [2, 3, 4]"));
   CHECK_THROWS_WITH(slice(x, {0, -4}), Contains("index -4") && Contains("axis 1"));

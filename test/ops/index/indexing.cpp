@@ -137,7 +137,7 @@ TEST_CASE("index_multiply has exact gradients with zeros, to the second order") 
   // d2/dv0 dv2 = 2 * 3; d2/dv1 dv3 = 0.
   const Tensor h = hessian([&](const Tensor& b) { return f(x, b); })(v);
   CHECK(h.to_vector() == Doubles{0, 0, 6, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0});
-  // NaN and infinity in one segment do not affect another, in either order.
+  // NaN and infinity in one segment do not affect other segments, in either order.
   const Tensor bad = tensor({1, 2, no_number, inf, 3, 4}), ids = ints({0, 0, 1, 1, 2, 2});
   const auto weighted = [&](const Tensor& b) { return sum(segment_prod(b, ids, 3) * tensor({1, 0, 1})); };
   const Doubles first = grad(weighted)(bad).to_vector();
@@ -159,7 +159,7 @@ TEST_CASE("extremes by index share gradients among ties and propagate NaN") {
   CHECK(g[1].dense().to_vector()[1] == 0);
   CHECK(std::isnan(index_min(x, {at}, tensor({5, no_number, 7})).to_vector()[0]));
   CHECK(std::isnan(index_max(tensor({no_number, 1}), {0}, 7).to_vector()[0]));
-  // All of a segment of -inf is its own largest element.
+  // In a segment of -inf every element is a maximum.
   const auto f = [](const Tensor& b) { return segment_max(b, ints({0, 0}), 1); };
   CHECK(grad([&](const Tensor& b) { return sum(f(b)); })(tensor({-inf, -inf})).to_vector() == Doubles{0.5, 0.5});
 }
@@ -315,7 +315,7 @@ TEST_CASE("errors of indexing name the cause") {
   CHECK_THROWS_AS(bincount(ints({0, 1}), 2, ones({3})), ShapeError);
 }
 
-// By the definition, in the order of the terms.
+// Reference: adds the terms in order.
 template <class F>
 Doubles combined_along(const Tensor& x, const Tensor& indices, const Tensor& terms, int axis, F combine) {
   const Shape shape = x.shape(), chosen = indices.shape();
@@ -334,7 +334,7 @@ Doubles combined_along(const Tensor& x, const Tensor& indices, const Tensor& ter
 }
 
 TEST_CASE("scatter_add_along_axis agrees with its definition for every layout and index dtype") {
-  // Fewer and more elements than threads share, whole matrices and parts of columns, chunks that end within a row.
+  // Sizes below and above the parallel threshold, matrices and parts of columns, chunks that end within a row.
   struct Layout {
     Shape shape;
     int axis;
@@ -367,7 +367,7 @@ TEST_CASE("scatter_add_along_axis agrees with its definition for every layout an
           combined_along(x, at, terms, l.axis, [](double, double) { return 7; }));
     CHECK(scatter_reduce(x, at, terms, l.axis, Reduction::max).to_vector() ==
           combined_along(x, at, terms, l.axis, [](double a, double b) { return std::max(a, b); }));
-    // Under a tape the same bits, by way of places; take_along_axis is the transpose.
+    // Under a tape positions are computed, with the same bits. take_along_axis is the transpose.
     const Tensor g = grad([&](const Tensor& t) { return sum(scatter_add_along_axis(x, at, t, l.axis) * x); })(terms);
     CHECK(g.to_vector() == take_along_axis(x, at, l.axis).to_vector());
     GradientTape tape;

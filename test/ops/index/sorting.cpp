@@ -259,7 +259,7 @@ TEST_CASE("unique agrees for integers that are counted and integers that are sor
   const Tensor x = mod(arange(5000) * 7919, 997) - 400;
   for (const DType d : {DType::int64, DType::int32, DType::uint8, DType::boolean}) check(cast(x, d));
   check(transpose(reshape(x, {50, 100})));
-  // As many integers as elements, and one more: these are sorted.
+  // A range of integers equal to the number of elements is counted, a larger one is sorted.
   check(tensor<std::int64_t>({-1, 2, 1, -1}));
   check(tensor<std::int64_t>({-1, 3, 1, -1}));
   check(tensor<std::int64_t>({5}));

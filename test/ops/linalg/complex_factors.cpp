@@ -160,7 +160,7 @@ TEST_CASE("complex det: the gradient of a singular matrix is its conjugated cofa
     for (std::int64_t rank = 0; rank <= n; ++rank)
       for (const DType d : {DType::complex64, DType::complex128}) {
         CAPTURE(n, rank, name(d));
-        // Of small integers, products of which are exact, so that the rank is.
+        // Small integers, whose products are exact: so is the rank.
         const Tensor parts = round(3 * random.tensor({4, n, n}));
         const auto part = [&](std::int64_t i) { return slice(parts[i], {all, range(0, rank)}); };
         const Tensor a = matmul(make_complex(part(0), part(1)), moveaxis(make_complex(part(2), part(3)), 0, 1));

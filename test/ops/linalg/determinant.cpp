@@ -183,7 +183,7 @@ TEST_CASE("det: the gradient of a singular matrix is its cofactors, exactly, for
     CHECK(g.dtype() == DType::float32);
     CHECK(largest(cast(g, DType::float64) - cofactors(cast(a, DType::float64))) < 1e-5);
   }
-  // Nearly singular, and pivots that fade: as exact as for a regular one.
+  // Nearly singular matrices and decaying pivots: as accurate as for regular ones.
   for (double small : {1e-3, 1e-8, 1e-15}) {
     const Tensor a = of_rank(4, 3) + small * drawn({4, 4}, "noise");
     CHECK(largest(gradient(a) - cofactors(a)) < 1e-14);
@@ -298,7 +298,7 @@ TEST_CASE("slogdet of a singular matrix: sign 0, logarithm -inf, gradient inf, s
 }
 
 TEST_CASE("slogdet of a singular matrix: the signs of infinity are those of the cofactors") {
-  // Elimination leaves exact zeros in them, by rows or by columns, with fused multiply-add or without.
+  // Elimination gives exact zeros for these matrices, by rows or columns, with or without fused multiply-add.
   const Tensor matrices[] = {tensor({{0.}}),
                              tensor({{0, 1}, {0, 1}}),
                              tensor({{1, 2, 4}, {4, -8, 8}, {1, 2, 4}}),
@@ -328,7 +328,7 @@ TEST_CASE("slogdet of a singular matrix: the gradient of the sign is zero, in bo
     CHECK(jvp(sign, a, GradientList{ones_like(a)}).second.item() == 0);
     CHECK(largest(hessian(sign)(a)) == 0);
   }
-  // The other matrices of a batch keep theirs, and a cotangent that is zero by chance keeps its second derivative.
+  // Other matrices of the batch keep their gradients. A zero cotangent keeps its second derivative.
   const auto one = [](const Tensor& a) { return slogdet(a).logdet[0]; };
   CHECK(array_equal(grad(one)(stack({regular, singular})), stack({regular, zeros({3, 3})})));
   const auto squared = [](const Tensor& a) { return square(slogdet(a).logdet); };
@@ -364,7 +364,7 @@ TEST_CASE("det: gradients of badly scaled matrices, whether or not the determina
   CHECK(d.item() == det(contiguous(corners)).item());
   check_scaled(*tape.gradient(d, corners), diag(tensor({1e-100, 1e-100, inf})), 1e-14);
 
-  // Rows and columns of all sizes; regular, and of rank n - 1.
+  // Rows and columns of very different scales; regular, and of rank n - 1.
   const double powers[][4] = {
       {200, 200, -300, 0}, {-150, 100, 60, -20}, {75, 75, 75, 75}, {-90, -90, -90, -90}, {70, -140, 70, 0}};
   for (const auto& p : powers)
@@ -386,7 +386,7 @@ TEST_CASE("det: gradients of badly scaled matrices, whether or not the determina
           check_scaled(scalar(tangent), scalar(cofactors(a).to_vector()[static_cast<std::size_t>(k)]), 1e-11);
         }
       }
-  // The determinant overflows or vanishes, and cofactors do not.
+  // The determinant overflows or underflows, the cofactors do not.
   for (const double size : {1e150, 1e-120}) {
     const Tensor a = size * (drawn({3, 3}) + 2 * eye(3));
     CHECK((det(a).item() == 0 || std::isinf(det(a).item())));

@@ -250,7 +250,7 @@ TEST_CASE("matmul: a column times a row, in every layout and dtype, with derivat
   CHECK(c.is_contiguous());
 }
 
-TEST_CASE("matmul: integers wrap, booleans combine, halves compute in float32") {
+TEST_CASE("matmul: integers wrap, booleans combine, float16 computes in float32") {
   const Tensor a = tensor<int>({{1, 2}, {3, 4}}), b = tensor<int>({{5, 6}, {7, 8}});
   CHECK(matmul(a, b).dtype() == DType::int32);
   CHECK(matmul(a, b).to_vector<int>() == std::vector<int>{19, 22, 43, 50});
@@ -303,7 +303,7 @@ TEST_CASE("matmul: derivatives in both modes, second order") {
   check_one([](const auto& x) { return matmul(x[0], x[0]); }, {drawn({3, 3})}, {.order = 3});
 }
 
-// A recurrent network without its biases: the weights get a cotangent from every step, in every layout.
+// A recurrent network without biases: every step adds to the cotangent of the weights, in every layout.
 Tensor recurrent(const support::Tensors& x) {
   const Tensor &w = x[0], &u = x[1];
   Tensor h = tanh(matmul(u, w));
@@ -422,7 +422,7 @@ TEST_CASE("matmul: the cotangent of one matrix that multiplies many is their sum
         const auto values = cast(g, DType::float64).to_vector();
         if (first.empty()) {
           first = values;
-          // The same by long batches of matrices of one row: what a single product adds up.
+          // Long batches of matrices with one row, whose gradient is a single product.
           const DType wide = DType::float64;
           const Tensor c = cast(weight, wide) + 1, xs = cast(x, wide);
           Tensor expected = options.transpose_b ? matmul(c, xs) : matmul(c, xs, {.transpose_b = true});
@@ -533,8 +533,7 @@ TEST_CASE("dot: NumPy's cases") {
   CHECK(std::isfinite(dot(drawn({100000}, DType::float32), drawn({100000}, DType::float32)).item()));
 }
 
-// The strides of a tensor without elements are arbitrary: such a factor counts as contiguous, though BLAS could not
-// read it.
+// A tensor without elements may have any strides. It counts as contiguous, though BLAS would refuse the strides.
 TEST_CASE("products of empty batches end, whatever the strides") {
   const Tensor a = transpose(zeros({2, 2, 0})), b = transpose(zeros({3, 2, 0}));
   CHECK(matmul(a, ones({2}), {.transpose_a = true}).shape() == Shape{0, 2});

@@ -159,7 +159,7 @@ TEST_CASE("lu in both modes, to third order; lu_solve and cholesky_solve") {
   for (const DType d : {DType::float64, DType::complex128}) {
     for (const Shape& shape : {Shape{3, 3}, {4, 2}, {2, 4}, {2, 3, 3}, {2, 3, 2}}) {
       CAPTURE(name(d), shape);
-      // Rows in cycles of three and four: their order is not its own inverse.
+      // A permutation with cycles of three and four, which is not its own inverse.
       const Tensor a = roll(drawn_in(random, shape, d) + cast(4 * eye(shape[-2], shape[-1]), d), 1, -2);
       check_orders(on([](const Tensor& x) { return lu_factor(x).lu; }), {a}, 3, 20);
       check_orders(
@@ -227,7 +227,7 @@ TEST_CASE("pinv and lstsq in both modes, to third order") {
       check_orders(least, {a, b}, 3, 20);
       check_orders(least, {a, v}, 2, 20);
     }
-  // Of rank 2 along variations that keep the rank, as of a function of the factors.
+  // Rank 2, varied through its factors so that the rank is constant.
   for (const DType d : {DType::float64, DType::complex128}) {
     const Tensor x = drawn_in(random, {4, 2}, d), y = drawn_in(random, {2, 3}, d), b = drawn_in(random, {4, 2}, d);
     check_orders([](const Tensors& t) { return Tensors{pinv(matmul(t[0], t[1]), {1e-9})}; }, {x, y}, 2, 100);

@@ -28,7 +28,7 @@ double eps_of(DType d) { return d == DType::float32 || d == DType::complex64 ? 0
 Tensor drawn_in(support::Random& random, const Shape& shape, DType d) {
   return is_complex(d) ? drawn(random, shape, d) : cast(random.tensor(shape), d);
 }
-// With eigenvalues, or singular values, about 2 apart.
+// Eigenvalues, or singular values, are about 2 apart.
 Tensor apart(const Tensor& x) {
   const std::int64_t m = x.shape()[-2], n = x.shape()[-1], k = std::min(m, n);
   const Tensor values = 2 * arange(1.0, static_cast<double>(k) + 0.5);
@@ -38,7 +38,7 @@ Tensor apart(const Tensor& x) {
   return 0.5 * x + cast(d, x.dtype());
 }
 Tensor column(const Tensor& v, std::int64_t i) { return slice(v, {ellipsis, range_from(0), range(i, i + 1)}); }
-// The projection on a column: the same for every phase.
+// The projection on a column, which does not depend on its phase.
 Tensor projection(const Tensor& v, std::int64_t i) { return matmul(column(v, i), adjoint(column(v, i))); }
 
 }  // namespace
@@ -111,7 +111,7 @@ TEST_CASE("eig: vectors of norm 1, real and complex matrices") {
       CHECK(largest(sum(w, -1) - trace(a)) <= bound * (1 + largest(w)));
       CHECK(largest(sum(eigvals(a), -1) - trace(a)) <= bound * (1 + largest(w)));
     }
-  // A turn by a right angle, whose eigenvalues are conjugates, i first.
+  // A rotation by 90 degrees: eigenvalues i, -i in this order.
   const auto [w, v] = eig(tensor({{0, -1}, {1, 0}}));
   CHECK(largest(w - from_data(std::vector<C>{{0, 1}, {0, -1}})) <= 1e-15);
   CHECK(largest(v - from_data(std::vector<C>{{1, 0}, {1, 0}, {0, -1}, {0, 1}}, {2, 2}) * std::sqrt(0.5)) <= 1e-15);
@@ -157,7 +157,7 @@ TEST_CASE("spectra in both modes, to third order") {
       check_orders([](const Tensors& x) { return Tensors{abs(svd(x[0]).vh)}; }, {a}, 2, 20);
     }
   }
-  // Of real matrices the signs are no obstacle to using the vectors themselves.
+  // For real matrices signs are constant, so functions may use the vectors themselves.
   const Tensor a = apart(random.tensor({3, 3}));
   check_orders([](const Tensors& x) { return Tensors{eigh(hermitian(x[0])).eigenvectors}; }, {a}, 3, 20);
   check_orders(
@@ -183,7 +183,7 @@ TEST_CASE("generalised and tridiagonal eigh: values") {
     CHECK(largest(matmul(a, v) - matmul(b, v * expand_dims(w, -2))) <= 400 * eps_of(d));
     CHECK(largest(matmul(adjoint(v), matmul(b, v)) - cast(eye(4), d)) <= 400 * eps_of(d));
   }
-  // As many matrices as rows, beside a single one.
+  // A batch of as many matrices as rows, with a single second operand.
   const Tensor a = hermitian(random.tensor({3, 3})), x = random.tensor({3, 3, 3}), b = matmul(x, adjoint(x)) + eye(3);
   const Tensor together = eigh(a, b).eigenvalues;
   for (std::int64_t i = 0; i < 3; ++i) CHECK(largest(together[i] - eigh(a, b[i]).eigenvalues) <= 1e-13);
@@ -229,7 +229,7 @@ TEST_CASE("eigh at equal eigenvalues: derivatives of values and of the other col
     CHECK(sum(real(w * t)).item() == Approx(sum(real(conj(single) * hermitian(w))).item()).epsilon(1e-12));
     CHECK(largest(jvp([](const Tensor& x) { return eigvalsh(x); }, a, a).second - tensor({1., 1., 1., 4.})) <= 1e-13);
   }
-  // Of a multiple of the identity, exactly equal.
+  // A multiple of the identity: eigenvalues are exactly equal.
   const Tensor one = grad([](const Tensor& x) { return sum(eigh(x).eigenvalues * tensor({1., 2., 3.})); })(eye(3));
   CHECK(one.to_vector() == std::vector<double>{1, 0, 0, 0, 2, 0, 0, 0, 3});
   CHECK(any_nan(grad([](const Tensor& x) {
@@ -260,7 +260,7 @@ TEST_CASE("equal eigenvalues: derivatives that depend on their vectors, and seco
   CHECK(any_nan(hvp(of_svdvals)(one, direction)));
   CHECK(any_nan(hvp(of_svdvals)(zeros({2, 2}), direction)));
   CHECK(any_nan(hvp(of_eigvals)(one, direction)));
-  // As symmetric_function has them, and all have them where values differ.
+  // The values that symmetric_function gives, and that all functions give at distinct eigenvalues.
   const auto squares = [](const Tensor& x) {
     return trace(symmetric_function(x, [](const Tensor& w) { return w * w; }));
   };
@@ -349,7 +349,7 @@ TEST_CASE("a gradient that depends on the phase of an eigenvector is an error") 
                     Contains("the phases of singular vectors"));
   CHECK_THROWS_WITH(grad([&](const Tensor& x) { return sum(imag(w * svd(x).vh)); })(a),
                     Contains("the phases of singular vectors"));
-  // Turned together, u and vh keep their product.
+  // A common phase of u and vh leaves their product unchanged.
   const Tensor g = grad([&](const Tensor& x) {
     const auto [u, s, vh] = svd(x);
     return sum(real(w * matmul(u * expand_dims(log(s), 0), vh)));

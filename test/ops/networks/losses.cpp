@@ -154,7 +154,7 @@ TEST_CASE("elementwise losses: kinks have derivative 0, NaN propagates") {
   for (const auto& [name, loss] : elementwise_losses) {
     INFO(name);
     for (std::size_t k = 0; k < 2; ++k) {
-      if (name == "hinge_embedding" && k == 1) continue;  // a label that is not above 0
+      if (name == "hinge_embedding" && k == 1) continue;  // a label that is not positive
       Doubles x = {0.5, 0.25, 0.75};
       x[k] = qnan;
       CHECK(std::isnan(slopes(loss, x).value));

@@ -75,7 +75,7 @@ void check_near(const Tensor& got, const Reals& expected, Real tolerance) {
   CHECK(worst <= tolerance * size);
 }
 constexpr Real excluded = -std::numeric_limits<Real>::infinity();
-// A mask with whole blocks of true and of false, and queries without keys.
+// A mask with blocks that are all true or all false, and queries without keys.
 bool allowed(std::int64_t i, std::int64_t j) {
   return i != 3 && i != 140 && (j / 130 != 1 || i % 2 == 0) && (i * j) % 7 != 1;
 }

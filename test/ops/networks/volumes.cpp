@@ -235,7 +235,7 @@ TEST_CASE("max_pool2d_with_indices: the first maximum for every padding and dila
                   return max_pool2d_with_indices(z, {2, 2}, options).y;
                 }) == count);
       }
-  // What is pooled without overlap goes back to where it was.
+  // Unpooling after pooling without overlap restores positions.
   const Tensor image = reshape(numbers({1.0, 5.0, 5.0, 2.0, 0.0, 3.0, 7.0, 7.0}), {1, 1, 2, 4});
   const auto [y, indices] = max_pool2d_with_indices(image, {2, 2});
   CHECK(indices.to_vector<std::int64_t>() == std::vector<std::int64_t>{1, 6});

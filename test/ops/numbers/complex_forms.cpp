@@ -103,7 +103,7 @@ TEST_CASE("the sign of a zero chooses the side of a branch cut") {
 TEST_CASE("derivatives on either side of a branch cut") {
   for (const Side& side : sides) {
     INFO(side.name << " at " << side.z);
-    // Along the cut, on the same side: the zero is not moved.
+    // Derivatives along the cut, on the same side.
     const bool upright = side.z.real() == 0;
     const double h = 1e-5;
     const auto moved = [&](double by) {

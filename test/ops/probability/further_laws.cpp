@@ -1,4 +1,4 @@
-// Joint densities, distribution functions and divergences of <reel/stats.hpp>: values and gradients to all digits, what
+// Joint densities, distribution functions and divergences of <reel/stats.hpp>: values and gradients in all digits, what
 // lies outside the support, ends, parameters out of range, batches, errors. Values and derivatives in every mode are
 // checked by the op table.
 #include <algorithm>
@@ -84,7 +84,7 @@ TEST_CASE("further laws: values and gradients agree with references in all digit
     const FirstOrder got = first_order(row.function, row.operands);
     double condition = 0;
     for (std::size_t k = 0; k < row.operands.size(); ++k) condition += std::abs(row.operands[k] * row.gradient[k]);
-    // Densities and divergences with parameters of shape are sums of terms of lgamma, of at most 500 here.
+    // Densities and divergences with shape parameters are sums of terms of lgamma, of at most 500 here.
     const std::string name = row.function;
     const bool of_lgamma = name.starts_with("dirichlet") || name == "gamma_kl" || name == "beta_kl";
     const double terms = of_lgamma ? std::min(500.0, std::abs(row.value) * 1e3 + 40) : 0;

@@ -1,6 +1,6 @@
-// Laws of <reel/stats.hpp>: values, gradients and Hessians to all digits, what lies outside the support, ends of it and
-// of quantiles, dtypes, errors, entries on tapes. Values and derivatives in every shape and layout are checked by the
-// op table.
+// Distributions of <reel/stats.hpp>: values, gradients and Hessians in all digits, what lies outside the support, ends
+// of it and of quantiles, dtypes, errors, entries on tapes. Values and derivatives in every shape and layout are
+// checked by the op table.
 #include <algorithm>
 #include <cmath>
 #include <functional>

@@ -28,12 +28,12 @@ TEST_CASE("variance") {
   // The second derivative: 2 / n (I - 1/n).
   const Doubles h = hessian([](const Tensor& t) { return var(t); })(x).to_vector();
   for (std::size_t i = 0; i < 16; ++i) CHECK(h[i] == Approx(i % 5 == 0 ? 0.375 : -0.125));
-  // Far from 0: the mean goes first.
+  // Far from 0 the mean is subtracted first.
   CHECK(var(tensor({1e9, 1e9 + 1, 1e9 + 2})).item() == Approx(2 / 3.));
   CHECK(var(tensor<int>({1, 2, 3, 4})).item() == 1.25);
 }
 
-// Few elements go through memory, many do not; rows and columns are summed in other orders.
+// Small and large tensors take different paths, and rows and columns are summed in different orders.
 TEST_CASE("variance of constants and of adjacent numbers corrects the rounding of the mean") {
   const float low = 0.1F, high = std::nextafter(low, 1.F);
   const double unit = static_cast<double>(high) - static_cast<double>(low), expected = 2 / 9. * unit * unit;
@@ -58,7 +58,7 @@ TEST_CASE("too few elements for ddof: NaN, and NaN gradients") {
   CHECK(all_nan(reel::std(x, 1, 2).to_vector()));
   CHECK(all_nan(slope_at([](const Tensor& t) { return var(t, 1, 1); }, x)));
   CHECK(all_nan(slope_at([](const Tensor& t) { return reel::std(t, 1, 1); }, x)));
-  // Not infinity where the elements differ; one more than ddof is enough.
+  // NaN, not infinity, also for unequal elements; ddof + 1 elements are enough.
   CHECK(all_nan(var(tensor({1., 3.}), {}, 2).to_vector()));
   CHECK(var(tensor({1., 3.}), {}, 1).item() == 2);
 }
@@ -83,7 +83,7 @@ TEST_CASE("norms do not overflow or underflow, row by row") {
   CHECK(three[3] == 0);
   CHECK(three[4] == inf);
   CHECK(std::isnan(three[5]));
-  // A row has the same bits whatever is beside it.
+  // A row's result does not depend on other rows.
   CHECK(norm(x[0]).item() == two[0]);
   const Tensor f = tensor<float>({3e30f, 4e30f});
   CHECK(norm(f).item<float>() == Approx(5e30f));
@@ -126,7 +126,7 @@ TEST_CASE("constants whose mean is rounded have standard deviation and gradient 
   CHECK(grad([](const Tensor& t) { return reel::std(t); })(x).to_vector() == std::vector<double>{0, 0, 0});
 }
 
-// The rounding error of the mean is 1e-17. A second mean leaves the square of that.
+// The mean has a rounding error of 1e-17. The correction by a second mean leaves its square.
 TEST_CASE("the gradient of the variance of a constant is far below its rounding unit") {
   for (std::int64_t n = 2; n < 30; ++n) {
     INFO(n);

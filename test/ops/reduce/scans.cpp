@@ -1,4 +1,4 @@
-// Running sums and products: all four kinds along any axis, and derivatives with zeros, to third order.
+// cumsum and cumprod: all four kinds along any axis, and derivatives with zeros, to third order.
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
@@ -28,7 +28,7 @@ Doubles naive(const Tensor& x, bool product, bool exclusive, bool reverse) {
   return out;
 }
 
-// The Jacobian of a running product, by the definition, contracted with g.
+// The Jacobian of cumprod, by the definition, contracted with g.
 Doubles naive_gradient(const Doubles& x, const Doubles& g, bool exclusive) {
   Doubles dx(x.size());
   for (std::size_t i = 0; i < x.size(); ++i)

@@ -22,7 +22,7 @@ TEST_CASE("logsumexp of rows with infinities") {
   CHECK(Doubles(g.begin(), g.begin() + 8) == Doubles{0.5, 0.5, 0, 1, 1, 0, 0.5, 0.5});
   CHECK(std::isnan(g[8]));
   CHECK(g[10] == Approx(0.5).epsilon(1e-12));
-  // Its derivative again: that of a softmax, and 0 in a row of -inf.
+  // The second derivative is that of softmax, and 0 in a row of -inf.
   const Doubles h = hessian([](const Tensor& t) { return logsumexp(t); })(tensor({-inf, -inf})).to_vector();
   CHECK(h == Doubles{0, 0, 0, 0});
   const Doubles k = hessian([](const Tensor& t) { return logsumexp(t); })(tensor({-inf, 0, 0})).to_vector();

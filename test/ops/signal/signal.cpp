@@ -221,7 +221,7 @@ TEST_CASE("istft inverts stft") {
     const Tensor back = istft(stft(x, window, hop), window, hop);
     CHECK(largest(back - slice(x, {all, range(0, back.shape()[1])})) < 1e-13);
   }
-  // The first number of a Hann window is 0: the first sample is lost, the others are not.
+  // A Hann window begins with 0, so only the first sample is lost.
   const Tensor back = istft(stft(x, hann(8, true), 4), hann(8, true), 4);
   CHECK(back[0][0].item() == 0);
   CHECK(largest(slice(back - slice(x, {all, range(0, 48)}), {all, range(1, 48)})) < 1e-12);

@@ -199,7 +199,7 @@ TEST_CASE("dtypes, shapes and limits of special functions") {
   CHECK(gammainc(tensor({1, 2}), 2).dtype() == DType::float64);
   CHECK_THROWS_AS(gammainc(make_complex(1.0, 1.0), 2.0), TypeError);
   CHECK_THROWS_AS(betaln(tensor({1.0, 2.0}), tensor({1.0, 2.0, 3.0})), ShapeError);
-  // 7 of each is 8 times 8 coefficients; one more is refused.
+  // Order 7 in both variables takes 8 x 8 coefficients, the maximum.
   CHECK(std::isfinite(partial_at(functions().at("beta"), {2, 3}, {7, 7})));
   CHECK_THROWS_AS(partial_at(functions().at("beta"), {2, 3}, {8, 7}), ValueError);
 }

@@ -40,7 +40,7 @@ TEST_CASE("fixed_point, root and minimum agree with closed forms") {
   CHECK(narrow.dtype() == DType::float32);
   CHECK(largest(cast(narrow, DType::float64) - std::sqrt(2.0)) < 2e-7);
   CHECK(largest(fixed_point([](const Tensor& x) { return cos(x); }, zeros({2, 2})) - 0.7390851332151607) < 1e-14);
-  // A start that is a solution, nothing to solve, and solutions to an absolute tolerance.
+  // The start is the solution; no unknowns; convergence by absolute tolerance.
   CHECK(root([](const Tensor& x) { return x - 2; }, 2.0).item() == 2);
   CHECK(root([](const Tensor& x) { return x - 2; }, zeros({0})).shape() == Shape{0});
   CHECK(root([](const Tensor& x) { return x * x; }, 1.0, {.absolute_tolerance = 1e-10}).item() < 1.1e-5);
@@ -60,7 +60,7 @@ TEST_CASE("implicit derivatives of fixed points, roots and minima to order 3") {
                        zeros({3}));
       },
       {drawn({3}, "a"), drawn({3}, "b")}, {.order = 3, .slack = 10});
-  // A chain of such solutions, and one within another.
+  // Composed and nested solutions.
   linalg::check_one(
       [](const Tensors& p) {
         const Tensor inner = settled_layer(p);
@@ -141,10 +141,10 @@ TEST_CASE("errors of equations without solution and of arguments") {
                     Contains("minimum: the function returned int32"));
   CHECK_THROWS_WITH(minimum([](const Tensor& x) { return make_complex(square(x), x); }, 1.0),
                     Contains("minimum: the function returned complex128"));
-  // The first linear system is not solved to the end, so that its step is not the last one.
+  // The first linear system is solved inexactly, so that further steps follow.
   const auto ill_scaled = [](const Tensor& x) { return stack({x[0] * 1e10 - 1, x[1] * 1e-10 - 1}); };
   CHECK(largest(ill_scaled(root(ill_scaled, zeros({2})))) < 1e-15);
-  // A gradient of 0 that is no minimum; one that vanishes at infinity.
+  // A stationary point that is not a minimum; a gradient that tends to 0 at infinity.
   const auto saddle = [](const Tensor& x) { return square(x[0]) - square(x[1]); };
   CHECK_THROWS_WITH(minimum(saddle, tensor({1., 0.})), Contains("minimum: the gradient vanishes where"));
   CHECK_THROWS_WITH(minimum([](const Tensor& x) { return cos(x); }, 0.0), Contains("a saddle or a maximum"));

@@ -97,7 +97,7 @@ TEST_CASE("odeint agrees with SciPy; the method for stiff equations takes few st
     CHECK(largest((y - exact) / size) < (stiff ? 2e-2 : 1e-6));
     CHECK(calls < 12000);
   }
-  // Explicit steps are bound to the stiffness, where a few implicit ones suffice.
+  // Explicit steps are limited by stiffness; a few implicit ones suffice.
   const auto fast = [](const Tensor& y, const Tensor& t) { return -10000 * (y - cos(t)) - sin(t); };
   const Tensor t = tensor({0, 1, 2});
   CHECK_THROWS_WITH(odeint(fast, 1.0, t, {.max_steps = 300}), Contains("odeint: 300 steps reach t ="));
@@ -115,7 +115,7 @@ TEST_CASE("odeint in closed form: directions, dtypes, shapes, tolerances") {
     CHECK(error < before);
     before = error;
   }
-  // Backwards, with f of time, in any shape, in float32, of nothing and at one time alone.
+  // Backwards in time, f of time, any shape, float32, empty states, a single time.
   const Tensor back = odeint([](const Tensor& y, const Tensor& s) { return 2 * s * ones_like(y); }, full({2, 3}, 4.0),
                              tensor({2, 1, -1}), fine);
   CHECK(back.shape() == Shape{3, 2, 3});

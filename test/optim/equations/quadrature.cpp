@@ -66,14 +66,14 @@ TEST_CASE("quad: derivatives by the ends (Leibniz's rule) and by captured tensor
         return quad([c](const Tensor& t) { return exp(-c * t * t); }, x[0], inf, fine);
       },
       {scalar(-0.4), scalar(1.5)}, {.order = 3, .slack = 10});
-  // Functions whose slope is infinite at an end, and functions that are infinite at an end that nobody follows.
+  // Functions with infinite slope at an end, and infinite functions at an end that no tape follows.
   const auto root_of = [](const Tensor& t) { return sqrt(t); };
   CHECK(grad([&](const Tensor& b) { return quad(root_of, 0.0, b); })(scalar(4.0)).item() == 2);
   CHECK(grad([&](const Tensor& a) { return quad(root_of, a, 1.0); })(scalar(0.25)).item() == -0.5);
   CHECK(
       grad([&](const Tensor& b) { return quad([](const Tensor& t) { return log(t); }, 0.0, b); })(scalar(1.0)).item() ==
       0);
-  // Of an empty range, and beyond second order.
+  // An empty range, and derivatives of third order.
   const auto upper = [](const Tensor& b) { return quad([](const Tensor& t) { return exp(2 * t); }, 1.0, b); };
   CHECK(grad(upper)(scalar(1.0)).item() == Approx(std::exp(2.0)).epsilon(1e-15));
   CHECK(grad(grad(grad(grad(upper))))(scalar(0.5)).item() == Approx(8 * std::exp(1.0)).epsilon(1e-12));

@@ -37,12 +37,12 @@ TEST_CASE("functions of matrices and their derivatives agree with values in 60 d
   for (const linalg::MatrixValue& row : linalg::matrix_values) {
     const MatrixOp f = op_of(row.function);
     const Tensor a = matrix(row.a);
-    // The condition of the skewed matrix is about 1e4.
+    // The condition number of the skewed matrix is about 1e4.
     const double bound = std::string(row.matrix) == "skewed" ? 2e-12 : 4e-15;
     INFO(row.function << " of " << row.matrix);
     CHECK(relative(f(a), matrix(row.value)) <= bound);
     CHECK(relative(derivative(f, a, matrix(linalg::direction)), matrix(row.derivative)) <= 4 * bound);
-    // The same of the complex matrix whose embedding in real ones it is.
+    // The same for the complex matrix that it embeds.
     const Tensor phase = make_complex(cos(0.3), sin(0.3));
     if (std::string(row.function) == "expm") continue;
     const Tensor turned = f(phase * cast(a, DType::complex128));
@@ -65,7 +65,7 @@ TEST_CASE("expm of nilpotent, zero and diagonal matrices is exact or nearly so")
   // Derivatives at zero: of order k, the mean of the products in all orders.
   const Tensor e = drawn({3, 3}, "e");
   CHECK(relative(expm_frechet(zeros({3, 3}), e), e) < 1e-15);
-  // A shear of length 1e6 asks for no more halvings than its eigenvalues: sinh(1) 1e6 to the last places.
+  // For a shear of 1e6 the scaling depends on eigenvalues only: the result is sinh(1) 1e6 to rounding.
   const Tensor shear = expm(tensor({{1, 1e6}, {0, -1}}));
   CHECK(relative(shear, tensor({{std::exp(1), 1e6 * std::sinh(1)}, {0, std::exp(-1)}})) < 4e-15);
   CHECK(shear.to_vector()[3] == Approx(std::exp(-1)).epsilon(1e-14));
@@ -227,7 +227,7 @@ TEST_CASE("matrices without a function value: NaN, or an error that names the ma
   const Tensor imaginary = sqrtm(cast(negative_one, DType::complex128));
   CHECK(largest(abs(matmul(imaginary, imaginary) - negative_one)) < 1e-15);
   CHECK(imag(logm(cast(tensor({{-1}}), DType::complex128))).item() == Approx(std::numbers::pi).epsilon(1e-15));
-  // A singular matrix has a root, whose derivative is infinite.
+  // A singular matrix may have a square root; its derivative is infinite.
   const Tensor singular = tensor({{4, 0}, {0, 0}});
   CHECK(array_equal(sqrtm(singular), tensor({{2, 0}, {0, 0}})));
   CHECK(largest(derivative(sqrtm, singular, ones({2, 2}))) == inf);

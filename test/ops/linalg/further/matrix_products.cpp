@@ -69,7 +69,7 @@ TEST_CASE("multi_dot multiplies in the cheapest order") {
   std::vector<Tensor> chain;
   for (std::size_t i = 0; i + 1 < extents.size(); ++i) chain.push_back(ones({extents[i], extents[i + 1]}));
   CHECK(multiplications([&] { multi_dot(chain); }) == 15125);
-  // From the vector's side.
+  // The chain is multiplied from the vector's side.
   const Tensor x = drawn({10}, "x");
   CHECK(multiplications([&] { multi_dot({a, b, c, d, x}); }) == 30 + 60 + 40 + 60);
   CHECK(multi_dot({a, b, c, d, x}).shape() == Shape{30});

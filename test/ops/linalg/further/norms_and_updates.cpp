@@ -58,7 +58,7 @@ TEST_CASE("cholesky_update: the factor of the updated matrix") {
       const Tensor below = cholesky_update(l, x, true);
       CHECK(largest(matmul(below, adjoint(below)) - (a - outer_of(x))) <= bound * (1 + largest(a)));
       CHECK(largest(cholesky_update(below, x) - cholesky(a)) <= bound * (1 + largest(a)));
-      // Only l l^H matters: neither the upper triangle nor the phases of columns.
+      // The result depends on l l^H only, not on the upper triangle or the phases of columns.
       if (is_complex(d))
         CHECK(largest(cholesky_update(l * cast(make_complex(0.6, 0.8), d), x) - above) <= bound * (1 + largest(a)));
       CHECK(largest(cholesky_update(-l + triu(full({n, n}, 7.0), 1), x) - above) <= bound * (1 + largest(a)));
@@ -87,7 +87,7 @@ TEST_CASE("cholesky_update: matrices that are not positive definite or not finit
   CHECK_THROWS_WITH(cholesky_update(stack({eye(2), eye(2)}), tensor({{0, 0}, {2, 0}}), true),
                     Contains("its leading minor of order 1 of matrix [1] is not positive"));
   CHECK_THROWS_WITH(cholesky_update(zeros({2, 2}), tensor({1, 0})), Contains("l l^H + x x^H is not positive definite"));
-  // A zero on l's diagonal is no fault where x fills it.
+  // A zero on l's diagonal is allowed if the update makes it positive.
   CHECK(array_equal(cholesky_update(diag(tensor({2, 0})), tensor({0, 3})), diag(tensor({2, 3}))));
   for (const double bad : {quiet_nan, inf}) {
     const Tensor of_l = cholesky_update(stack({full({2, 2}, bad), eye(2)}), zeros({2}));
@@ -151,7 +151,7 @@ TEST_CASE("the nuclear norm: derivatives at equal and at zero singular values") 
   const Tensor u = random.tensor({4, 1}), v = random.tensor({1, 3}), low = matmul(u, v);
   CHECK(largest(gradient(nuclear, low) - low / matrix_norm(low)) <= 1e-14);
   CHECK(all(isnan(second(nuclear, low, ones({4, 3})))).item() != 0);
-  // A matrix of a batch that is not read has derivative 0.
+  // Matrices of the batch without a cotangent have derivative 0.
   const Tensor batch = stack({low, random.tensor({4, 3})});
   const Tensor g = grad([&](const Tensor& a) { return sum(slice(gradient(nuclear, a), {1})); })(batch);
   CHECK((largest(slice(g, {0})) == 0 && all(isfinite(g)).item() != 0));
