@@ -378,6 +378,55 @@ void check_shaped(std::span<const cases::Shaped> rows) {
   }
 }
 
+Tensors in_dtype(const Tensors& x, DType dtype) {
+  Tensors all;
+  for (const Tensor& one : x) all.push_back(cast(one, dtype));
+  return all;
+}
+
+// First and second derivatives of f in every mixture of the modes, for cotangents v and tangents t and s. Each has the
+// dtype of its operand or of the result.
+std::vector<Tensors> derivatives(const Function& f, const Tensors& x, const Tensors& v, const Tensors& t,
+                                 const Tensors& s) {
+  const Function gradient = gradient_of(f, v), tangent = [&](const Tensors&a) { return push(f, a, t); };
+  const std::vector<Tensors> by_operand = {pull(f, x, v), push(gradient, x, s), pull(gradient, x, s),
+                                           pull(tangent, x, v)},
+                             by_result = {push(f, x, t), push(tangent, x, s)};
+  for (const Tensors& all : by_operand)
+    for (std::size_t i = 0; i < all.size(); ++i) CHECK(all[i].dtype() == x[i].dtype());
+  for (const Tensors& all : by_result) CHECK(all[0].dtype() == v[0].dtype());
+  std::vector<Tensors> every = by_operand;
+  every.insert(every.end(), by_result.begin(), by_result.end());
+  return every;
+}
+
+// float32 has derivatives of that dtype, which are those of float64 but for rounding.
+void check_narrow(std::span<const cases::Shaped> rows) {
+  for (const cases::Shaped& row : rows) {
+    if (!differentiable(row.flags)) continue;
+    support::Random random(row.name);
+    const Function f = [&](const Tensors& x) { return Tensors{row.call(x)}; };
+    const std::vector<Shape> shapes = shapes_of(row)[0];
+    Tensors narrow;
+    for (const Shape& s : shapes) {
+      const Tensor drawn = random.tensor(s, row.domain.low, row.domain.high);
+      narrow.push_back(cast(row.prepare ? row.prepare(drawn, narrow.size()) : drawn, DType::float32));
+    }
+    const Tensors wide = in_dtype(narrow, DType::float64), y = f(narrow);
+    const Tensors t = in_dtype(random.like(narrow), DType::float32), s = in_dtype(random.like(narrow), DType::float32);
+    const Tensors v = in_dtype(random.like(y), y[0].dtype());
+    INFO(row.name);
+    const std::vector<Tensors> got = derivatives(f, narrow, v, t, s);
+    const std::vector<Tensors> expected =
+        derivatives(f, wide, in_dtype(v, f(wide)[0].dtype()), in_dtype(t, DType::float64), in_dtype(s, DType::float64));
+    for (std::size_t k = 0; k < got.size(); ++k) {
+      const Difference d = difference(got[k], expected[k]);
+      INFO("derivative " << k << ": error " << d.error << " of " << d.size);
+      CHECK(d.error <= 2e-5 * row.slack * (1 + d.size));
+    }
+  }
+}
+
 }  // namespace
 
 TEST_CASE("pointwise ops: the modes are transposes, to second order, in every shape and stride pattern") {
@@ -443,6 +492,10 @@ TEST_CASE("ops of further headers: derivatives") {
 }
 TEST_CASE("linear algebra: derivatives") { check_shaped(cases::linear_algebra()); }
 TEST_CASE("normalisations and losses: derivatives") { check_shaped(cases::networks()); }
+
+TEST_CASE("ops of arrays: float32 has float32 derivatives, close to those of float64") {
+  for (const auto& rows : cases::shaped_tables()) check_narrow(rows);
+}
 
 // Cotangents [40, 30] with strides of zero, and a dense one that begins with the same elements.
 Tensors repeating(DType dtype) {

@@ -61,7 +61,7 @@ struct PolarPoint {
   explicit PolarPoint(const tape::Record& r) : q(r.saved(0)), a(r.saved(1)) {
     const Tensor& s = r.saved(2);
     singular = per_matrix(any(vanishing(s, s, true), -1));
-    h = where(singular, eye(s.shape()[-1]), adjoint_product("matrix_norm", q, a));
+    h = where(singular, eye(s.shape()[-1], s.dtype()), adjoint_product("matrix_norm", q, a));
   }
   Tensor skew_solution(const Tensor& of_q) const {
     const Tensor z = sylvester(h, h, of_q);
