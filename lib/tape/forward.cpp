@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/fail.hpp"
+#include "tape/observe/tangents.hpp"
 #include "tape/tape.hpp"
 
 namespace reel::tape {
@@ -66,6 +67,14 @@ void check_fits(const Rule& rule, const Record& record, std::size_t k, const Ten
 
 }  // namespace
 
+void check_tangents(const Rule& rule, const Record& record, std::span<const Tensor> dy) {
+#ifdef NDEBUG
+  if (!rule.user) return;
+#endif
+  for (std::size_t k = 0; k < dy.size(); ++k)
+    if (dy[k].defined()) check_fits(rule, record, k, dy[k]);
+}
+
 void reserve_tangents(Tape& t, std::size_t more) {
   const std::size_t most = std::max<std::size_t>(64, t.slots.size() + more);
   if (t.tangents.capacity() < most) t.tangents.reserve(2 * most);
@@ -102,10 +111,8 @@ void advance(Tape& t) {
     if (watching()) [[unlikely]]
       observe_jvp(record, dx, dy);
   }
-  for (std::uint32_t k = 0; k < e.outputs; ++k) {
-    if (dy[k].defined() && e.rule->user) check_fits(*e.rule, record, k, dy[k]);
-    t.tangents[e.output(k)] = std::move(dy[k]);
-  }
+  check_tangents(*e.rule, record, dy);
+  for (std::uint32_t k = 0; k < e.outputs; ++k) t.tangents[e.output(k)] = std::move(dy[k]);
 }
 
 }  // namespace reel::tape

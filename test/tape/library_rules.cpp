@@ -97,3 +97,18 @@ TEST_CASE("a rule that reads a value that is not kept is an error") {
   CHECK_THROWS_AS(tape.gradient(y, x), ValueError);
   CHECK_THROWS_WITH(tape.gradient(y, x), Contains("greedy: its rule reads value 1, which the tape did not keep"));
 }
+
+#ifndef NDEBUG
+TEST_CASE("in debug builds derivatives of another dtype or shape than the library's rules promise are refused") {
+  constexpr tape::Rule narrow{
+      .name = "narrow",
+      .vjp = [](const tape::Record&, std::span<const Tensor> g,
+                std::span<Gradient> dx) { dx[0] = cast(g[0], DType::float32); },
+      .jvp = [](const tape::Record&, std::span<const Tensor>, std::span<Tensor> dy) { dy[0] = ones({3}); }};
+  const Tensor x = tensor({1., 2.});
+  const auto f = [&](const Tensor& a) { return two(narrow, a)[0]; };
+  CHECK_THROWS_WITH(grad([&](const Tensor& a) { return sum(f(a)); })(x), Contains("Gradient type float32"));
+  CHECK_THROWS_WITH(jvp(f, x, ones({2})), Contains("of shape [2] a tangent of shape [3]"));
+  CHECK_THROWS_WITH(linearize(f, x).second(ones({2})), Contains("of shape [2] a tangent of shape [3]"));
+}
+#endif

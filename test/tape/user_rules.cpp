@@ -182,6 +182,17 @@ TEST_CASE("a user's jvp whose tangent has another dtype or shape than the result
   CHECK_THROWS_WITH(apply(cast(tensor({5., 6.}), DType::float32)),
                     Contains("of dtype float64 a tangent of dtype float32"));
   CHECK_THROWS_WITH(apply(ones({3})), Contains("of shape [2] a tangent of shape [3]"));
+  // By a tape that is pushed forward, as by an accumulator.
+  const auto pushed = [&](const Tensor& tangent) {
+    const auto odd =
+        custom_gradient([](const Tensor& a) { return std::pair(2 * a, [](const Tensor& g) { return 2 * g; }); },
+                        [&](const auto&, const auto&) { return tangent; });
+    return linearize([&](const Tensor& a) { return odd(a) * 3; }, x).second(ones({2})).to_vector();
+  };
+  CHECK(pushed(tensor({5., 6.})) == std::vector<double>{15, 18});
+  CHECK_THROWS_WITH(pushed(cast(tensor({5., 6.}), DType::float32)),
+                    Contains("of dtype float64 a tangent of dtype float32"));
+  CHECK_THROWS_WITH(pushed(ones({3})), Contains("of shape [2] a tangent of shape [3]"));
 }
 
 TEST_CASE("empty handles are not accepted as tangents and gradients") {

@@ -7,6 +7,7 @@
 
 #include "core/fail.hpp"
 #include "gradient/gradient.hpp"
+#include "tape/observe/tangents.hpp"
 
 namespace reel::autodiff {
 
@@ -75,6 +76,7 @@ std::vector<Tensor> pushforward(Tape& t, std::span<const Source> sources, std::s
       if (tape::watching()) [[unlikely]]
         observe_jvp(record, dx, dy);
     }
+    tape::check_tangents(*e->rule, record, dy);
     for (std::uint32_t k = 0; k < e->outputs; ++k) accumulate(tangent_of[e->output(k)], std::move(dy[k]));
   }
 

@@ -28,7 +28,7 @@ Gradient stacked(const Gradients& rows, const Shape& shape, DType dtype) {
   return stack(parts);
 }
 
-// Checks the gradients of a user's rule against the inputs.
+// Checks the gradients of a rule against the inputs: a user's rule always, the library's in debug builds.
 [[gnu::noinline]] void verify(const tape::Record& r, std::span<const Gradient> dx) {
   for (std::size_t i = 0; i < dx.size(); ++i) {
     const Gradient& d = dx[i];
@@ -220,15 +220,19 @@ template <bool Simple>
     detail::ShortList<Tensor, Simple ? 1 : 4> g(outputs);
     for (std::uint32_t k = 0; k < outputs; ++k) g[k] = take_cotangent(record, e, k);
     SumOwner owner{*this, e};
+    const std::span<Gradient> dx = dx_.blank(inputs);
     if constexpr (Simple) {
       if (sums_.in_place()) record.offer_sums({&SumOwner::take, &owner});
-      e.rule->vjp(record, g, dx_.blank(inputs));
+      e.rule->vjp(record, g, dx);
     } else if (const Override* replaced = find_override(e.rule->name); batch_ && (!e.rule->batched || replaced)) {
-      call_rule_for_each({tape_, e, wanted}, e, replaced, g, dx_.blank(inputs));
+      call_rule_for_each({tape_, e, wanted}, e, replaced, g, dx);
     } else {
       if (!replaced && sums_.in_place() && !lines_ && !tape::watching()) record.offer_sums({&SumOwner::take, &owner});
-      call_rule(record, e, replaced, g, dx_.blank(inputs));
+      call_rule(record, e, replaced, g, dx);
     }
+#ifndef NDEBUG
+    verify(record, dx);
+#endif
     for (std::uint32_t i = 0; i < inputs; ++i) {
       Gradient d = dx_.take(i);
       if (wanted[i] && d) [[likely]]
