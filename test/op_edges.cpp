@@ -193,3 +193,25 @@ TEST_CASE("entries keep at most what the original lists allow (S20, S21)") {
   CHECK(saved([](X x) { return log_softmax(x[0]); }, one) <= 1);
   CHECK(saved([](X x) { return power(x[0], 2.0); }, one) <= 2);
 }
+
+TEST_CASE("S21: a derivative from a result alone is right to the last digits of 1, and 0 where that rounds to 1") {
+  const auto check = [](const char* what, Tensor (*f)(const Operand&), long double (*slope)(long double), DType dtype,
+                        double rounding, double vanishes) {
+    for (double x = 0.125; x < 45; x += 0.125) {
+      INFO(what << " at " << x << " of " << name(dtype));
+      const double got = grad(f)(cast(scalar(x), dtype)).item();
+      CHECK(std::abs(static_cast<long double>(got) - slope(x)) <= rounding);
+      if (x >= vanishes) CHECK(got == 0);
+      if (x <= vanishes - 2) CHECK(got > 0);
+    }
+  };
+  const auto tanh_slope = [](long double x) { return 1 / (std::cosh(x) * std::cosh(x)); };
+  const auto sigmoid_slope = [](long double x) { return 1 / ((1 + std::exp(x)) * (1 + std::exp(-x))); };
+  check("tanh", reel::tanh, tanh_slope, DType::float64, 0x1p-51, 19.125);
+  check("tanh", reel::tanh, tanh_slope, DType::float32, 0x1p-22, 9.125);
+  check("sigmoid", reel::sigmoid, sigmoid_slope, DType::float64, 0x1p-52, 37.5);
+  check("sigmoid", reel::sigmoid, sigmoid_slope, DType::float32, 0x1p-23, 17.5);
+  // Where the result is small it has its own digits.
+  const double far = grad(reel::sigmoid)(scalar(-30.)).item();
+  CHECK(std::abs(far / static_cast<double>(sigmoid_slope(-30)) - 1) < 1e-15);
+}
