@@ -14,7 +14,7 @@
 #include <reel/optim.hpp>
 #include <stdexcept>
 
-#include "chart.hpp"
+#include "../chart/chart.hpp"
 #include "problem.hpp"
 
 namespace {
@@ -110,18 +110,18 @@ Report report_on(const Problem& problem) {
   return report;
 }
 
-nist::Panel panel_for(const Problem& problem, const Report& report) {
+chart::Panel panel_for(const Problem& problem, const Report& report) {
   const Observed observed(problem);
   const std::vector<double> y = observed.y.to_vector<double>();
   const auto best = std::min_element(report.runs.begin(), report.runs.end(),
                                      [](const Run& a, const Run& b) { return a.sum_of_squares < b.sum_of_squares; });
   char note[64];
   std::snprintf(note, sizeof note, "%s, %.1f digits", problem.level.c_str(), best->worst);
-  nist::Panel panel{problem.name, note, observed.model.formula, {}};
+  chart::Panel panel{problem.name, note, observed.model.formula, {}};
   // A second predictor splits the observations into one series for each of its values.
-  std::map<double, nist::Series> groups;
+  std::map<double, chart::Series> groups;
   for (std::size_t i = 0; i < y.size(); ++i) {
-    nist::Series& group = groups[problem.x.size() > 1 ? problem.x[1][i] : 0.0];
+    chart::Series& group = groups[problem.x.size() > 1 ? problem.x[1][i] : 0.0];
     group.points_x.push_back(problem.x[0][i]);
     group.points_y.push_back(y[i]);
   }
@@ -232,7 +232,7 @@ int run(const Options& options) {
   std::printf("problem   level       n  p |    start 1     |    start 2     | std.dev. |  time/ms\n");
   std::printf("                           |  steps  digits |  steps  digits |   digits |\n");
   std::vector<Report> reports;
-  std::vector<nist::Panel> panels;
+  std::vector<chart::Panel> panels;
   for (std::size_t i = 0; i < problems.size(); ++i) {
     show_progress(i, problems.size(), problems[i].name);
     reports.push_back(report_on(problems[i]));
@@ -242,7 +242,7 @@ int run(const Options& options) {
     std::fflush(stdout);
   }
   const bool good = summarise(problems, reports);
-  nist::write_chart(options.svg, "NIST reference regressions: observations and the curves that reel fitted", panels);
+  chart::write(options.svg, "NIST reference regressions: observations and the curves that reel fitted", panels);
   std::printf("         data and curves: %s\n", options.svg.c_str());
   return good ? 0 : 1;
 }

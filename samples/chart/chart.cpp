@@ -8,10 +8,9 @@
 #include <fstream>
 #include <stdexcept>
 
-namespace nist {
+namespace chart {
 namespace {
 
-constexpr double panel_width = 280;
 constexpr double panel_height = 210;
 constexpr double gap = 24;
 constexpr double header = 64;
@@ -76,16 +75,34 @@ struct Frame {
   double at_y(double v) const { return top + height - (v - y.low) / (y.high - y.low) * height; }
 };
 
+// Widens a range around its middle, by a factor.
+Axis widened(const Axis& a, double factor) {
+  const double middle = (a.low + a.high) / 2, half = factor * (a.high - a.low) / 2 / 1.08;
+  return axis_over(middle - half, middle + half);
+}
+
 Frame frame_for(const Panel& panel, double left, double top) {
+  if (panel.field.rows > 0) {
+    const double side = panel_height - 58;
+    const Axis axis = axis_over(0, panel.field.extent);
+    const Axis whole{0, panel.field.extent, {axis.ticks}};
+    return {left + 44, top + 36, side, side, whole, whole};
+  }
   double low_x = INFINITY, high_x = -INFINITY, low_y = INFINITY, high_y = -INFINITY;
   for (const Series& s : panel.series) {
     for (const double v : s.points_x) low_x = std::min(low_x, v), high_x = std::max(high_x, v);
+    for (const double v : s.curve_x) low_x = std::min(low_x, v), high_x = std::max(high_x, v);
     for (const double v : s.points_y) low_y = std::min(low_y, v), high_y = std::max(high_y, v);
     for (const double v : s.curve_y) {
       if (std::isfinite(v)) low_y = std::min(low_y, v), high_y = std::max(high_y, v);
     }
   }
-  return {left + 44, top + 36, panel_width - 52, panel_height - 58, axis_over(low_x, high_x), axis_over(low_y, high_y)};
+  Frame f{left + 44, top + 36, panel.width - 52, panel_height - 58, axis_over(low_x, high_x), axis_over(low_y, high_y)};
+  if (panel.equal_scales) {
+    const double ratio = (f.y.high - f.y.low) / f.height / ((f.x.high - f.x.low) / f.width);
+    (ratio > 1 ? f.x : f.y) = ratio > 1 ? widened(f.x, ratio) : widened(f.y, 1 / ratio);
+  }
+  return f;
 }
 
 std::string axes(const Frame& f) {
@@ -126,14 +143,40 @@ std::string drawn(const Series& s, const Frame& f, const char* colour, bool alon
   return out + "\"/>\n";
 }
 
+// Of a value from -1 to 1.
+std::string colour_of(double v) {
+  constexpr double negative[] = {0, 114, 178}, positive[] = {213, 94, 0};
+  const double* end = v < 0 ? negative : positive;
+  char text[16];
+  const auto mixed = [&](int k) { return static_cast<int>(255 + std::fabs(v) * (end[k] - 255)); };
+  std::snprintf(text, sizeof text, "#%02x%02x%02x", mixed(0), mixed(1), mixed(2));
+  return text;
+}
+
+std::string drawn(const Field& field, const Frame& f) {
+  double largest = 1e-300;
+  for (const double v : field.values) largest = std::max(largest, std::fabs(v));
+  const double width = f.width / static_cast<double>(field.columns),
+               height = f.height / static_cast<double>(field.rows);
+  std::string out = "<g shape-rendering=\"crispEdges\">\n";
+  for (std::size_t i = 0; i < field.values.size(); ++i) {
+    const auto row = static_cast<double>(i / field.columns), column = static_cast<double>(i % field.columns);
+    out += "<rect x=\"" + number(f.left + column * width) + "\" y=\"" + number(f.top + f.height - (row + 1) * height) +
+           "\" width=\"" + number(width + 0.3) + "\" height=\"" + number(height + 0.3) + "\" fill=\"" +
+           colour_of(field.values[i] / largest) + "\"/>\n";
+  }
+  return out + "</g>\n";
+}
+
 std::string drawn(const Panel& panel, double left, double top) {
   const Frame f = frame_for(panel, left, top);
   std::string out = text_at(left, top + 12, "name", panel.title);
-  out += text_at(left + panel_width - 8, top + 12, "note end", panel.note);
+  out += text_at(left + panel.width - 8, top + 12, "note end", panel.note);
   const double size =
-      std::min(9.5, 1.9 * (panel_width - 8) / std::max(1.0, static_cast<double>(panel.subtitle.size())));
+      std::min(9.5, 1.9 * (panel.width - 8) / std::max(1.0, static_cast<double>(panel.subtitle.size())));
   out += text_at(left, top + 26, "note", panel.subtitle, " style=\"font-size:" + number(size) + "px\"");
   out += axes(f);
+  if (panel.field.rows > 0) out += drawn(panel.field, f);
   for (std::size_t k = 0; k < panel.series.size(); ++k)
     out += drawn(panel.series[k], f, colours[k % colours.size()], panel.series.size() == 1);
   for (std::size_t k = 0; k < panel.series.size() && panel.series.size() > 1; ++k)
@@ -142,11 +185,29 @@ std::string drawn(const Panel& panel, double left, double top) {
   return out;
 }
 
+// Where panel i begins: behind those before it in its row.
+double left_of(const std::vector<Panel>& panels, std::size_t i) {
+  double left = gap;
+  for (std::size_t k = i - i % columns; k < i; ++k) left += panels[k].width + gap;
+  return left;
+}
+
 }  // namespace
 
-void write_chart(const std::string& path, const std::string& title, const std::vector<Panel>& panels) {
+std::string svg_argument(int argc, char** argv) {
+  std::string path;
+  for (int i = 1; i < argc; i += 2) {
+    if (std::string(argv[i]) != "--svg" || i + 1 == argc)
+      throw std::invalid_argument(std::string(argv[0]) + ": the arguments are --svg FILE");
+    path = argv[i + 1];
+  }
+  return path;
+}
+
+void write(const std::string& path, const std::string& title, const std::vector<Panel>& panels) {
   const std::size_t rows = (panels.size() + columns - 1) / columns;
-  const double width = gap + static_cast<double>(std::min(columns, panels.size())) * (panel_width + gap);
+  double width = 11 * static_cast<double>(title.size());  // of the title, about
+  for (std::size_t i = 0; i < panels.size(); ++i) width = std::max(width, left_of(panels, i) + panels[i].width + gap);
   const double height = header + static_cast<double>(rows) * (panel_height + gap);
   const std::string w = number(width, "%.0f"), h = number(height, "%.0f");
   std::ofstream file(path);
@@ -160,13 +221,12 @@ void write_chart(const std::string& path, const std::string& title, const std::v
       << "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
       << text_at(gap, 34, "head", title);
   for (std::size_t i = 0; i < panels.size(); ++i) {
-    const double left = gap + static_cast<double>(i % columns) * (panel_width + gap);
     const double top = header + static_cast<double>(i / columns) * (panel_height + gap);
-    file << drawn(panels[i], left, top);
+    file << drawn(panels[i], left_of(panels, i), top);
   }
   file << "</svg>\n";
   file.close();
   if (!file) throw std::runtime_error(path + ": cannot be written");
 }
 
-}  // namespace nist
+}  // namespace chart
