@@ -4,6 +4,7 @@
 #include <iostream>
 #include <iterator>
 #include <map>
+#include <reel/ops/normal.hpp>
 #include <set>
 #include <sstream>
 
@@ -12,9 +13,15 @@
 
 namespace {
 
+const std::set<std::string> normal_functions = {
+#define REEL_NAME(name, operands) #name,
+    REEL_NORMAL_FUNCTIONS(REEL_NAME)
+#undef REEL_NAME
+};
+
+// The ops of the rows, but for those of another line.
 template <class Row>
-std::string line(const char* family, std::span<const Row> rows) {
-  std::set<std::string> seen;
+std::string line(const char* family, std::span<const Row> rows, std::set<std::string> seen = {}) {
   std::string text = std::string("| ") + family + " |";
   for (const Row& row : rows) {
     if (!seen.insert(row.name).second) continue;
@@ -30,10 +37,19 @@ std::string further_lines() {
   return lines;
 }
 
+std::string normal_line() {
+  std::set<std::string> others;
+  for (const auto& row : cases::pointwise())
+    if (!normal_functions.contains(row.name)) others.insert(row.name);
+  return line("normal distribution, `<reel/ops/normal.hpp>`", cases::pointwise(), others);
+}
+
+// The families of <reel/reel.hpp> come first.
 std::string op_table() {
-  return "| family | ops |\n|---|---|\n" + line("pointwise", cases::pointwise()) +
+  return "| family | ops |\n|---|---|\n" + line("pointwise", cases::pointwise(), normal_functions) +
          line("reductions, scans", cases::reductions()) + line("shape, indexing", cases::movements()) +
-         line("linear algebra", cases::linear_algebra()) + line("neural networks", cases::networks()) + further_lines();
+         line("linear algebra", cases::linear_algebra()) + line("neural networks", cases::networks()) + normal_line() +
+         further_lines();
 }
 
 // A letter for each dtype, in the order of the enumeration.
