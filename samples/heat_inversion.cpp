@@ -1,7 +1,7 @@
 // Finds the heat source below a square plate from a noisy picture of its temperature, whose equation is
 // u' = u_xx + u_yy - c u^3 + q on the unit square, u = 0 at the edge and at the start. A small multiple of |q|^2 is
-// minimised with the misfit (Tikhonov). The loop of explicit steps is one entry on the tape. Under a memory budget it
-// keeps some of its states and recomputes the others (Griewank and Walther 2000).
+// added to the misfit (Tikhonov regularisation). The loop of Euler steps is one entry on the tape. Under a memory
+// budget it keeps some of its states and recomputes the others (Griewank and Walther 2000).
 //
 // Checks memory and gradients for several budgets, the source found with the true one and, where the cooling c is 0,
 // with its closed form: a sine transform makes independent numbers of the temperatures.

@@ -4,8 +4,9 @@
 // 1. Call prices by Fourier inversion (Lewis 2001) of the characteristic function in the form of Albrecher and others
 //    (2007). Derivatives pass through complex numbers and the quadrature.
 // 2. Calibration: parameters from the prices of 20 options, by the Levenberg-Marquardt method.
-// 3. Greeks by Monte Carlo: given the path of v, a price is Black and Scholes's (Romano and Touzi 1997), so that second
-//    derivatives are smooth. Each path has inputs of its own: one gradient holds the Greeks of all, and their errors.
+// 3. Greeks by conditional Monte Carlo, with antithetic paths: given the path of v, a price is Black and Scholes's
+//    (Romano and Touzi 1997), which has second derivatives where a payoff has kinks. Each path has inputs of its own:
+//    one gradient holds the Greeks of all, and their errors.
 //
 // Checks prices against published ones (Fang and Oosterlee 2008), the calibration against the parameters that made the
 // prices, and each Greek within four standard errors of its semi-analytic value.

@@ -1,7 +1,7 @@
 // Two-dimensional flow of an incompressible fluid, by Fourier series: the vorticity w follows
 // w_t + u w_x + v w_y = viscosity (w_xx + w_yy) on the periodic square of side 2 pi (Canuto et al., "Spectral Methods",
-// 2007). Products are formed on the grid, without the upper third of the frequencies; steps are those of Runge and
-// Kutta, with the viscous decay as integrating factor. The inverse problem: from the vorticity at the end, find that at
+// 2007). Products are formed on the grid and dealiased by the 2/3 rule. Steps are those of the classical Runge-Kutta
+// method with the viscous decay as integrating factor. The inverse problem: from the vorticity at the end, find that at
 // the beginning. The loss and its derivative through all steps are compiled once.
 //
 // Checks the flow against the Taylor-Green vortices that a uniform wind carries along, the gradient against central

@@ -1,6 +1,6 @@
-// A neural differential equation (Chen et al. 2018): a network f with y' = f(y) that follows a spiral, which is seen at
-// 61 times alone. Every observation starts a short solution that should meet the next ones; all are solved as one
-// batch. odeint's derivatives are those of its accepted steps.
+// A neural ordinary differential equation (Chen et al. 2018): a network f with y' = f(y) that follows a spiral, of
+// which 61 points are observed. Training is by multiple shooting: every observation starts a short solution that should
+// meet the next four, all in one batch. odeint's derivatives are those of its accepted steps.
 //
 // Checks gradients against the adjoint equation of Pontryagin, solved backwards by odeint too, and with a memory
 // budget; and the network's spiral from the first observation to the last, which no solution of the training covers.

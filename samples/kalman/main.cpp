@@ -1,5 +1,5 @@
-// The level of the Nile, a random walk that is observed with noise: x' = x + N(0, Q), y = x + N(0, R) (Durbin and
-// Koopman, "Time Series Analysis by State Space Methods", 2012, chapter 2). Of the past nothing is known.
+// The level of the Nile as a random walk that is observed with noise: x' = x + N(0, Q), y = x + N(0, R), with a diffuse
+// prior (Durbin and Koopman, "Time Series Analysis by State Space Methods", 2012, chapter 2: the local level model).
 //
 // 1. A Kalman filter, one scan over the years, gives the log likelihood of Q and R.
 // 2. Newton's method finds their most likely values.
