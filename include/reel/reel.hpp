@@ -1,6 +1,6 @@
-// All of reel but the optional headers: <reel/X.hpp> for X in compile, dlpack, eigen, elementwise, fft, fmt, io,
-// linalg, minimize, optim, signal, sparse, special, testing, xtensor, and of <reel/ops/> those that are not named
-// below.
+// All of reel but the optional headers: <reel/X.hpp> for X in compile, dlpack, eigen, elementwise, equations, fft, fmt,
+// geometry, integrate, interpolate, io, linalg, minimize, nn, ode, optim, sequence, signal, sparse, special, stats,
+// testing, xtensor, and of <reel/ops/> those that are not named below.
 #pragma once
 #if __cplusplus < 202002L
 #error "reel needs C++20: compile with -std=c++20"
