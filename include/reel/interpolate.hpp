@@ -1,11 +1,14 @@
-// Interpolation between samples: straight lines, and cubic polynomials by pieces with SciPy's choices of slopes.
+// Interpolation between samples: straight lines, polynomials by pieces with SciPy's choices of slopes, values on grids.
 //
 // float32 and float64; float16 and bfloat16 compute as float32, integers and booleans as float64; TypeError for complex
 // numbers. Derivatives of every order in both modes by points, knots and values. <reel/reel.hpp> does not include this
 // header.
 #pragma once
+#include <initializer_list>
+#include <limits>
 #include <optional>
 #include <reel/tensor.hpp>
+#include <span>
 
 namespace [[gnu::visibility("default")]] reel {
 
@@ -61,5 +64,49 @@ PiecewiseCubic pchip(const Operand& x, const Operand& y);
 /// the changes sum to at most 1e-9 of the largest sum, the mean of the two slopes. Two values are joined by a straight
 /// line. Knots and errors as above. Gradient: 0 to a change of slope that is 0.
 PiecewiseCubic akima(const Operand& x, const Operand& y);
+
+/// A function by pieces of polynomials of one degree: the sum over j of coefficients[..., j] times the B-spline of the
+/// knots j to j + degree + 1 (de Boor 1972; SciPy's BSpline). It is defined between knots [degree] and [n]; beyond them
+/// the outermost polynomials go on.
+struct BSpline {
+  Tensor knots;         ///< [n + degree + 1], ascending, float64; equal knots lower the continuity
+  Tensor coefficients;  ///< [..., n], float64
+  int degree = 0;
+  DType dtype = DType::float64;  ///< of the results, unless that of the points is wider
+
+  /// The function, or its derivative of this order, at x: [..., x's shape]. At a knot it is that of the piece on the
+  /// right, at the last one that of the last piece. ValueError for a negative order.
+  Tensor operator()(const Operand& x, int derivative = 0) const;
+  /// Its integral from a to b, which broadcast: [..., their shape].
+  Tensor integral(const Operand& a, const Operand& b) const;
+};
+/// The function with these knots [n + degree + 1] and coefficients [..., n], n larger than the degree (ShapeError).
+/// ValueError for knots that descend or do not span an interval, and for a degree that is not in [0, 31]. Gradients: to
+/// points the derivative, to coefficients the B-splines, and to knots, where they are distinct. Computed in float64.
+BSpline b_spline(const Operand& knots, const Operand& coefficients, int degree = 3);
+
+// Values on grids
+//
+// Gradients of every order: to values the weights, to positions the differences of neighbours that follow from them,
+// and 0 to positions of the nearest point. Where a derivative jumps, at the points of an axis, it is that of the cell on
+// the right; at the last point that of the last cell. A position that is NaN gives NaN.
+
+/// The value at the nearest point, linear interpolation between the points around, or cubic interpolation.
+enum class GridMethod : std::uint8_t { nearest, linear, cubic };
+
+struct RegularGridOptions {
+  GridMethod method = GridMethod::linear;
+  /// The result outside the grid. Not given: the polynomials of the outermost cells go on.
+  std::optional<double> fill = std::numeric_limits<double>::quiet_NaN();
+};
+/// Values [n_1, ..., n_d, ...] on the grid of the coordinates axes[k] [n_k], at each of x [..., d]: x's shape without
+/// its last axis, then the further axes of the values. (SciPy's RegularGridInterpolator.) Nearest: halfway the point
+/// before. Cubic: splines along each axis with the third derivative continuous at the second and last point but one, in
+/// float64, for at least 2 points on each axis; for 2 a straight line, for 3 a parabola. Gradients also to the
+/// coordinates of the grid. ValueError unless these ascend strictly, ShapeError for an axis without points.
+Tensor regular_grid(std::span<const Tensor> axes, const Operand& values, const Operand& x,
+                    const RegularGridOptions& options = {});
+Tensor regular_grid(std::initializer_list<Tensor> axes, const Operand& values, const Operand& x,
+                    const RegularGridOptions& options = {});
 
 }  // namespace reel

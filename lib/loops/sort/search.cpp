@@ -138,11 +138,19 @@ bool distinct_elements_in_range(const Tensor& x, const Tensor& first, const Tens
   });
 }
 
-std::int64_t first_not_ascending(const Tensor& x) {
+std::int64_t first_not_ascending(const Tensor& x, bool equal_allowed) {
   const auto* from = detail::mutable_data<double>(x);
-  for (std::int64_t i = 0; i < x.size(); ++i)
-    if (i == 0 ? from[0] != from[0] : !(from[i] > from[i - 1])) return i;
+  for (std::int64_t i = 0; i < x.size(); ++i) {
+    const bool ascends =
+        i == 0 ? from[0] == from[0] : from[i] > from[i - 1] || (equal_allowed && from[i] == from[i - 1]);
+    if (!ascends) return i;
+  }
   return -1;
+}
+
+bool equal_elements(const Tensor& x, std::int64_t i, std::int64_t j) {
+  const auto* from = detail::mutable_data<double>(x);
+  return from[i] == from[j];
 }
 
 }  // namespace reel::loops

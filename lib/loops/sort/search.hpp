@@ -25,8 +25,10 @@ struct OutOfRange {
 };
 /// The first element of x, float64, outside [0, most]; NaN is outside.
 OutOfRange find_out_of_range(const Tensor& x, double most);
-/// The first position of a contiguous float64 vector whose element is not larger than the one before, or is NaN; -1:
-/// there is none.
-std::int64_t first_not_ascending(const Tensor& x);
+/// The first position of a contiguous float64 vector whose element is not larger than the one before, or is NaN; with
+/// `equal_allowed`, smaller than the one before. -1: there is none.
+std::int64_t first_not_ascending(const Tensor& x, bool equal_allowed = false);
+/// Whether elements i and j of a contiguous float64 vector are equal.
+bool equal_elements(const Tensor& x, std::int64_t i, std::int64_t j);
 
 }  // namespace reel::loops

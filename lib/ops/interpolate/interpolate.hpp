@@ -25,5 +25,10 @@ Quantity gathered(const Tensor& x, const Tensor& indices);
 Quantity last_axis(const Tensor& x, std::int64_t first, std::int64_t end, std::int64_t step = 1);
 /// Differences of neighbours along the last axis, of at least one element.
 Quantity steps_of(const Tensor& x);
+/// The knots x, float64. ValueError unless they ascend strictly; of a spline of this degree, unless they do not descend
+/// and span an interval.
+Quantity checked_knots(const char* op, const Tensor& x, std::int64_t degree = -1);
+/// The slopes at the knots x [n], at least 2, of the spline through y [..., n] with not-a-knot ends.
+Quantity not_a_knot_slopes(const char* op, const Tensor& x, const Tensor& y);
 
 }  // namespace reel::ops

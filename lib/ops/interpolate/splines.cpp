@@ -26,13 +26,27 @@ namespace {
 void infer_knots(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 void evaluate_knots(const Call& call, Outputs& out) {
   loops::copy(call.input(0), out[0]);
-  if (const std::int64_t k = loops::first_not_ascending(out[0]); k >= 0)
+  const std::int64_t degree = call.attribute(0);
+  const std::int64_t k = loops::first_not_ascending(out[0], degree >= 0);
+  if (k >= 0 && degree < 0)
     fail<ValueError>("knots",
                      "number {} is not larger than the one before, or NaN; sort the knots and leave out equal ones", k);
+  if (k >= 0) fail<ValueError>("knots", "number {} is smaller than the one before, or NaN; sort the knots", k);
+  const std::int64_t last = out[0].size() - 1 - degree;
+  if (degree >= 0 && loops::equal_elements(out[0], degree, last))
+    fail<ValueError>("knots", "numbers {} to {} are all equal, so the spline has no interval", degree, last);
 }
 Tensor same(const tape::Record&, const Tensor& g) { return g; }
 constexpr Primitive knots_primitive = {
     .rule = linear<same, same>("knots"), .infer = infer_knots, .evaluate = evaluate_knots, .effects = may_throw};
+
+}  // namespace
+
+Quantity checked_knots(const char* op, const Tensor& x, std::int64_t degree) {
+  return named(op, [&] { return apply(knots_primitive, {&x}, words(degree)); });
+}
+
+namespace {
 
 // ---- Pointwise parts
 
@@ -91,7 +105,7 @@ Samples samples(const char* op, const Operand& x, const Operand& y) {
     fail<ShapeError>(op, "x is {} and y {}; x must be a vector of at least 2 knots, the last axis of y as long",
                      knots.shape(), s.y.shape());
   require_rank(op, s.y.rank() + 1);
-  s.x = named(op, [&] { return apply(knots_primitive, {&knots}); });
+  s.x = checked_knots(op, knots);
   s.n = knots.size();
   s.h = steps_of(s.x);
   s.slope = steps_of(s.y) / s.h;
@@ -169,6 +183,14 @@ Tensor spline_slopes(const Samples& s, const SplineOptions& options) {
   return solved_for_rows(joined(in.lower, last.next), joined(first.own, in.diagonal, last.own),
                          joined(first.next, in.upper), joined(first.right, in.right, last.right));
 }
+
+}  // namespace
+
+Quantity not_a_knot_slopes(const char* op, const Tensor& x, const Tensor& y) {
+  return spline_slopes(samples(op, x, y), SplineOptions{});
+}
+
+namespace {
 
 // The cyclic equations by the formula of Sherman and Morrison, with the corners as a matrix of rank 1.
 Tensor periodic_slopes(Samples& s) {

@@ -3,6 +3,7 @@
 #include <reel/interpolate.hpp>
 
 #include "../naive.hpp"
+#include "grid_references.hpp"
 #include "references.hpp"
 
 namespace cases {
@@ -66,6 +67,70 @@ interpolation::Pieces<Real> spline_of(const Row& x, const Row& y) {
 // New tensors for each call: op_primitives overwrites what a rule does not keep.
 SplineOptions clamped() { return {SplineEnds::clamped, scalar(0.5), scalar(-2.0)}; }
 
+// For B-splines of degree 3: points are around the intervals of the domain.
+Tensor knots_around(const Tensor& x, std::size_t operand) {
+  return operand == 0 ? 0.15 * x + arange(x.size()) - 4.5 : x;
+}
+template <int Degree, int Derivative>
+Array b_spline_of(A x) {
+  Array all;
+  along(x[1], -1, [&](const Row& c) {
+    for (Real at : x[2].values)
+      all.values.push_back(interpolation::b_spline<Real>(x[0].values, c, Degree, at, Derivative));
+    return c;
+  });
+  all.shape = x[1].shape;
+  all.shape.pop_back();
+  for (std::int64_t extent : x[2].shape) all.shape.push_back(extent);
+  return all;
+}
+Array b_spline_integral_of(A x) {
+  Array all;
+  along(x[1], -1, [&](const Row& c) {
+    const auto to = [&](Real at) { return interpolation::b_spline_integral<Real>(x[0].values, c, 2, at); };
+    for (Real at : x[2].values) all.values.push_back(to(at) - to(0.5L));
+    return c;
+  });
+  all.shape = x[1].shape;
+  all.shape.pop_back();
+  for (std::int64_t extent : x[2].shape) all.shape.push_back(extent);
+  return all;
+}
+
+// Grids: the coordinates of the axes, the values, the points.
+Tensor axis_first(const Tensor& x, std::size_t operand) { return operand == 0 ? knots_first(x, 0) : x; }
+Tensor axes_first(const Tensor& x, std::size_t operand) { return operand < 2 ? knots_first(x, 0) : x; }
+template <interpolation::OnGrid Method>
+Array on_grid(A x) {
+  const std::size_t d = x.size() - 2;
+  const Array &values = x[d], &points = x[d + 1];
+  Shape lead = points.shape, rest;
+  lead.pop_back();
+  for (int k = static_cast<int>(d); k < values.shape.rank(); ++k) rest.push_back(values.shape[k]);
+  std::vector<std::size_t> extents;
+  for (std::size_t k = 0; k < d; ++k) extents.push_back(x[k].values.size());
+  Array y;
+  for_each_index(lead, [&](const Index& p) {
+    for_each_index(rest, [&](const Index& behind) {
+      const auto one = [&](std::size_t k, const Row& row) {
+        Index i = p;
+        i.push_back(static_cast<std::int64_t>(k));
+        return interpolation::on_axis<Real>(x[k].values, row, at(points, i), Method);
+      };
+      const auto value = [&](const std::vector<std::size_t>& g) {
+        Index i(g.begin(), g.end());
+        i.insert(i.end(), behind.begin(), behind.end());
+        return at(values, i);
+      };
+      y.values.push_back(interpolation::on_axes<Real>(extents, value, one));
+    });
+  });
+  y.shape = lead;
+  for (std::int64_t extent : rest) y.shape.push_back(extent);
+  return y;
+}
+constexpr RegularGridOptions open_grid(GridMethod m) { return {.method = m, .fill = std::nullopt}; }
+
 // f(samples, coordinates) of each row along an axis; coordinates 0, step, 2 step ... without an operand for them.
 template <class F>
 Array integrals(A x, int axis, Real step, F f) {
@@ -102,6 +167,15 @@ const Shaped rows[] = {
     {"cubic_spline", "6,6,9;3,3,4;4,2x4,3", [](X x) { return cubic_spline(x[0], x[1], {.ends = SplineEnds::periodic})(0.2 * x[2]); }, [](A x) { Array p = x[2]; for (Real& v : p.values) v *= 0.2L; return piecewise(std::vector<Array>{x[0], x[1], p}, spline_of<Ends::periodic>, derivative_of<0>); }, {-2, 2}, knots_first, none, 60},
     {"pchip", "6,6,9;4,2x3x4,2x2;3,3,5;2,2x2,3", [](X x) { return pchip(x[0], x[1])(x[2]); }, [](A x) { return piecewise(x, interpolation::monotone<Real>, derivative_of<0>); }, {-2, 2}, knots_first, none, 60},
     {"akima", "6,6,9;4,2x3x4,2x2;3,3,5;2,2x2,3", [](X x) { return akima(x[0], x[1])(x[2]); }, [](A x) { return piecewise(x, interpolation::by_changes<Real>, derivative_of<0>); }, {-2, 2}, knots_first, none, 60},
+    {"b_spline", "8,4,5;9,2x5,2x3;8,2x1x4,()", [](X x) { return b_spline(x[0], x[1])(x[2]); }, b_spline_of<3, 0>, {-2, 2}, knots_around, none, 100},
+    {"b_spline", "8,4,5;9,2x5,3", [](X x) { return b_spline(x[0], x[1])(x[2], 1); }, b_spline_of<3, 1>, {-2, 2}, knots_around, none, 100},
+    {"b_spline", "6,3,4;7,2x4,3", [](X x) { return b_spline(x[0], x[1], 2).integral(0.5, x[2]); }, b_spline_integral_of, {-2, 2}, knots_first, none, 100},
+    {"b_spline", "3,2,4;4,2x3,3", [](X x) { return b_spline(x[0], x[1], 0)(x[2]); }, b_spline_of<0, 0>, {-2, 2}, knots_first},
+    {"regular_grid", "4,4,5x1;1,1x2,2x1;3,3x2x2,3x2x1", [](X x) { return regular_grid({x[0]}, x[1], x[2], open_grid(GridMethod::linear)); }, on_grid<interpolation::OnGrid::linear>, {-2, 2}, axis_first, none, 10},
+    {"regular_grid", "3,4,3x4x2,5x2;1,2,1x2,2;2,2,2x2x0,2x2", [](X x) { return regular_grid({x[0], x[1]}, x[2], x[3], open_grid(GridMethod::linear)); }, on_grid<interpolation::OnGrid::linear>, {-2, 2}, axes_first, none, 20},
+    {"regular_grid", "3,4,3x4x2,5x2;1,2,1x2,2", [](X x) { return regular_grid({x[0], x[1]}, x[2], x[3], open_grid(GridMethod::nearest)); }, on_grid<interpolation::OnGrid::nearest>, {-2, 2}, axes_first},
+    {"regular_grid", "4,4,3x1;2,2x2,2x1;3,3,1", [](X x) { return regular_grid({x[0]}, x[1], x[2], open_grid(GridMethod::cubic)); }, on_grid<interpolation::OnGrid::cubic>, {-2, 2}, axis_first, none, 100},
+    {"regular_grid", "3,5,3x5x2,2x2", [](X x) { return regular_grid({x[0], x[1]}, x[2], x[3], open_grid(GridMethod::cubic)); }, on_grid<interpolation::OnGrid::cubic>, {-2, 2}, axes_first, none, 200},
     {"trapezoid", "5;2x3;0x4;3x1", [](X x) { return trapezoid(x[0], 0.25); }, [](A x) { return without_axis(integrals(x, -1, 0.25L, whole), -1); }, {-2, 2}, nullptr, none, 4},
     {"trapezoid", "4x2,4;3x2x3,3", [](X x) { return trapezoid(x[0], x[1], 0); }, [](A x) { return without_axis(integrals(x, 0, 1, whole), 0); }, {-2, 2}, ascending_second, none, 4},
     {"cumulative_trapezoid", "5;2x3;3x1", [](X x) { return cumulative_trapezoid(x[0], 0.25); }, [](A x) { return integrals(x, -1, 0.25L, running); }, {-2, 2}, nullptr, none, 4},

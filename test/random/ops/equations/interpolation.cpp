@@ -4,8 +4,34 @@
 
 #include "../../../op_cases/equations/references.hpp"
 #include "../further/jet_matrices.hpp"
+#include "grids.hpp"
 
 namespace random_programs {
+
+std::vector<Jet> jets_of_row(const Array& x) {
+  std::vector<Jet> list;
+  for (const Num& n : x.data) list.push_back(n.re);
+  return list;
+}
+
+int ascending_knots(Maker& m, std::int64_t count, double step) {
+  const int drawn = m.within(real_value(m, {count}), -1, 1);
+  if (drawn < 0 || !is_real_floating(m.at(drawn).dtype)) return -1;
+  std::vector<double> by;
+  for (std::int64_t k = 0; k < count; ++k) by.push_back(step * static_cast<double>(k));
+  const int apart = m.input_of(m.at(drawn).dtype, {count}, by);
+  return apart < 0 ? -1 : m.emit("add", {Maker::arg(drawn), Maker::arg(apart)});
+}
+
+Jet settled(Jet y, const Inputs& in) {
+  double size = 1;
+  for (int m = 0; m < Jet::count; ++m) size += static_cast<double>(std::fabs(y.v[m]));
+  for (const Array* x : in)
+    for (const Num& n : x->data)
+      for (int m = 0; m < Jet::count; ++m) size = std::max(size, static_cast<double>(std::fabs(n.re.v[m])));
+  for (int m = 0; m < Jet::count; ++m) y.e[m] += 64 * Jet::unit * size;
+  return y;
+}
 
 namespace {
 
@@ -15,21 +41,10 @@ using reel::Tensor;
 using Jets = std::vector<Jet>;
 using Strings = std::vector<std::string>;
 
-Jets all_of(const Array& x) {
-  Jets list;
-  for (const Num& n : x.data) list.push_back(n.re);
-  return list;
-}
-
-// Ascending knots: a value in [-1, 1] plus 0, 4, 8 ...; ints[0] is a choice of `kinds`.
+// ints[0] is a choice of `kinds`.
 bool make_piecewise(Maker& m, Statement& s, int kinds) {
   const std::int64_t n = m.between(2, 5);
-  const int drawn = m.within(real_value(m, {n}), -1, 1);
-  if (drawn < 0 || !is_real_floating(m.at(drawn).dtype)) return false;
-  std::vector<double> by;
-  for (std::int64_t k = 0; k < n; ++k) by.push_back(4 * static_cast<double>(k));
-  const int apart = m.input_of(m.at(drawn).dtype, {n}, by);
-  const int knots = apart < 0 ? -1 : m.emit("add", {Maker::arg(drawn), Maker::arg(apart)});
+  const int knots = ascending_knots(m, n, 4);
   const int values = knots < 0 ? -1 : real_value(m, {n}), points = values < 0 ? -1 : m.floating(0, 2);
   if (points < 0 || m.at(points).size() > 12) return false;
   s.args = {Maker::arg(knots), Maker::arg(values), Maker::arg(points)};
@@ -81,17 +96,6 @@ const Piecewise functions[] = {
 };
 // clang-format on
 
-// With the error that rounding of polynomials and of the system for the slopes has: at the size of all numbers.
-Jet settled(Jet y, const Inputs& in) {
-  double size = 1;
-  for (int m = 0; m < Jet::count; ++m) size += static_cast<double>(std::fabs(y.v[m]));
-  for (const Array* x : in)
-    for (const Num& n : x->data)
-      for (int m = 0; m < Jet::count; ++m) size = std::max(size, static_cast<double>(std::fabs(n.re.v[m])));
-  for (int m = 0; m < Jet::count; ++m) y.e[m] += 64 * Jet::unit * size;
-  return y;
-}
-
 Op op_of(const Piecewise& f) {
   Op o;
   o.name = f.name;
@@ -102,7 +106,7 @@ Op op_of(const Piecewise& f) {
     if (reel::is_complex(d) || (narrow && !is_real_floating(d))) throw Unfit();
     round_like(d);
     Array z(d, in[2]->shape);
-    const Jets knots = all_of(*in[0]), values = all_of(*in[1]);
+    const Jets knots = jets_of_row(*in[0]), values = jets_of_row(*in[1]);
     for (std::int64_t i = 0; i < z.size(); ++i) z[i] = settled(f.at(knots, values, (*in[2])[i].re, s.ints[0]), in);
     out.push_back(std::move(z));
   };
@@ -191,6 +195,7 @@ Op op_of(const OfSamples& f) {
 void add_interpolation(std::vector<Op>& t) {
   for (const Piecewise& f : functions) t.push_back(op_of(f));
   for (const OfSamples& f : integrals) t.push_back(op_of(f));
+  add_grids(t);
 }
 
 }  // namespace random_programs
