@@ -27,7 +27,8 @@ struct InterpOptions {
 Tensor interp(const Operand& x, const Operand& xp, const Operand& fp, const InterpOptions& options = {});
 
 /// A function by pieces: between knots i and i + 1 the sum over k of coefficients[k, ..., i] (x - knots[i])^k. Beyond
-/// the outermost knots their intervals' polynomials go on; a periodic function repeats.
+/// the outermost knots their intervals' polynomials go on; a periodic function repeats. Where the cube of an interval's
+/// length, or a value divided by it, leaves float64's range, coefficients are lost: choose another unit for x.
 struct PiecewiseCubic {
   Tensor knots;                  ///< [n], ascending, float64
   Tensor coefficients;           ///< [4, ..., n - 1], float64; the axes between are those of the values

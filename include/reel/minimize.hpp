@@ -201,6 +201,8 @@ using Evaluate = Callback<double(const double* x, double* gradient)>;
 /// Value and gradient at x; `product` then multiplies by the Hessian there.
 using Linearize = Callback<double(const double* x, double* gradient, Callback<void(const double*, double*)>* product)>;
 
+/// TraceError in a traced function: methods that read elements decide by them how to go on.
+void require_untraced(const char* method);
 /// Each moves x to the minimum.
 MinimizeSummary lbfgs(std::span<double> x, const Evaluate& evaluate, const LbfgsOptions& options);
 MinimizeSummary nonlinear_cg(std::span<double> x, const Evaluate& evaluate, const NonlinearCgOptions& options);
@@ -242,6 +244,7 @@ std::vector<double> raveled(const T& tree) {
 /// of f pass through. Computes in float64; leaves keep their dtypes.
 template <class F, Tree T>
 MinimizeResult<map_t<Tensor, T>> lbfgs(F f, const T& start, const LbfgsOptions& options = {}) {
+  detail::require_untraced("lbfgs");
   return detail::minimize_by_gradients(std::move(f), start, [&](std::span<double> x, const detail::Evaluate& evaluate) {
     return detail::lbfgs(x, evaluate, options);
   });
@@ -250,6 +253,7 @@ MinimizeResult<map_t<Tensor, T>> lbfgs(F f, const T& start, const LbfgsOptions& 
 /// The same by nonlinear conjugate gradients (Hager and Zhang, 2005): less memory, more iterations.
 template <class F, Tree T>
 MinimizeResult<map_t<Tensor, T>> nonlinear_cg(F f, const T& start, const NonlinearCgOptions& options = {}) {
+  detail::require_untraced("nonlinear_cg");
   return detail::minimize_by_gradients(std::move(f), start, [&](std::span<double> x, const detail::Evaluate& evaluate) {
     return detail::nonlinear_cg(x, evaluate, options);
   });
@@ -263,6 +267,7 @@ MinimizeResult<map_t<Tensor, T>> nonlinear_cg(F f, const T& start, const Nonline
 template <class F, Tree T, Tree B>
 MinimizeResult<map_t<Tensor, T>> projected_lbfgs(F f, const T& start, const B& lower, const B& upper,
                                                  const LbfgsOptions& options = {}) {
+  detail::require_untraced("projected_lbfgs");
   const std::vector<double> least = detail::raveled(lower), most = detail::raveled(upper);
   return detail::minimize_by_gradients(std::move(f), start, [&](std::span<double> x, const detail::Evaluate& evaluate) {
     return detail::projected_lbfgs(x, least, most, evaluate, options);
@@ -274,6 +279,7 @@ MinimizeResult<map_t<Tensor, T>> projected_lbfgs(F f, const T& start, const B& l
 /// Few but expensive iterations: for functions that are hard for lbfgs.
 template <class F, Tree T>
 MinimizeResult<map_t<Tensor, T>> newton_cg(F f, const T& start, const NewtonOptions& options = {}) {
+  detail::require_untraced("newton_cg");
   const auto flat = objective(std::move(f), start);
   std::vector<double> x(static_cast<std::size_t>(flat.size()));
   flat.start(x.data());
@@ -301,6 +307,7 @@ MinimizeResult<map_t<Tensor, T>> newton_cg(F f, const T& start, const NewtonOpti
 /// is the sum of squares, `products` counts products with J^T J. Otherwise as newton_cg.
 template <class F, Tree T>
 MinimizeResult<map_t<Tensor, T>> gauss_newton(F residuals, const T& start, const NewtonOptions& options = {}) {
+  detail::require_untraced("gauss_newton");
   const auto flat = objective(std::move(residuals), start);
   std::vector<double> x(static_cast<std::size_t>(flat.size()));
   flat.start(x.data());

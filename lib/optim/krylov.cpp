@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <reel/minimize.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
@@ -254,6 +255,7 @@ LinearSolver strict(const char* name, Method method, const IterativeOptions& opt
 
 IterativeResult solve_by(const char* name, Method method, const LinearOperator& a, const Tensor& b,
                          const IterativeOptions& options, bool symmetric) {
+  reel::detail::require_untraced(name);
   LinearSystem system = *linear_system(name, a, b, symmetric);
   require_options(name, b, options);
   IterativeOptions of_derivatives = options;

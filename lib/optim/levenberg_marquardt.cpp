@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <reel/functions.hpp>
+#include <reel/minimize.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/shape.hpp>
 #include <reel/optim.hpp>
@@ -127,6 +128,7 @@ Tensor LeastSquaresResult::standard_deviations() const {
 
 LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& residuals, const Tensor& initial,
                                        const LevenbergMarquardtOptions& options) {
+  detail::require_untraced(minimizer);
   require_vector(initial, "the initial parameters");
   optim::require_options(options);
   if (!residuals) fail<ValueError>(minimizer, "the residual function is empty");

@@ -2,6 +2,7 @@
 // captured tensors and variables, in both modes and to every order, compared with those of a dense solve.
 #include <cmath>
 #include <limits>
+#include <reel/compile.hpp>
 #include <reel/linalg.hpp>
 #include <string>
 
@@ -225,6 +226,17 @@ TEST_CASE("values of linear_solve do not depend on a tape") {
 }
 
 TEST_CASE("errors of linear_solve name the cause") {
+  const auto traced = [](const auto& method) {
+    return compile([=](const Tensor& b) { return method([](const Tensor& v) { return 2.0 * v; }, b); });
+  };
+  const auto x_of = [](Method method) {
+    return [method](const LinearOperator& a, const Tensor& b) { return method(a, b, {}).x; };
+  };
+  CHECK_THROWS_WITH(traced(x_of(cg))(ones({2})), Catch::StartsWith("cg: it reads elements"));
+  CHECK_THROWS_WITH(traced(x_of(gmres))(ones({2})), Catch::StartsWith("gmres: it reads elements"));
+  CHECK_THROWS_WITH(traced(x_of(bicgstab))(ones({2})), Catch::StartsWith("bicgstab: it reads elements"));
+  CHECK_THROWS_WITH(traced([](const LinearOperator& a, const Tensor& b) { return linear_solve(a, b); })(ones({2})),
+                    Catch::StartsWith("linear_solve: it reads elements"));
   const Tensor a = general(3), b = ones({3});
   CHECK_THROWS_WITH(cg({}, b), Contains("cg: the operator is empty"));
   CHECK_THROWS_WITH(cg(times(a), Tensor()), Contains("cg: "));

@@ -1,10 +1,13 @@
 // The minimisers on the problems of More, Garbow and Hillstrom, from their three starts; and what goes round them.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numbers>
+#include <reel/compile.hpp>
 #include <reel/minimize.hpp>
 #include <reel/ops/parts.hpp>
+#include <reel/optim.hpp>
 #include <reel/reel.hpp>
 #include <reel/runtime.hpp>
 #include <vector>
@@ -345,4 +348,24 @@ TEST_CASE("published minima within bounds are found") {
     CHECK(found.converged());
     CHECK(is_minimum(found.value, {b.minimum}));
   }
+}
+
+TEST_CASE("in a traced function minimisers and fits say that they cannot be traced") {
+  const auto f = [](const Tensor& x) { return sum(square(x)); };
+  const auto r = [](const Tensor& x) { return x; };
+  const Tensor bound = ones({2});
+  const std::pair<const char*, std::function<void(const Tensor&)>> calls[] = {
+      {"lbfgs: ", [&](const Tensor& x) { lbfgs(f, x); }},
+      {"nonlinear_cg: ", [&](const Tensor& x) { nonlinear_cg(f, x); }},
+      {"projected_lbfgs: ", [&](const Tensor& x) { projected_lbfgs(f, x, -bound, bound); }},
+      {"newton_cg: ", [&](const Tensor& x) { newton_cg(f, x); }},
+      {"gauss_newton: ", [&](const Tensor& x) { gauss_newton(r, x); }},
+      {"levenberg_marquardt: ", [&](const Tensor& x) { levenberg_marquardt(r, x); }},
+  };
+  for (const auto& [name, call] : calls)
+    CHECK_THROWS_WITH(compile([&call = call](const Tensor& x) {
+                        call(x);
+                        return x;
+                      })(ones({2})),
+                      Catch::StartsWith(name) && Catch::Contains("tensors of a traced function do not have"));
 }

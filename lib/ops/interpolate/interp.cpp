@@ -23,7 +23,9 @@ Lane on_line(const Lane* a) {
   const LaneMask below = x<x0, above = x> x1, empty = equal(h, 0);
   const Lane t = (where(below || above, x0, x) - x0) / where(empty, 1, h);
   const Lane between = where(t < 0.5, f0 + t * (f1 - f0), f1 - (1 - t) * (f1 - f0));
-  return where(below, f0, where(above || empty, f1, between));
+  // The slope at NaN, which the line alone would leave finite, is NaN.
+  const Lane inside = where(equal(x, x), between, x * between);
+  return where(below, f0, where(above || empty, f1, inside));
 }
 constexpr Composed lines[] = {{interp_name, on_line}};
 

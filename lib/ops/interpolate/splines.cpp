@@ -5,6 +5,7 @@
 #include <reel/interpolate.hpp>
 #include <reel/linalg/structured.hpp>
 #include <reel/ops/sorting.hpp>
+#include <string_view>
 #include <vector>
 
 #include "loops/loops.hpp"
@@ -21,20 +22,24 @@ namespace ops {
 
 namespace {
 
-// ---- Knots: checked to be ascending, and passed on.
+// ---- Knots: checked to be ascending, and passed on. Attributes: the function that asks, and the degree of a spline
+// whose knots may repeat, or -1.
+
+constexpr std::string_view askers[] = {"cubic_spline", "pchip", "akima", "regular_grid", "b_spline"};
 
 void infer_knots(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 void evaluate_knots(const Call& call, Outputs& out) {
   loops::copy(call.input(0), out[0]);
-  const std::int64_t degree = call.attribute(0);
+  const std::string_view op = askers[call.attribute(0)];
+  const std::int64_t degree = call.attribute(1);
   const std::int64_t k = loops::first_not_ascending(out[0], degree >= 0);
   if (k >= 0 && degree < 0)
-    fail<ValueError>("knots",
-                     "number {} is not larger than the one before, or NaN; sort the knots and leave out equal ones", k);
-  if (k >= 0) fail<ValueError>("knots", "number {} is smaller than the one before, or NaN; sort the knots", k);
+    fail<ValueError>(op, "knot {} is not larger than the one before, or NaN; sort the knots and leave out equal ones",
+                     k);
+  if (k >= 0) fail<ValueError>(op, "knot {} is smaller than the one before, or NaN; sort the knots", k);
   const std::int64_t last = out[0].size() - 1 - degree;
   if (degree >= 0 && loops::equal_elements(out[0], degree, last))
-    fail<ValueError>("knots", "numbers {} to {} are all equal, so the spline has no interval", degree, last);
+    fail<ValueError>(op, "knots {} to {} are all equal, so the spline has no interval", degree, last);
 }
 Tensor same(const tape::Record&, const Tensor& g) { return g; }
 constexpr Primitive knots_primitive = {
@@ -43,7 +48,8 @@ constexpr Primitive knots_primitive = {
 }  // namespace
 
 Quantity checked_knots(const char* op, const Tensor& x, std::int64_t degree) {
-  return named(op, [&] { return apply(knots_primitive, {&x}, words(degree)); });
+  const auto asker = std::find(std::begin(askers), std::end(askers), op) - std::begin(askers);
+  return apply(knots_primitive, {&x}, words(asker, degree));
 }
 
 namespace {
@@ -56,9 +62,11 @@ Lane sign_agrees(const Lane& a, const Lane& b, const Lane& yes) {
 // The slope at a knot between intervals of slopes m0 and m1 and lengths h0 and h1.
 Lane harmonic(const Lane* a) {
   const Lane &m0 = a[0], &m1 = a[1], &h0 = a[2], &h1 = a[3];
-  const LaneMask agree = (m0 > 0 && m1 > 0) || (m0 < 0 && m1 < 0);
+  const LaneMask agree = (m0 > 0 && m1 > 0) || (m0 < 0 && m1 < 0), first = abs(m0) < abs(m1);
   const Lane w0 = 2 * h1 + h0, w1 = h1 + 2 * h0;
-  return where(agree, (w0 + w1) / (w0 / where(agree, m0, 1) + w1 / where(agree, m1, 1)), 0);
+  // By the quotient of the slopes, so that those of any size leave no range.
+  const Lane small = where(agree, where(first, m0, m1), 1), large = where(agree, where(first, m1, m0), 1);
+  return where(agree, small * ((w0 + w1) / (where(first, w0, w1) + where(first, w1, w0) * (small / large))), 0);
 }
 // The slope at the end of an interval of slope m0; m1 is that of the next one.
 Lane at_end(const Lane* a) {
@@ -72,7 +80,7 @@ Lane by_changes(const Lane* a) {
   const Lane &m0 = a[0], &m1 = a[1], &c0 = a[2], &c1 = a[3], &threshold = a[4];
   const LaneMask live = c0 + c1 > threshold;
   const Lane sum = where(live, c0 + c1, 1);
-  return where(live, (where(live, c0, 0) * m0 + where(live, c1, 0) * m1) / sum, 0.5 * (m0 + m1));
+  return where(live, where(live, c0, 0) / sum * m0 + where(live, c1, 0) / sum * m1, 0.5 * (m0 + m1));
 }
 // The polynomial with coefficients a[1] ... a[4] at a[0].
 Lane horner(const Lane* a) { return a[1] + a[0] * (a[2] + a[0] * (a[3] + a[0] * a[4])); }
@@ -326,7 +334,7 @@ PiecewiseCubic cubic_spline(const Operand& x, const Operand& y, const SplineOpti
   if (options.ends > SplineEnds::periodic) fail<ValueError>(op, "these are no ends of a spline");
   if (options.ends != SplineEnds::clamped && (options.first.defined() || options.last.defined()))
     fail<ValueError>(op, "derivatives at the ends are given; they are for clamped ends alone");
-  ops::Samples s = ops::samples(op, x, y);
+  ops::Samples s = ops::samples("cubic_spline", x, y);
   ops::require_end(op, s, options.first);
   ops::require_end(op, s, options.last);
   return ops::named(op, [&] {

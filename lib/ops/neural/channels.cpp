@@ -112,10 +112,10 @@ Tensor l2_normalize(const Operand& operand, const L2NormalizeOptions& options) {
   const auto [d, wide] = ops::floating_dtypes(op, {&operand});
   const Tensor x = ops::to_tensor(op, operand, wide, "x");
   const Tensor n = norm(x, 2, ops::normalize(op, options.axes, x.rank()), true);
-  // Divided by infinity, a vector of zeros is 0, and so is its gradient.
-  const Tensor divisor = where(equal(n, 0), std::numeric_limits<double>::infinity(),
-                               where(less(n, std::sqrt(options.epsilon)), std::sqrt(options.epsilon), n));
-  return ops::cast_to(x / divisor, d);
+  // Zeros that replace a vector of zeros have gradient 0.
+  const double least = std::sqrt(options.epsilon);
+  const Tensor none = equal(n, 0), divisor = where(none, 1.0, where(less(n, least), least, n));
+  return ops::cast_to(where(none, 0.0, x) / divisor, d);
 }
 
 }  // namespace reel

@@ -28,6 +28,7 @@ double unit_of(const Tensor& x) { return x.dtype() == DType::float32 ? 0x1p-24 :
 // Options with the defaults filled in.
 EquationOptions checked(const char* name, const EquationFunction& f, const Tensor& x, const EquationOptions& given,
                         std::int64_t iterations) {
+  detail::require_untraced(name);
   if (!f) fail<ValueError>(name, "the function is empty; pass one");
   if (x.dtype() != DType::float32 && x.dtype() != DType::float64)
     fail<TypeError>(name, "x0 is {}; it must be float32 or float64: cast it", x.dtype());

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <reel/integrate.hpp>
+#include <reel/minimize.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
@@ -196,6 +197,11 @@ ops::Quantity variation(const Integrand& f, const Tensor& b) {
   return ops::sum_of_rows(Search::values_at(f, x) * (half * constants(weights)));
 }
 
+double value_of_end(const Tensor& x) {
+  const tape::QuietScope may_be_infinite;
+  return cast(x, DType::float64).item();
+}
+
 }  // namespace
 
 }  // namespace autodiff
@@ -203,17 +209,21 @@ ops::Quantity variation(const Integrand& f, const Tensor& b) {
 Tensor quad(const Integrand& f, const Operand& from, const Operand& to, const QuadOptions& options) {
   using autodiff::quad_name;
   const tape::OpScope scope(from);
+  detail::require_untraced(quad_name);
   if (!f) fail<ValueError>(quad_name, "the function is empty");
   if (std::isnan(options.tolerance) || std::isnan(options.absolute_tolerance) || options.max_intervals < 1)
     fail<ValueError>(quad_name,
                      "tolerances are {} and {}, intervals {}; tolerances must be numbers, intervals at least 1",
                      options.tolerance, options.absolute_tolerance, options.max_intervals);
   const auto [d, wide] = ops::real_dtypes(quad_name, {&from, &to});
-  const ops::Quantity a = ops::real_operand(quad_name, from, wide, "a");
-  const ops::Quantity b = ops::real_operand(quad_name, to, wide, "b");
+  const auto end_of = [wide = wide](const Operand& x, const char* operand) {
+    const tape::QuietScope may_be_infinite;
+    return ops::real_operand(quad_name, x, wide, operand);
+  };
+  const ops::Quantity a = end_of(from, "a"), b = end_of(to, "b");
   if (a.size() != 1 || b.size() != 1)
     fail<ShapeError>(quad_name, "a is {} and b {}; both must have one element", a.shape(), b.shape());
-  const double low = cast(a, DType::float64).item(), high = cast(b, DType::float64).item();
+  const double low = autodiff::value_of_end(a), high = autodiff::value_of_end(b);
   if (std::isnan(low) || std::isnan(high)) fail<ValueError>(quad_name, "the range is from {} to {}", low, high);
   const autodiff::Substitution x{std::min(low, high), std::max(low, high), std::isfinite(std::min(low, high)),
                                  std::isfinite(std::max(low, high))};

@@ -4,6 +4,7 @@
 #include <reel/ops/reduce.hpp>
 
 #include "core/fail.hpp"
+#include "ops/apply/operation.hpp"
 
 namespace reel::detail {
 
@@ -19,6 +20,14 @@ void require_alike(const char* op, std::span<const Tensor> x, std::span<const Te
 }
 
 }  // namespace
+
+void require_untraced(const char* method) {
+  if (ops::Tracer::current())
+    fail<TraceError>(
+        method,
+        "it reads elements to decide how to go on, which tensors of a traced function do not have; call it "
+        "outside, and compile the function that it calls");
+}
 
 Tensor dot_leaves(std::span<const Tensor> x, std::span<const Tensor> y) {
   require_alike("dot", x, y);

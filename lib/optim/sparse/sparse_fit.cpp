@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <reel/minimize.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/sparse.hpp>
 
@@ -227,6 +228,7 @@ SparseLeastSquaresResult levenberg_marquardt(const TensorFunction& residuals, co
                                              const Tensor& initial, const LevenbergMarquardtOptions& options,
                                              const NormalSolver& solver) {
   optim::require_options(options);
+  detail::require_untraced(op);
   if (!residuals) fail<ValueError>(op, "the residual function is empty");
   if (initial.dtype() != DType::float64 || initial.shape() != Shape{jacobian.pattern().shape[1]})
     fail<ShapeError>(

@@ -79,6 +79,12 @@ TEST_CASE("interp agrees with NumPy; its derivative at a knot is the right one, 
   CHECK(interp(tensor({-inf, inf}), x, y).to_vector() == Doubles{1, 8});
   CHECK(slopes(f, tensor({-inf, inf})) == Doubles{0, 0});
   CHECK(std::isnan(interp(std::nan(""), x, y).item()));
+  const Doubles at_nan = slopes(f, tensor({1, std::nan("")}));
+  CHECK(at_nan[0] == 256);
+  CHECK(std::isnan(at_nan[1]));
+  for (const double weight :
+       slopes([&](const Tensor& v) { return interp(std::nan(""), x, v); }, tensor({1, 2, 3, 4, 5, 6})))
+    CHECK((std::isnan(weight) || weight == 0));
 }
 
 TEST_CASE("pchip and akima where secant slopes change sign or vanish") {
@@ -89,6 +95,15 @@ TEST_CASE("pchip and akima where secant slopes change sign or vanish") {
   CHECK(akima(x, tensor({1, 1, 1, 1}))(x, 1).to_vector() == Doubles{0, 0, 0, 0});
   const Doubles by_line = slopes([&](const Tensor& y) { return akima(x, y)(tensor({1.5})); }, tensor({0, 1, 2, 3}));
   for (const double g : by_line) CHECK(std::isfinite(g));
+  // Values of any size: slopes are multiplied by a power of two exactly, as the values are.
+  const Tensor points = tensor({0.25, 1.5, 2.75, 3.5}), knots = tensor({0, 1, 2.5, 3, 4.5});
+  for (const auto& f : {pchip, akima})
+    for (const double scale : {0x1p-1000, 0x1p-700, 0x1p700}) {
+      const Tensor y = tensor({1, 2, 4.5, 5, 9});
+      CHECK(array_equal(f(knots, scale * y)(points), scale * f(knots, y)(points)));
+      const auto at = [&](const Tensor& v) { return f(knots, v)(points); };
+      for (std::size_t k = 0; k < 5; ++k) CHECK(slopes(at, scale * y)[k] == Approx(slopes(at, y)[k]).margin(1e-13));
+    }
 }
 
 TEST_CASE("interpolation: dtypes, errors, traces") {
@@ -110,7 +125,7 @@ TEST_CASE("interpolation: dtypes, errors, traces") {
   CHECK_THROWS_WITH(interp(0.5, x, y, {.period = std::nan("")}), Contains("interp: the period is nan"));
   for (const Tensor& bad : {tensor({0, 0, 1}), tensor({0, 2, 1}), tensor({0, std::nan(""), 1})})
     CHECK_THROWS_WITH(pchip(bad, y),
-                      Contains("pchip: knots: number 1 is not larger") || Contains("number 2 is not larger"));
+                      Contains("pchip: knot 1 is not larger") || Contains("pchip: knot 2 is not larger"));
   CHECK_THROWS_AS(akima(x, ones({2, 2})), ShapeError);
   CHECK_THROWS_AS(cubic_spline(ones({1}), ones({1})), ShapeError);
   CHECK_THROWS_WITH(cubic_spline(x, y, {.first = scalar(1.0)}), Contains("clamped"));
@@ -131,4 +146,6 @@ TEST_CASE("interpolation: dtypes, errors, traces") {
   CHECK(array_equal(traced(x, y, at), direct));
   CHECK(array_equal(traced(x, y, at), direct));
   CHECK_THROWS_AS(traced(flip(x), y, at), ValueError);
+  CHECK_THROWS_WITH(compile([](const Tensor& knots) { return cubic_spline(knots, knots)(0.5); })(flip(x)),
+                    Contains("cubic_spline: knot 1 is not larger"));
 }

@@ -132,6 +132,8 @@ TEST_CASE("errors of equations without solution and of arguments") {
                       return solver([x](const Tensor& y) { return 0.5 * y * y + x; }, 0.0, {});
                     })(scalar(0.1)),
                     TraceError);
+    const char* name = solver == fixed_point ? "fixed_point: it reads" : solver == root ? "root: it" : "minimum: it";
+    CHECK_THROWS_WITH(compile([&](const Tensor& x) { return solver(f, x, {}); })(scalar(0.1)), Catch::StartsWith(name));
   }
   CHECK_THROWS_WITH(root([](const Tensor& x) { return cast(x, DType::float32); }, 1.0),
                     Contains("root: the function turns float64"));

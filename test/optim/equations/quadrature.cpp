@@ -3,6 +3,7 @@
 #include <limits>
 #include <numbers>
 #include <reel/compile.hpp>
+#include <reel/debug.hpp>
 #include <reel/integrate.hpp>
 
 #include "catch.hpp"
@@ -88,6 +89,14 @@ TEST_CASE("quad: derivatives by the ends (Leibniz's rule) and by captured tensor
   CHECK(tape.gradient(y, w).dense().item() == Approx(exact).epsilon(1e-10));
 }
 
+TEST_CASE("infinite ranges are no anomaly") {
+  const AnomalyGuard guard;
+  const Integrand f = [](const Tensor& x) { return exp(-square(x)); };
+  CHECK(quad(f, -inf, inf).item() == Approx(std::sqrt(std::numbers::pi)).epsilon(1e-8));
+  CHECK(quad(f, 0, inf).item() == Approx(std::sqrt(std::numbers::pi) / 2).epsilon(1e-8));
+  CHECK_THROWS_WITH(quad([](const Tensor& x) { return x / (0 * x); }, 0, inf), Contains("divide"));
+}
+
 TEST_CASE("fixed_quad is exact to degree 2 n - 1, and differentiable by its ends") {
   for (std::int64_t n = 1; n <= 100; n += n < 6 ? 1 : 13)
     for (const double degree : {0.0, static_cast<double>(n), 2.0 * static_cast<double>(n) - 1}) {
@@ -118,6 +127,8 @@ TEST_CASE("errors of quadrature name the cause") {
   CHECK_THROWS_AS(quad([](const Tensor&) { return Tensor(); }, 0, 1), ValueError);
   CHECK_THROWS_AS(quad([](const Tensor& x) { return make_complex(x, x); }, 0, 1), TypeError);
   CHECK_THROWS_AS(compile([&](const Tensor& b) { return quad(f, 0, b); })(scalar(1.0)), TraceError);
+  CHECK_THROWS_WITH(compile([&](const Tensor& b) { return quad(f, 0, b); })(scalar(1.0)),
+                    Catch::StartsWith("quad: it"));
   CHECK_THROWS_WITH(fixed_quad({}, 0, 1), Contains("fixed_quad: the function is empty"));
   CHECK_THROWS_WITH(fixed_quad(f, 0, 1, 0), Contains("fixed_quad: n is 0"));
   CHECK_THROWS_WITH(fixed_quad(f, 0, 1, 101), Contains("fixed_quad: n is 101"));
