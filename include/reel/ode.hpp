@@ -1,8 +1,9 @@
-// Solutions of ordinary differential equations, with the derivatives of the steps that were taken. <reel/reel.hpp> does
-// not include this header.
+// Solutions of ordinary differential equations, and roots of events on their way, with derivatives. <reel/reel.hpp>
+// does not include this header.
 #pragma once
 #include <reel/callback.hpp>
 #include <reel/tensor.hpp>
+#include <vector>
 
 namespace [[gnu::visibility("default")]] reel {
 
@@ -14,6 +15,10 @@ using OdeFunction = Callback<Tensor(const Tensor& y, const Tensor& t)>;
 /// equations, linearly implicit of order 2 with a Jacobian per step (ode23s of Shampine and Reichelt 1997).
 enum class OdeMethod : std::uint8_t { dormand_prince, rosenbrock };
 
+/// What derivatives are those of. Discrete: of the accepted steps. Continuous: of the equation, by solving those of
+/// tangents from the start and of cotangents from the end (Chen et al. 2018; JAX's odeint), to the same tolerances.
+enum class OdeAdjoint : std::uint8_t { discrete, continuous };
+
 /// Options of odeint().
 struct OdeOptions {
   OdeMethod method = OdeMethod::dormand_prince;
@@ -24,6 +29,8 @@ struct OdeOptions {
   std::int64_t max_steps = 10000;  ///< accepted and rejected ones together
   /// Bytes that may be kept for the derivative of steps without output, which are one loop (LoopOptions). 0: no limit.
   std::int64_t memory_budget = 0;
+  OdeAdjoint adjoint = OdeAdjoint::discrete;
+  double longest_step = 0;  ///< 0: no limit
 };
 
 /// y at each of the times t [m], which ascend or descend strictly, from y0 at t[0]: [m, y0's shape]. y0 is float32 or
@@ -32,8 +39,38 @@ struct OdeOptions {
 /// elements: TraceError in a traced function.
 ///
 /// Derivatives of every order in both modes, by y0 and by all that f reads, are those of the accepted steps, exact for
-/// what was computed; the lengths of steps are constants. By times, where a tape follows t: f(y, t) at each of them,
-/// and by t[0] that of the solution by the start of time; with derivatives in turn up to order 5.
+/// what was computed; the lengths of steps are constants. By times they are those of the equation: f(y, t) at each of
+/// them, and by t[0] that of the solution by the start of time.
+///
+/// With OdeAdjoint::continuous each interval between times is solved by itself, and is one entry of a tape, which keeps
+/// its ends alone: memory does not grow with the number of steps. Derivatives, of every order in both modes too, agree
+/// with the discrete ones to the tolerances only, and solutions backwards in time must be stable. The root mean square
+/// is then over y, its cotangent and the cotangents of all that f reads. `memory_budget` is not used.
 Tensor odeint(const OdeFunction& f, const Operand& y0, const Operand& t, const OdeOptions& options = {});
+
+/// g(y, t), real and of size 1. It may read other tensors and variables.
+struct OdeEvent {
+  OdeFunction function;
+  int direction = 0;      ///< 1: roots where g rises as the solution proceeds, -1: where it falls, 0: both
+  bool terminal = false;  ///< whether the solution ends at the first root
+};
+struct OdeEvents {
+  Tensor y;                           ///< at the times that are reached, t[0] at least: [k, y0's shape]
+  std::vector<Tensor> times, states;  ///< of the roots of each event, in order: [r] and [r, y0's shape]
+  std::int64_t stopped_by = -1;       ///< the terminal event that ended the solution; -1: none
+};
+/// odeint with roots of events (SciPy's solve_ivp). A root is where g has another sign than before it, or is 0 after it
+/// was not; t[0] is none, to rounding, so that a solution can start from an event. Signs are compared at the quarters
+/// of each step: two roots of one event within a quarter, or a root where g touches 0 without crossing it, are found
+/// only by shorter steps (longest_step), or where a quarter hits them. Roots of several events in one step are in order
+/// of time, and of the list of events where times are equal; none behind a terminal one is reported, nor are times t
+/// behind it. The step in which it lies is taken to its end: f and g must exist there. Roots are found to rounding of
+/// t. Errors are those of odeint, and ValueError for an event that is empty or NaN.
+///
+/// Derivatives of every order in both modes, by y0 and by all that f and the events read: dt = -dg / (dg / dt) along
+/// the step that ends at the root, whose length is no constant, and those of the state at it follow. ValueError from a
+/// derivative of a root where dg / dt is 0. They are discrete: ValueError for OdeAdjoint::continuous.
+OdeEvents odeint_events(const OdeFunction& f, const Operand& y0, const Operand& t, const std::vector<OdeEvent>& events,
+                        const OdeOptions& options = {});
 
 }  // namespace reel

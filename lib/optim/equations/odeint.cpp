@@ -1,7 +1,8 @@
-// odeint: the steps are chosen unrecorded. Then the accepted steps are run again, recorded.
+// odeint: the steps are found unrecorded; the accepted ones are taken again, recorded.
 #include <algorithm>
 #include <cmath>
 #include <reel/control.hpp>
+#include <reel/minimize.hpp>
 #include <reel/ode.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
@@ -9,7 +10,9 @@
 #include <vector>
 
 #include "ops/engine.hpp"
-#include "optim/equations/stages.hpp"
+#include "optim/equations/events.hpp"
+#include "optim/equations/flow.hpp"
+#include "optim/equations/search.hpp"
 #include "tape/observe/observe.hpp"
 
 namespace reel {
@@ -18,88 +21,43 @@ namespace autodiff {
 
 namespace {
 
-struct TakenStep {
-  double start, length, end;
-};
-// Accepted steps in order, and for each time the step that reaches it.
+// Accepted steps in order, for each time that is reached the step that reaches it, and roots of events.
 struct StepPlan {
   std::vector<TakenStep> steps;
-  std::vector<std::size_t> step_of_output;
+  std::vector<std::size_t> step_of_output = {0};
+  std::vector<EventRoot> roots = {};
+  std::int64_t stopped_by = -1;
 };
 
-class StepSearch {
- public:
-  StepSearch(const Ode& ode, const std::vector<double>& times, const OdeOptions& options)
-      : ode_(ode), times_(times), options_(options), direction_(times.back() < times.front() ? -1 : 1) {}
+// An equation with what is asked for.
+struct Problem {
+  Ode ode;
+  OdeOptions options;
+  Tensor y, t;
+  std::vector<double> times;
+  std::vector<OdeEvent> events = {};
 
-  StepPlan run(ops::Quantity y) {
-    StepPlan plan;
-    plan.step_of_output.push_back(0);
-    if (times_.size() == 1) return plan;
-    double t = times_[0], size = first_size(y);
-    const double order = ode_.method == OdeMethod::dormand_prince ? 5 : 3;
-    std::int64_t tries = 0;
-    while (plan.step_of_output.size() < times_.size()) {
-      const double rest = std::abs(times_.back() - t);
-      const bool last = size >= rest;
-      const double h = direction_ * (last ? rest : size), next = last ? times_.back() : t + h;
-      if (next == t || !(std::abs(h) > 0))
-        fail<ValueError>(ode_name, "the steps become too short at t = {}; the solution may end there, or be stiff", t);
-      if (tries++ >= options_.max_steps)
-        fail<ValueError>(ode_name, "{} steps reach t = {} only; allow for more, or use OdeMethod::rosenbrock",
-                         options_.max_steps, t);
-      const StepResult step = take_step(ode_, y, number_of(ode_, t), number_of(ode_, h), true);
-      const double error = size_of_error(step.error, y, step.y);
-      // The step grows by a bounded factor, which is smaller after a rejected step.
-      const double factor = error == 0 ? 10 : std::clamp(0.9 * std::pow(error, -1 / order), 0.2, 10.0);
-      if (error <= 1) {
-        plan.steps.push_back({t, h, next});
-        for (std::size_t k = plan.step_of_output.size(); k < times_.size() && direction_ * (next - times_[k]) >= 0; ++k)
-          plan.step_of_output.push_back(plan.steps.size() - 1);
-        y = step.y;
-        t = next;
-        size = std::abs(h) * (rejected_ ? std::min(factor, 1.0) : factor);
-        rejected_ = false;
-      } else {
-        size = std::abs(h) * (std::isfinite(error) ? std::min(factor, 1.0) : 0.1);
-        rejected_ = true;
-      }
-    }
-    return plan;
-  }
-
- private:
-  double norm_of(const ops::Quantity& x, const Tensor& y, const Tensor& z) const {
-    if (x.size() == 0) return 0;
-    const ops::Quantity size = maximum(abs(y), abs(z)),
-                        scale = options_.absolute_tolerance + options_.relative_tolerance * size;
-    return std::sqrt(cast(mean(square(x / scale)), DType::float64).item());
-  }
-  double size_of_error(const Tensor& error, const Tensor& before, const Tensor& after) const {
-    const double size = norm_of(error, before, after);
-    return std::isnan(size) ? HUGE_VAL : size;
-  }
-  double first_size(const Tensor& y) const {
-    const double span = std::abs(times_.back() - times_[0]);
-    if (options_.first_step > 0) return std::min(options_.first_step, span);
-    const ops::Quantity f0 = slope_of(ode_, y, number_of(ode_, times_[0]));
-    const double d0 = norm_of(y, y, y), d1 = norm_of(f0, y, y);
-    if (!std::isfinite(d0) || !std::isfinite(d1))
-      fail<ValueError>(ode_name, "y0 or the function at the start is infinite or NaN");
-    const double h0 = d0 < 1e-5 || d1 < 1e-5 ? 1e-6 : 0.01 * d0 / d1;
-    const ops::Quantity f1 = slope_of(ode_, y + (direction_ * h0) * f0, number_of(ode_, times_[0] + direction_ * h0));
-    const double d2 = norm_of(f1 - f0, y, y) / h0, most = std::max(d1, d2);
-    const double order = ode_.method == OdeMethod::dormand_prince ? 5 : 3;
-    const double h1 = most <= 1e-15 ? std::max(1e-6, 1e-3 * h0) : std::pow(0.01 / most, 1 / order);
-    return std::min({100 * h0, std::isfinite(h1) ? h1 : h0, span});
-  }
-
-  const Ode& ode_;
-  const std::vector<double>& times_;
-  const OdeOptions& options_;
-  double direction_;
-  bool rejected_ = false;
+  double direction() const { return times.back() < times.front() ? -1 : 1; }
+  bool passes(double from, double to) const { return direction() * (to - from) >= 0; }
 };
+
+StepPlan plan_of(const Problem& p) {
+  const tape::Suspend unrecorded;
+  StepPlan plan;
+  const Tensor y0 = stop_gradient(p.y);
+  EventSearch events(p.ode, p.events, y0, p.times[0]);
+  find_steps(p.ode, y0, p.times[0], p.times.back(), p.options,
+             [&](const Tensor& y, const TakenStep& taken, const StepResult& step) {
+               plan.stopped_by = events.find(y, taken, step, plan.steps.size(), plan.roots);
+               const bool whole = plan.stopped_by < 0 || plan.roots.back().length == taken.length;
+               const double end = whole ? taken.end : taken.start + plan.roots.back().length;
+               for (std::size_t k = plan.step_of_output.size(); k < p.times.size() && p.passes(p.times[k], end); ++k)
+                 plan.step_of_output.push_back(plan.steps.size());
+               plan.steps.push_back(taken);
+               return plan.stopped_by < 0;
+             });
+  return plan;
+}
 
 StepResult taken_again(const Ode& ode, const Tensor& y, const TakenStep& step, bool whole) {
   return take_step(ode, y, number_of(ode, step.start), number_of(ode, step.length), whole);
@@ -128,32 +86,73 @@ ops::Quantity passed(const Ode& ode, const StepPlan& plan, std::size_t first, st
   return detail::run_loop(loop, initial, xs, {.memory_budget = budget})[0];
 }
 
-// y with its derivative with respect to time: adds a step over t minus t's own value, whose length is zero.
-ops::Quantity with_time(const Ode& ode, const Tensor& y, const Tensor& t, bool backwards) {
-  const ops::Quantity at = stop_gradient(t), by = backwards ? at - t : t - at;
-  return dormand_prince_step(ode, y, backwards ? t : at, by, false).y;
+// The solution at time number k, in the step that reaches it.
+Tensor output_of(const Problem& p, std::size_t k, const Tensor& y, const TakenStep& taken, const StepResult& step,
+                 bool by_time) {
+  const double part = (p.times[k] - taken.start) / taken.length;
+  const Tensor z = p.times[k] == taken.end ? step.y : between(p.ode, y, step, taken.length, part);
+  if (!by_time) return z;
+  const Tensor t = p.t(static_cast<std::int64_t>(k));
+  return flow(p.ode, p.options, z, stop_gradient(t), t);
 }
 
-Tensor integrated(const Ode& ode, ops::Quantity y, const Tensor& t, const std::vector<double>& times,
-                  const StepPlan& plan, std::int64_t budget) {
-  const bool by_time = tape::followed(t);
-  std::vector<Tensor> outputs{y};
-  if (by_time) y = with_time(ode, y, t(0), true);
-  std::size_t at = 0;  // the next step
-  for (std::size_t k = 1; k < times.size();) {
-    const std::size_t step = plan.step_of_output[k];
-    y = passed(ode, plan, at, step, y, budget);
-    const auto [start, length, end] = plan.steps[step];
-    const StepResult taken = taken_again(ode, y, plan.steps[step], true);
-    for (; k < times.size() && plan.step_of_output[k] == step; ++k) {
-      const double part = (times[k] - start) / length;
-      ops::Quantity z = times[k] == end ? taken.y : between(ode, y, taken, length, part);
-      if (by_time) z = with_time(ode, z, t(static_cast<std::int64_t>(k)), false);
-      outputs.push_back(z);
+OdeEvents integrated(const Problem& p) {
+  const StepPlan plan = plan_of(p);
+  const bool by_time = tape::followed(p.t);
+  OdeEvents found;
+  found.stopped_by = plan.stopped_by;
+  std::vector<Tensor> outputs{p.y};
+  std::vector<std::vector<Tensor>> times(p.events.size()), states(p.events.size());
+  ops::Quantity y = p.y;
+  if (by_time) y = flow(p.ode, p.options, y, p.t(0), stop_gradient(p.t(0)));
+  std::size_t at = 0, k = 1, r = 0;  // the next step, output and root
+  while (k < plan.step_of_output.size() || r < plan.roots.size()) {
+    std::size_t next = plan.steps.size();
+    if (k < plan.step_of_output.size()) next = plan.step_of_output[k];
+    if (r < plan.roots.size()) next = std::min(next, plan.roots[r].step);
+    y = passed(p.ode, plan, at, next, y, p.options.memory_budget);
+    const TakenStep& taken = plan.steps[next];
+    for (; r < plan.roots.size() && plan.roots[r].step == next; ++r) {
+      const EventRoot& root = plan.roots[r];
+      const EventPoint point = event_point(p.ode, p.events[root.event], root, y, taken.start);
+      times[root.event].push_back(point.t);
+      states[root.event].push_back(point.y);
     }
-    y = taken.y;
-    at = step + 1;
+    const bool outputs_follow = k < plan.step_of_output.size();
+    if (!outputs_follow && r == plan.roots.size()) break;
+    const StepResult step = taken_again(p.ode, y, taken, true);
+    for (; k < plan.step_of_output.size() && plan.step_of_output[k] == next; ++k)
+      outputs.push_back(output_of(p, k, y, taken, step, by_time));
+    y = step.y;
+    at = next + 1;
   }
+  found.y = stack(outputs, 0);
+  for (std::size_t e = 0; e < p.events.size(); ++e) {
+    Shape none = p.y.shape();
+    none.insert(0, 0);
+    found.times.push_back(times[e].empty() ? zeros({0}, p.ode.dtype) : stack(times[e], 0));
+    found.states.push_back(states[e].empty() ? zeros(none, p.ode.dtype) : stack(states[e], 0));
+  }
+  return found;
+}
+
+// Where nothing is recorded, in the search itself.
+Tensor unrecorded(const Problem& p) {
+  std::vector<Tensor> outputs{p.y};
+  find_steps(p.ode, p.y, p.times[0], p.times.back(), p.options,
+             [&](const Tensor& y, const TakenStep& taken, const StepResult& step) {
+               for (std::size_t k = outputs.size(); k < p.times.size() && p.passes(p.times[k], taken.end); ++k)
+                 outputs.push_back(output_of(p, k, y, taken, step, false));
+               return true;
+             });
+  return stack(outputs, 0);
+}
+
+// The continuous adjoint: an entry per interval between times.
+Tensor of_flows(const Problem& p) {
+  std::vector<Tensor> outputs{p.y};
+  for (std::int64_t k = 1; k < p.t.size(); ++k)
+    outputs.push_back(flow(p.ode, p.options, outputs.back(), p.t(k - 1), p.t(k)));
   return stack(outputs, 0);
 }
 
@@ -165,18 +164,15 @@ void require_ode_options(const OdeOptions& o) {
   if (!(o.first_step >= 0) || o.max_steps < 1 || o.memory_budget < 0)
     fail<ValueError>(ode_name, "first_step is {}, max_steps {}, memory_budget {}; they must be at least 0, 1 and 0",
                      o.first_step, o.max_steps, o.memory_budget);
+  if (!(o.longest_step >= 0)) fail<ValueError>(ode_name, "longest_step is {}; it must be at least 0", o.longest_step);
   if (o.method > OdeMethod::rosenbrock) fail<ValueError>(ode_name, "there is no such method");
+  if (o.adjoint > OdeAdjoint::continuous) fail<ValueError>(ode_name, "there is no such adjoint");
 }
 
-}  // namespace
-
-}  // namespace autodiff
-
-Tensor odeint(const OdeFunction& f, const Operand& start, const Operand& given, const OdeOptions& options) {
-  using autodiff::ode_name;
-  const tape::OpScope scope(start);
+Problem problem_of(const OdeFunction& f, const Operand& start, const Operand& given, const OdeOptions& options) {
+  detail::require_untraced(ode_name);
   if (!f) fail<ValueError>(ode_name, "the function is empty");
-  autodiff::require_ode_options(options);
+  require_ode_options(options);
   const Tensor y =
       start.is_weak() ? ops::to_tensor(ode_name, start, DType::float64, "y0") : ops::to_tensor(ode_name, start, "y0");
   if (y.dtype() != DType::float32 && y.dtype() != DType::float64)
@@ -193,13 +189,31 @@ Tensor odeint(const OdeFunction& f, const Operand& start, const Operand& given, 
     if (!std::isfinite(times[k]) || !(times.back() < times.front() ? descends : ascends))
       fail<ValueError>(ode_name, "time {} is {}; times must ascend or descend strictly", k, times[k]);
   }
-  const autodiff::Ode ode{f, options.method, y.dtype()};
-  autodiff::StepPlan plan;
-  {
-    const tape::Suspend unrecorded;
-    plan = autodiff::StepSearch(ode, times, options).run(stop_gradient(y));
-  }
-  return autodiff::integrated(ode, y, t, times, plan, options.memory_budget);
+  return {{f, options.method, y.dtype()}, options, y, t, times};
+}
+
+}  // namespace
+
+}  // namespace autodiff
+
+Tensor odeint(const OdeFunction& f, const Operand& y0, const Operand& t, const OdeOptions& options) {
+  const tape::OpScope scope(y0);
+  const autodiff::Problem problem = autodiff::problem_of(f, y0, t, options);
+  if (options.adjoint == OdeAdjoint::continuous) return autodiff::of_flows(problem);
+  return tape::active() ? autodiff::integrated(problem).y : autodiff::unrecorded(problem);
+}
+
+OdeEvents odeint_events(const OdeFunction& f, const Operand& y0, const Operand& t, const std::vector<OdeEvent>& events,
+                        const OdeOptions& options) {
+  using autodiff::ode_name;
+  const tape::OpScope scope(y0);
+  autodiff::Problem problem = autodiff::problem_of(f, y0, t, options);
+  if (options.adjoint != OdeAdjoint::discrete)
+    fail<ValueError>(ode_name, "events have discrete derivatives; use OdeAdjoint::discrete");
+  for (std::size_t k = 0; k < events.size(); ++k)
+    if (!events[k].function) fail<ValueError>(ode_name, "the function of event {} is empty", k);
+  problem.events = events;
+  return autodiff::integrated(problem);
 }
 
 }  // namespace reel

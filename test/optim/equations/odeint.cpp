@@ -215,4 +215,6 @@ TEST_CASE("errors of odeint name the cause") {
   CHECK_THROWS_AS(odeint(f, 1.0, t, {.max_steps = 0}), ValueError);
   CHECK_THROWS_AS(odeint(f, 1.0, t, {.memory_budget = -1}), ValueError);
   CHECK_THROWS_AS(compile([&](const Tensor& y) { return odeint(f, y, t); })(scalar(1.0)), TraceError);
+  CHECK_THROWS_WITH(compile([&](const Tensor& y) { return odeint(f, y, t); })(scalar(1.0)),
+                    Catch::StartsWith("odeint: it"));
 }

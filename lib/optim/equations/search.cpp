@@ -1,0 +1,90 @@
+// Steps whose lengths follow from estimates of their errors.
+#include "optim/equations/search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <reel/ops/reduce.hpp>
+#include <reel/ops/shape.hpp>
+
+namespace reel::autodiff {
+
+namespace {
+
+class StepSearch {
+ public:
+  StepSearch(const Ode& ode, double from, double to, const OdeOptions& options)
+      : ode_(ode), from_(from), to_(to), options_(options), direction_(to < from ? -1 : 1) {}
+
+  Tensor run(ops::Quantity y, const StepSink& accepted) {
+    double t = from_, size = first_size(y);
+    const double order = ode_.method == OdeMethod::dormand_prince ? 5 : 3;
+    for (std::int64_t tries = 0; t != to_; ++tries) {
+      if (options_.longest_step > 0) size = std::min(size, options_.longest_step);
+      const double rest = std::abs(to_ - t);
+      const bool last = size >= rest;
+      const double h = direction_ * (last ? rest : size), next = last ? to_ : t + h;
+      if (next == t || !(std::abs(h) > 0))
+        fail<ValueError>(ode_name, "the steps become too short at t = {}; the solution may end there, or be stiff", t);
+      if (tries >= options_.max_steps)
+        fail<ValueError>(ode_name, "{} steps reach t = {} only; allow for more, or use OdeMethod::rosenbrock",
+                         options_.max_steps, t);
+      const StepResult step = take_step(ode_, y, number_of(ode_, t), number_of(ode_, h), true);
+      const double error = size_of_error(step.error, y, step.y);
+      // Growth is limited, and less so after a rejected step.
+      const double factor = error == 0 ? 10 : std::clamp(0.9 * std::pow(error, -1 / order), 0.2, 10.0);
+      if (error <= 1) {
+        const bool goes_on = accepted(y, {t, h, next}, step);
+        y = step.y;
+        if (!goes_on) break;
+        t = next;
+        size = std::abs(h) * (rejected_ ? std::min(factor, 1.0) : factor);
+        rejected_ = false;
+      } else {
+        size = std::abs(h) * (std::isfinite(error) ? std::min(factor, 1.0) : 0.1);
+        rejected_ = true;
+      }
+    }
+    return y;
+  }
+
+ private:
+  double norm_of(const ops::Quantity& x, const Tensor& y, const Tensor& z) const {
+    if (x.size() == 0) return 0;
+    const ops::Quantity size = maximum(abs(y), abs(z)),
+                        scale = options_.absolute_tolerance + options_.relative_tolerance * size;
+    return std::sqrt(cast(mean(square(x / scale)), DType::float64).item());
+  }
+  double size_of_error(const Tensor& error, const Tensor& before, const Tensor& after) const {
+    const double size = norm_of(error, before, after);
+    return std::isnan(size) ? HUGE_VAL : size;
+  }
+  double first_size(const Tensor& y) const {
+    const double span = std::abs(to_ - from_);
+    if (options_.first_step > 0) return std::min(options_.first_step, span);
+    const ops::Quantity f0 = slope_of(ode_, y, number_of(ode_, from_));
+    const double d0 = norm_of(y, y, y), d1 = norm_of(f0, y, y);
+    if (!std::isfinite(d0) || !std::isfinite(d1))
+      fail<ValueError>(ode_name, "y0 or the function at the start is infinite or NaN");
+    const double h0 = d0 < 1e-5 || d1 < 1e-5 ? 1e-6 : 0.01 * d0 / d1;
+    const ops::Quantity f1 = slope_of(ode_, y + (direction_ * h0) * f0, number_of(ode_, from_ + direction_ * h0));
+    const double d2 = norm_of(f1 - f0, y, y) / h0, most = std::max(d1, d2);
+    const double order = ode_.method == OdeMethod::dormand_prince ? 5 : 3;
+    const double h1 = most <= 1e-15 ? std::max(1e-6, 1e-3 * h0) : std::pow(0.01 / most, 1 / order);
+    return std::min({100 * h0, std::isfinite(h1) ? h1 : h0, span});
+  }
+
+  const Ode& ode_;
+  double from_, to_;
+  const OdeOptions& options_;
+  double direction_;
+  bool rejected_ = false;
+};
+
+}  // namespace
+
+Tensor find_steps(const Ode& ode, const Tensor& y, double from, double to, const OdeOptions& options,
+                  const StepSink& accepted) {
+  return from == to ? y : StepSearch(ode, from, to, options).run(y, accepted);
+}
+
+}  // namespace reel::autodiff
