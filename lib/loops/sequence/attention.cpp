@@ -1,7 +1,8 @@
 // Blocks of `block` queries by `block` keys. Forward, a task takes one block of queries and walks over the keys with a
 // running maximum and sum of exponentials (Dao et al. 2022, algorithm 1). Backward, a task takes the queries and keys
-// of one matrix of the batch; if there are few matrices, a block of keys, and then a block of queries for the
-// cotangents of the queries. Each sum runs over blocks in ascending order in both cases.
+// of one matrix of the batch and some cotangents, which share its scores; if there are few tasks, a block of keys, and
+// then a block of queries for the cotangents of the queries. Each sum runs over blocks in ascending order in both
+// cases.
 #include "loops/sequence/attention.hpp"
 
 #include <cmath>
@@ -21,8 +22,10 @@ namespace {
 
 // Rows and columns of a block of scores: in float32, three blocks of 64 KiB fit L2. Row: "attention".
 constexpr std::int64_t block = 128;
-// Batch size from which on the gradient takes one matrix per task.
+// Matrices of a batch, times groups of cotangents, from which on each is one task of the gradient.
 constexpr std::int64_t enough_tasks = 8;
+// Cotangents of one task: scores are one product of five, so that more save less than a twentieth.
+constexpr std::int64_t together = 16;
 
 struct Range {
   std::int64_t first, count;
@@ -140,12 +143,13 @@ class Blocks {
     }
   }
 
-  // The cotangents of one matrix of the batch; null where they are not computed. g, z and `products`, the sums of g
-  // times y, are those of the matrix.
+  // Some cotangents of one matrix of the batch; null where they are not computed. g, z and `products`, the sums of g
+  // times y, are those of the matrix. From one cotangent to the next it is `matrices` matrices.
   struct Cotangents {
     Strided2d<T> g;
     const T *z, *products;
     T *dq, *dk, *dv;
+    std::int64_t count, matrices;
   };
   // The contributions of the scores in these ranges.
   void backward(const Matrices<T>& o, const Cotangents& c, const Range& queries, const Range& keys,
@@ -221,7 +225,21 @@ class Blocks {
     scores(o, i, j, s);
     std::copy_n(c.z + i.first, i.count, s.shift);
     exponentials(s, i, j);
-    const Strided2d<T> p{s.scores, j.count, 1}, d{s.slopes, j.count, 1}, g = c.g.from(i.first);
+    const auto advance = [](T*& p, std::int64_t n) { p = p ? p + n : p; };
+    Cotangents one = c;
+    for (std::int64_t n = 0; n < c.count; ++n) {
+      contribute(o, one, i, j, s.scores, s);
+      one.g.data += c.matrices * queries_ * value_width_;
+      one.products += c.matrices * queries_;
+      advance(one.dq, c.matrices * queries_ * width_);
+      advance(one.dk, c.matrices * keys_ * width_);
+      advance(one.dv, c.matrices * keys_ * value_width_);
+    }
+  }
+  // The same of the first cotangent alone, with these probabilities.
+  void contribute(const Matrices<T>& o, const Cotangents& c, const Range& i, const Range& j, const T* probabilities,
+                  const Scratch& s) const {
+    const Strided2d<T> p{probabilities, j.count, 1}, d{s.slopes, j.count, 1}, g = c.g.from(i.first);
     if (c.dv)
       block_product<T>(p.transposed(), g, c.dv + j.first * value_width_, j.count, value_width_, i.count, value_width_,
                        Into::add, s.product);
@@ -232,7 +250,7 @@ class Blocks {
       T* slope = s.slopes + r * j.count;
       combine(subtract_, {slope, 1}, {c.products + i.first + r, 0}, slope, j.count);
     }
-    combine(multiply_, {s.slopes, 1}, {s.scores, 1}, s.slopes, i.count * j.count);
+    combine(multiply_, {s.slopes, 1}, {probabilities, 1}, s.slopes, i.count * j.count);
     if (c.dq)
       block_product<T>(d, o.k.from(j.first), c.dq + i.first * width_, i.count, width_, j.count, width_, Into::add,
                        s.product);
@@ -282,51 +300,65 @@ void forward(const Attention& a, const Tensor& y, const Tensor& z) {
   });
 }
 
+// The sums of g times y, for each cotangent and query.
 template <class T>
-void backward(const Attention& a, const Tensor& g, const Tensor& y, const Tensor& z, const Tensor& dq, const Tensor& dk,
-              const Tensor& dv) {
-  const std::int64_t width = a.k.shape()[-1], value_width = y.shape()[-1];
-  const Tensor products = detail::empty(y.dtype(), z.shape()), zeros = detail::empty(y.dtype(), z.shape());
-  std::fill_n(detail::mutable_data<T>(zeros), zeros.size(), T(0));
+Tensor row_products(std::int64_t count, const Tensor& g, const Tensor& y, const Tensor& z) {
+  const std::int64_t rows = z.size(), width = y.shape()[-1];
+  const Tensor products = detail::empty(y.dtype(), {count, rows}), zeros = detail::empty(y.dtype(), {rows});
   std::fill_n(detail::mutable_data<T>(products), products.size(), T(0));
-  if (y.size() > 0)
-    by_rows(RowFunction::products, value_width, {whole_rows(g), whole_rows(y), one_per_row(zeros)}, products, 1);
+  std::fill_n(detail::mutable_data<T>(zeros), rows, T(0));
+  if (y.size() == 0) return products;
+  const auto matrix = [&](const Tensor& x, std::int64_t n, std::int64_t columns) {
+    return TensorAccess::adopt(detail::new_view(detail::block(x), n * rows * columns, {rows, columns}, {columns, 1}));
+  };
+  for (std::int64_t n = 0; n < count; ++n)
+    by_rows(RowFunction::products, width,
+            {whole_rows(matrix(g, n, width)), whole_rows(matrix(y, 0, width)), one_per_row(zeros)},
+            matrix(products, n, 1), 1);
+  return products;
+}
+
+template <class T>
+void backward(const Attention& a, std::int64_t count, const Tensor& g, const Tensor& y, const Tensor& z,
+              const Tensor& dq, const Tensor& dk, const Tensor& dv) {
+  const std::int64_t width = a.k.shape()[-1], value_width = y.shape()[-1];
+  const Tensor dense = contiguous(g), products = row_products<T>(count, dense, contiguous(y), z);
   const Blocks<T> blocks(a, value_width);
-  const std::int64_t queries = blocks.queries(), keys = blocks.keys(), count = a.batch.elements();
-  const Tensor dense = contiguous(g);
+  const std::int64_t queries = blocks.queries(), keys = blocks.keys(), matrices = a.batch.elements();
   const T *from = detail::mutable_data<T>(dense), *sums = detail::mutable_data<T>(z),
           *product = detail::mutable_data<T>(products);
-  const auto start = [](const Tensor& d) {
-    if (d.defined()) std::fill_n(detail::mutable_data<T>(d), d.size(), T(0));
-  };
-  start(dq);
-  start(dk);
-  start(dv);
+  for (const Tensor* d : {&dq, &dk, &dv})
+    if (d->defined()) std::fill_n(detail::mutable_data<T>(*d), d->size(), T(0));
   const auto part = [](const Tensor& d, std::int64_t at) {
     return d.defined() ? detail::mutable_data<T>(d) + at : nullptr;
   };
-  const auto cotangents = [&](std::int64_t m, bool of_queries, bool of_keys) {
+  // Group `at / matrices` of the cotangents of matrix `at % matrices`.
+  const auto cotangents = [&](std::int64_t at, bool of_queries, bool of_keys) {
+    const std::int64_t n = at / matrices * together, m = at % matrices, first = n * matrices + m;
     return typename Blocks<T>::Cotangents{
-        {from + m * queries * value_width, value_width, 1},
+        {from + first * queries * value_width, value_width, 1},
         sums + m * queries,
-        product + m * queries,
-        of_queries ? part(dq, m * queries * width) : nullptr,
-        of_keys ? part(dk, m * keys * width) : nullptr,
-        of_keys ? part(dv, m * keys * value_width) : nullptr,
+        product + first * queries,
+        of_queries ? part(dq, first * queries * width) : nullptr,
+        of_keys ? part(dk, first * keys * width) : nullptr,
+        of_keys ? part(dv, first * keys * value_width) : nullptr,
+        std::min(together, count - n),
+        matrices,
     };
   };
-  if (count >= enough_tasks || (queries <= block && keys <= block)) {
-    tasks_with_memory(count, blocks.bytes(), [&](std::byte* memory, std::int64_t m) {
-      blocks.backward(blocks.matrices(m), cotangents(m, true, true), {0, queries}, {0, keys}, memory);
+  const std::int64_t tasks = matrices * ceil_divide(count, together);
+  if (tasks >= enough_tasks || (queries <= block && keys <= block)) {
+    tasks_with_memory(tasks, blocks.bytes(), [&](std::byte* memory, std::int64_t at) {
+      blocks.backward(blocks.matrices(at % matrices), cotangents(at, true, true), {0, queries}, {0, keys}, memory);
     });
     return scale(dq, a.scale);
   }
   const auto in_ranges = [&](std::int64_t extent, bool of_queries) {
     const std::int64_t each = ceil_divide(extent, block);
-    tasks_with_memory(count * each, blocks.bytes(), [&](std::byte* memory, std::int64_t t) {
-      const std::int64_t m = t / each, first = t % each * block;
+    tasks_with_memory(tasks * each, blocks.bytes(), [&](std::byte* memory, std::int64_t t) {
+      const std::int64_t at = t / each, first = t % each * block;
       const Range part_of{first, std::min(block, extent - first)};
-      blocks.backward(blocks.matrices(m), cotangents(m, of_queries, !of_queries),
+      blocks.backward(blocks.matrices(at % matrices), cotangents(at, of_queries, !of_queries),
                       of_queries ? part_of : Range{0, queries}, of_queries ? Range{0, keys} : part_of, memory);
     });
   };
@@ -341,9 +373,9 @@ void attention(const Attention& a, const Tensor& y, const Tensor& z) {
   if (z.size() > 0) with_type(y, [&]<class T>(T) { forward<T>(a, y, z); });
 }
 
-void attention_vjp(const Attention& a, const Tensor& g, const Tensor& y, const Tensor& z, const Tensor& dq,
-                   const Tensor& dk, const Tensor& dv) {
-  with_type(y, [&]<class T>(T) { backward<T>(a, g, y, z, dq, dk, dv); });
+void attention_vjp(const Attention& a, std::int64_t count, const Tensor& g, const Tensor& y, const Tensor& z,
+                   const Tensor& dq, const Tensor& dk, const Tensor& dv) {
+  with_type(y, [&]<class T>(T) { backward<T>(a, count, g, y, z, dq, dk, dv); });
 }
 
 }  // namespace reel::loops

@@ -15,9 +15,9 @@ struct Attention {
 /// y [batch, L, V] = softmax(scale q k^T + mask) v and z [batch, L], the logarithms of the sums of the exponentials;
 /// inf for a query without keys, whose y is 0.
 void attention(const Attention& a, const Tensor& y, const Tensor& z);
-/// The cotangents of q, k and v for the cotangent g of y, in the shape of `batch`; an empty handle is not
-/// computed.
-void attention_vjp(const Attention& a, const Tensor& g, const Tensor& y, const Tensor& z, const Tensor& dq,
-                   const Tensor& dk, const Tensor& dv);
+/// The cotangents of q, k and v for `count` cotangents g of y, all with a leading axis of that extent before the shape
+/// of `batch`; an empty handle is not computed.
+void attention_vjp(const Attention& a, std::int64_t count, const Tensor& g, const Tensor& y, const Tensor& z,
+                   const Tensor& dq, const Tensor& dk, const Tensor& dv);
 
 }  // namespace reel::loops

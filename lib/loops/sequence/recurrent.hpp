@@ -16,11 +16,12 @@ struct Recurrent {
 void lstm(const Recurrent& r, const Tensor& gates, const Tensor& cells, const Tensor& hidden);
 void gru(const Recurrent& r, const Tensor& gates, const Tensor& hidden);
 
-/// Cotangents of all states and of the last ones; an empty handle counts as zeros.
+/// `count` cotangents of all states and of the last ones; an empty handle counts as zeros.
 struct StateCotangents {
-  Tensor output, last, last_cell;  // [T, B, H], [B, H], [B, H]
+  std::int64_t count;
+  Tensor output, last, last_cell;  // [count, T, B, H], [count, B, H], [count, B, H]
 };
-/// The cotangents to compute; an empty handle is not computed.
+/// As many cotangents to compute, along a first axis; an empty handle is not computed.
 struct RecurrentCotangents {
   Tensor x, input_weight, hidden_weight, input_bias, hidden_bias, first, first_cell;
 };

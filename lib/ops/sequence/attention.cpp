@@ -3,6 +3,7 @@
 // recorded expressions of all scores.
 #include "loops/sequence/attention.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -27,9 +28,9 @@ namespace {
 constexpr const char* attention_name = "attention";
 constexpr double excluded = -std::numeric_limits<double>::infinity();  // the score of a masked key
 
-// Attributes: the scale, whether causal; of the vjp also which cotangents are wanted, by bits, and whether there is a
-// mask.
-enum : std::size_t { scale_at, causal_at, wanted_at };
+// Attributes: the scale, whether causal; of the vjp also which cotangents are wanted, by bits, and the extent of their
+// leading axis, or 0.
+enum : std::size_t { scale_at, causal_at, wanted_at, count_at };
 double scale_of(const tape::Record& r) { return std::bit_cast<double>(r.attributes()[scale_at]); }
 
 Shape common_batch(const Tensor& q, const Tensor& k, const Tensor& v) {
@@ -77,7 +78,8 @@ loops::Attention operands_of(const Call& call, std::size_t first, std::size_t ma
 }
 
 void infer_attention_vjp(const Call& call, Metas& out) {
-  const Shape batch = common_batch(call.input(1), call.input(2), call.input(3));
+  Shape batch = common_batch(call.input(1), call.input(2), call.input(3));
+  if (call.attribute(count_at)) batch.insert(0, call.attribute(count_at));
   for (std::size_t i = 0; i < 3; ++i) {
     const Tensor& x = call.input(i + 1);
     if (call.attribute(wanted_at) >> i & 1) out.add(x.dtype(), with_matrix(batch, {x.shape()[-2], x.shape()[-1]}));
@@ -88,7 +90,8 @@ void evaluate_attention_vjp(const Call& call, Outputs& out) {
   Tensor d[3];
   for (std::size_t i = 0; i < 3; ++i)
     if (call.attribute(wanted_at) >> i & 1) d[i] = out[next++];
-  loops::attention_vjp(operands_of(call, 1, 6), call.input(0), call.input(4), call.input(5), d[0], d[1], d[2]);
+  loops::attention_vjp(operands_of(call, 1, 6), std::max<std::int64_t>(call.attribute(count_at), 1), call.input(0),
+                       call.input(4), call.input(5), d[0], d[1], d[2]);
 }
 constexpr Primitive attention_vjp_primitive = {
     .rule = {.name = "attention.vjp"}, .infer = infer_attention_vjp, .evaluate = evaluate_attention_vjp};
@@ -103,9 +106,10 @@ void gradient_by_blocks(const tape::Record& r, const Tensor& g, const Tensor& ma
   const Tensor* const inputs[] = {&g, &r.saved(0), &r.saved(1), &r.saved(2), &r.saved(4), &r.saved(5), &mask};
   Tensor d[3];
   evaluate(attention_vjp_primitive, Inputs(inputs, mask.defined() ? 7 : 6),
-           words(r.attributes()[scale_at], r.attributes()[causal_at], wanted), {d, count}, false);
+           words(r.attributes()[scale_at], r.attributes()[causal_at], wanted, r.batch_rank() ? g.shape()[0] : 0),
+           {d, count}, false);
   for (std::size_t i = 0, k = 0; i < 3; ++i)
-    if (r.wanted(i)) dx[i] = sum_to(d[k++], r.shape(i));
+    if (r.wanted(i)) dx[i] = sum_to(r, d[k++], r.shape(i));
 }
 
 void attention_vjp(const tape::Record& r, std::span<const Tensor> cotangents, std::span<Gradient> dx) {
@@ -115,14 +119,14 @@ void attention_vjp(const tape::Record& r, std::span<const Tensor> cotangents, st
   if (!mask_wanted && !followed(g, q, k, v) && !(mask.defined() && followed(mask)))
     return gradient_by_blocks(r, g, mask, dx);
   const Tensor p = probabilities(q, k, mask, scale_of(r), r.attributes()[causal_at] != 0);
-  if (r.wanted(2)) dx[2] = sum_to(product(attention_name, p, g, {.transpose_a = true}), r.shape(2));
+  if (r.wanted(2)) dx[2] = sum_to(r, product(attention_name, p, g, {.transpose_a = true}), r.shape(2));
   if (!r.wanted(0) && !r.wanted(1) && !mask_wanted) return;
   const Tensor slopes = product(attention_name, g, v, {.transpose_b = true});
   const Tensor d = through_softmax(p, slopes);
-  if (mask_wanted) dx[3] = sum_to(d, r.shape(3));
+  if (mask_wanted) dx[3] = sum_to(r, d, r.shape(3));
   const Tensor scaled = d * scale_of(r);
-  if (r.wanted(0)) dx[0] = sum_to(product(attention_name, scaled, k), r.shape(0));
-  if (r.wanted(1)) dx[1] = sum_to(product(attention_name, scaled, q, {.transpose_a = true}), r.shape(1));
+  if (r.wanted(0)) dx[0] = sum_to(r, product(attention_name, scaled, k), r.shape(0));
+  if (r.wanted(1)) dx[1] = sum_to(r, product(attention_name, scaled, q, {.transpose_a = true}), r.shape(1));
 }
 
 void attention_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
@@ -148,7 +152,7 @@ void infer_attention(const Call& call, Metas& out) {
 }
 void evaluate_attention(const Call& call, Outputs& out) { loops::attention(operands_of(call, 0, 3), out[0], out[1]); }
 constexpr Primitive attention_primitive = {
-    .rule = {attention_name, attention_vjp, attention_jvp},
+    .rule = batched({attention_name, attention_vjp, attention_jvp}),
     .infer = infer_attention,
     .evaluate = evaluate_attention,
     .keeps = {keep_input(0), keep_input(1), keep_input(2), keep_input(3), keep_output(0), keep_output(1)},

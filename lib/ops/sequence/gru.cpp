@@ -41,8 +41,8 @@ void gru_vjp_recorded(const tape::Record& r, std::span<const Tensor> g, std::spa
   GruSteps s = gru_steps(r);
   const std::size_t steps = s.reset.size();
   Steps of_inputs(steps), of_states(steps);
-  const Steps outer = g[0].defined() ? unstack(g[0]) : Steps();
-  Tensor dh = or_zeros(g[1], r.saved(state));
+  const Steps outer = g[0].defined() ? unstack(g[0], r.batch_rank()) : Steps();
+  Tensor dh = or_zeros(r, g[1], r.saved(state));
   for (std::size_t t = steps; t-- > 0;) {
     const Tensor &reset = s.reset[t], &update = s.update[t], &fresh = s.fresh[t];
     if (!outer.empty()) dh = plus(dh, outer[t]);
@@ -107,11 +107,12 @@ void evaluate_gru(const Call& call, Outputs& out) {
   loops::gru(recurrent_of(call.inputs), gates, hidden);
   copy_states(hidden, out[0], out[1]);
 }
-constexpr Primitive gru_primitive = {.rule = {.name = gru_name, .vjp = gru_vjp, .jvp = gru_jvp, .accepts_none = true},
-                                     .infer = infer_gru,
-                                     .evaluate = evaluate_gru,
-                                     .keep_inputs = keep_all_inputs,
-                                     .residuals = gru_residuals};
+constexpr Primitive gru_primitive = {
+    .rule = batched({.name = gru_name, .vjp = gru_vjp, .jvp = gru_jvp, .accepts_none = true}),
+    .infer = infer_gru,
+    .evaluate = evaluate_gru,
+    .keep_inputs = keep_all_inputs,
+    .residuals = gru_residuals};
 
 }  // namespace
 

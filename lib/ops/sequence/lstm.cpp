@@ -43,8 +43,8 @@ void lstm_vjp_recorded(const tape::Record& r, std::span<const Tensor> g, std::sp
   LstmSteps s = lstm_steps(r);
   const std::size_t steps = s.in.size();
   Steps slopes(steps);
-  const Steps outer = g[0].defined() ? unstack(g[0]) : Steps();
-  Tensor dh = or_zeros(g[1], r.saved(state)), dc = or_zeros(g[2], r.saved(cell));
+  const Steps outer = g[0].defined() ? unstack(g[0], r.batch_rank()) : Steps();
+  Tensor dh = or_zeros(r, g[1], r.saved(state)), dc = or_zeros(r, g[2], r.saved(cell));
   for (std::size_t t = steps; t-- > 0;) {
     const Tensor &in = s.in[t], &forget = s.forget[t], &fresh = s.fresh[t], &out = s.out[t], &c = s.squashed[t];
     if (!outer.empty()) dh = plus(dh, outer[t]);
@@ -118,7 +118,7 @@ void evaluate_lstm(const Call& call, Outputs& out) {
   copy_states(cells, Tensor(), out[2]);
 }
 constexpr Primitive lstm_primitive = {
-    .rule = {.name = lstm_name, .vjp = lstm_vjp, .jvp = lstm_jvp, .accepts_none = true},
+    .rule = batched({.name = lstm_name, .vjp = lstm_vjp, .jvp = lstm_jvp, .accepts_none = true}),
     .infer = infer_lstm,
     .evaluate = evaluate_lstm,
     .keep_inputs = keep_all_inputs,

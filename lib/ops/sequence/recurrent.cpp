@@ -1,7 +1,9 @@
 #include "ops/sequence/recurrent.hpp"
 
+#include <algorithm>
 #include <bit>
 
+#include "loops/reduce/rows.hpp"
 #include "ops/neural/rows.hpp"
 
 namespace reel::ops {
@@ -32,10 +34,18 @@ Shape with_last(Shape shape, std::int64_t n) {
   shape[-1] = n;
   return shape;
 }
-// All steps and examples of [T, B, n] as rows.
+// A cotangent with a first axis for their number.
+Tensor counted(const Call& call, const Tensor& one) {
+  if (call.attribute(2)) return one;
+  Shape shape = one.shape();
+  shape.insert(0, 1);
+  return loops::in_shape(one, shape);
+}
+// All steps and examples of [..., T, B, n] as rows.
 Tensor as_rows(const Tensor& steps) {
-  const Shape s = steps.shape();
-  return reshape(steps, {s[0] * s[1], s[2]});
+  Shape s = steps.shape();
+  const std::int64_t n = s[-1], rows = s[-2] * s[-3];
+  return reshape(steps, s.rank() == 3 ? Shape{rows, n} : Shape{s[0], rows, n});
 }
 
 }  // namespace
@@ -99,24 +109,25 @@ Tensor times(const Tensor& a, const Tensor& b) { return a * b; }
 Tensor through_sigmoid(const Tensor& g, const Tensor& y) { return g * (y * (1 - y)); }
 Tensor through_tanh(const Tensor& g, const Tensor& y) { return g * (1 - square(y)); }
 
-Tensor stacked(const Steps& steps, const Shape& empty, DType dtype) {
-  return steps.empty() ? zeros(empty, dtype) : stack(steps);
+Tensor stacked(const Steps& steps, const Shape& empty, DType dtype, int axis) {
+  return steps.empty() ? zeros(empty, dtype) : stack(steps, axis);
 }
 
 void pull_products(const tape::Record& r, const Steps& of_inputs, const Steps& of_states, const Steps& hidden,
                    std::span<Gradient> dx) {
   const char* op = r.name();
   const Tensor &from = r.saved(x), &wi = r.saved(input_weight), &wh = r.saved(hidden_weight);
-  const Shape gates = with_last(from.shape(), wi.shape()[0]);
-  const Tensor d = stacked(of_inputs, gates, from.dtype()), s = stacked(of_states, gates, from.dtype());
+  const Shape gates = r.batched(with_last(from.shape(), wi.shape()[0]));
+  const Tensor d = stacked(of_inputs, gates, from.dtype(), r.batch_rank()),
+               s = stacked(of_states, gates, from.dtype(), r.batch_rank());
   if (r.wanted(x)) dx[x] = product(op, d, wi);
   if (r.wanted(input_weight)) dx[input_weight] = product(op, as_rows(d), as_rows(from), {.transpose_a = true});
   if (r.wanted(hidden_weight)) {
     const Tensor before = stacked(hidden, with_last(from.shape(), wh.shape()[1]), from.dtype());
     dx[hidden_weight] = product(op, as_rows(s), as_rows(before), {.transpose_a = true});
   }
-  if (r.wanted(input_bias)) dx[input_bias] = sum(d, {0, 1});
-  if (r.wanted(hidden_bias)) dx[hidden_bias] = sum(s, {0, 1});
+  if (r.wanted(input_bias)) dx[input_bias] = sum(d, {-3, -2});
+  if (r.wanted(hidden_bias)) dx[hidden_bias] = sum(s, {-3, -2});
 }
 
 Tensor tangent_of_inputs(const tape::Record& r, std::span<const Tensor> t) {
@@ -148,30 +159,35 @@ void evaluate_recurrent_vjp(const Primitive& vjp, const tape::Record& r, std::si
   const Tensor* inputs[most_inputs + 6];
   std::size_t count = 0;
   for (; count < r.num_inputs() + residuals; ++count) inputs[count] = &r.saved(count);
-  std::int64_t given = 0, wanted = 0;
+  std::int64_t given = 0, wanted = 0, cotangents = 0;
   for (std::size_t k = 0; k < g.size(); ++k)
     if (g[k].defined()) {
       inputs[count++] = &g[k];
       given |= std::int64_t{1} << k;
+      if (r.batch_rank()) cotangents = g[k].shape()[0];
     }
   for (std::size_t i = 0; i < r.num_inputs(); ++i) wanted |= std::int64_t{r.wanted(i)} << i;
   Tensor all[most_inputs];
-  evaluate(vjp, {inputs, count}, words(wanted, given),
+  evaluate(vjp, {inputs, count}, words(wanted, given, cotangents),
            {all, static_cast<std::size_t>(std::popcount(static_cast<std::uint64_t>(wanted)))}, false);
   for (std::size_t i = 0, k = 0; i < dx.size(); ++i)
     if (wanted >> i & 1) dx[i] = std::move(all[k++]);
 }
 
 void infer_recurrent_vjp(const Call& call, Metas& out) {
-  for (std::size_t i = 0; i < most_inputs; ++i)
-    if (call.attribute(0) >> i & 1) out.add(call.input(i).dtype(), call.input(i).shape());
+  for (std::size_t i = 0; i < most_inputs; ++i) {
+    if (!(call.attribute(0) >> i & 1)) continue;
+    Shape shape = call.input(i).shape();
+    if (call.attribute(2)) shape.insert(0, call.attribute(2));
+    out.add(call.input(i).dtype(), shape);
+  }
 }
 
 loops::StateCotangents state_cotangents(const Call& call, std::size_t first) {
   const auto next = [&](int k) {
-    return call.attribute(1) >> k & 1 ? loops::contiguous(call.input(first++)) : Tensor();
+    return call.attribute(1) >> k & 1 ? counted(call, loops::contiguous(call.input(first++))) : Tensor();
   };
-  loops::StateCotangents g;
+  loops::StateCotangents g{std::max<std::int64_t>(call.attribute(2), 1), {}, {}, {}};
   g.output = next(0);
   g.last = next(1);
   g.last_cell = next(2);
@@ -180,7 +196,7 @@ loops::StateCotangents state_cotangents(const Call& call, std::size_t first) {
 
 loops::RecurrentCotangents recurrent_cotangents(const Call& call, Outputs& out) {
   std::size_t k = 0;
-  const auto next = [&](std::size_t i) { return call.attribute(0) >> i & 1 ? out[k++] : Tensor(); };
+  const auto next = [&](std::size_t i) { return call.attribute(0) >> i & 1 ? counted(call, out[k++]) : Tensor(); };
   loops::RecurrentCotangents d;
   d.x = next(x);
   d.input_weight = next(input_weight);

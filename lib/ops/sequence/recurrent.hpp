@@ -54,8 +54,8 @@ Tensor times(const Tensor& a, const Tensor& b);
 /// g times the derivative of sigmoid and of tanh, whose value is y.
 Tensor through_sigmoid(const Tensor& g, const Tensor& y);
 Tensor through_tanh(const Tensor& g, const Tensor& y);
-/// [T, B, n] of T tensors [B, n]; of none, zeros of the shape `empty`.
-Tensor stacked(const Steps& steps, const Shape& empty, DType dtype);
+/// [..., T, B, n] of T tensors [..., B, n], along this axis; of none, zeros of the shape `empty`.
+Tensor stacked(const Steps& steps, const Shape& empty, DType dtype, int axis = 0);
 /// dx of the inputs, weights and biases, for the cotangents of the products with inputs and states of each step.
 /// `hidden`: the states before each step.
 void pull_products(const tape::Record& r, const Steps& of_inputs, const Steps& of_states, const Steps& hidden,
@@ -63,11 +63,14 @@ void pull_products(const tape::Record& r, const Steps& of_inputs, const Steps& o
 /// The tangents of x w^T + b for all steps, and of h w^T + b for one.
 Tensor tangent_of_inputs(const tape::Record& r, std::span<const Tensor> t);
 Tensor tangent_of_state(const tape::Record& r, std::span<const Tensor> t, const Tensor& hidden, const Tensor& tangent);
-/// t, or zeros like x.
+/// t, or zeros like x; of cotangents, with their leading axis.
 inline Tensor or_zeros(const Tensor& t, const Tensor& x) { return t.defined() ? t : zeros_like(x); }
+inline Tensor or_zeros(const tape::Record& r, const Tensor& g, const Tensor& x) {
+  return g.defined() ? g : zeros(r.batched(x.shape()), x.dtype());
+}
 
 // ---- Fused vjps. Inputs: those of the op, the residuals, the cotangents that there are. Attributes: by bits, which
-// cotangents of inputs are wanted, and which of outputs are given.
+// cotangents of inputs are wanted, and which of outputs are given; the extent of their leading axis, or 0.
 
 /// Whether neither the inputs nor the cotangents g are followed.
 bool unfollowed(const tape::Record& r, std::span<const Tensor> g);

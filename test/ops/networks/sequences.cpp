@@ -1,6 +1,7 @@
 // Functions of <reel/sequence.hpp> where the op table does not reach: many blocks, masks, ends, bits for every number
 // of threads, memory, entries on tapes, errors.
 #include <cmath>
+#include <reel/ops/arranging.hpp>
 #include <reel/reel.hpp>
 #include <reel/sequence.hpp>
 
@@ -144,6 +145,49 @@ TEST_CASE("attention: a query without keys gives 0 and has no gradient, whatever
   CHECK(attention(ones({2, 1, 3}), ones({2, 3, 3}), tensor({{1}, {qnan}, {3}})).shape() == Shape{2, 1, 1});
   // Without elements in q and k all scores are 0.
   CHECK(attention(ones({1, 0}), ones({2, 0}), tensor({{1}, {3}})).to_vector() == Doubles{2});
+}
+
+TEST_CASE("cotangents that are carried together, over blocks and groups, against one after another") {
+  Random random("carried together");
+  const auto compare = [](const auto& f, const Tensors& x) {
+    GradientTape tape({.persistent = true});
+    tape.watch(x);
+    const Tensor y = f(x);
+    tape.stop();
+    const auto together = tape.jacobian(y, x);
+    for (const std::int64_t n : {0, 15, 16, 20}) {
+      const auto one = tape.gradient(y, x, {.output_gradients = {one_hot(full({}, n, DType::int64), y.size())}});
+      for (std::size_t k = 0; k < x.size(); ++k) {
+        INFO("cotangent " << n << ", operand " << k);
+        CHECK(difference({together[k].dense()[n]}, {one[k].dense()}).error < 1e-14);
+      }
+    }
+  };
+  // 21 numbers that depend on all elements of y.
+  const auto summary = [&](const Tensor& y, const Tensor& weights) { return matmul(weights, reshape(y, {-1})); };
+  const auto cotangents = [&](std::int64_t size) { return random.tensor({21, size}); };
+  for (const std::int64_t batch : {2, 5}) {
+    const Tensor weights = cotangents(batch * 131 * 3), mask = allowed_keys(131, 140);
+    const auto f = [&](const Tensors& x) {
+      return summary(attention(x[0], x[1], x[2], {.mask = mask, .causal = batch == 2}), weights);
+    };
+    compare(f, {random.tensor({batch, 131, 4}), random.tensor({140, 4}), random.tensor({1, 140, 3})});
+  }
+  const Tensor x = random.tensor({4, 3, 2}), state = random.tensor({3, 5});
+  const Tensor of_lstm = cotangents(90), of_gru = cotangents(75);
+  const auto all = [](const Tensor& a, const Tensor& b) { return concatenate({flatten(a), flatten(b)}); };
+  compare(
+      [&](const Tensors& t) {
+        const Lstm y = lstm(t[0], t[1], t[2], {.input_bias = t[3], .hidden_bias = t[3], .state = t[4], .cell = t[4]});
+        return summary(all(all(y.output, y.state), y.cell), of_lstm);
+      },
+      {x, random.tensor({20, 2}), random.tensor({20, 5}), random.tensor({20}), state});
+  compare(
+      [&](const Tensors& t) {
+        const Gru y = gru(t[0], t[1], t[2], {.input_bias = t[3], .hidden_bias = t[3], .state = t[4]});
+        return summary(all(y.output, y.state), of_gru);
+      },
+      {x, random.tensor({15, 2}), random.tensor({15, 5}), random.tensor({15}), state});
 }
 
 TEST_CASE("attention: same bits for every number of threads and for all strides") {
