@@ -152,6 +152,103 @@ TEST_CASE("group_norm and instance_norm: one group is layer_norm, groups of one 
   CHECK(instance_norm(half, ones({4}, DType::float32), a).dtype() == DType::float32);
 }
 
+TEST_CASE("dilation2d, erosion2d: TensorFlow's numbers, ties, NaN, padding that takes no part") {
+  const auto image = [](const std::vector<double>& v, std::int64_t width) {
+    return reshape(from_data(v), {1, 1, static_cast<std::int64_t>(v.size()) / width, width});
+  };
+  // As morphological_ops_test.py.
+  const Tensor x = image({.1, .2, .3, .4}, 2), w = reshape(numbers({.4, .3, .1, 0}), {1, 2, 2});
+  const auto near = [](const Tensor& y, const std::vector<double>& expected) {
+    const auto got = y.to_vector();
+    REQUIRE(got.size() == expected.size());
+    for (std::size_t k = 0; k < got.size(); ++k) CHECK(got[k] == Approx(expected[k]).margin(1e-15));
+  };
+  near(dilation2d(x, w), {.5});
+  near(dilation2d(x, w, {.padding = Padding::same}), {.5, .6, .7, .8});
+  near(erosion2d(x, w), {0});
+  near(erosion2d(x, w, {.padding = Padding::same}), {0, .1, .3, .4});
+  // A flat kernel: max_pool2d.
+  const Tensor many = waves({2, 3, 7, 6}, 1.7);
+  const Padding uneven({2, 1}, {0, 2});
+  CHECK(dilation2d(many, zeros({3, 3, 2}), {{2, 1}, uneven, {2, 3}}).to_vector() ==
+        max_pool2d(many, {3, 2}, {{2, 1}, uneven, {2, 3}}).to_vector());
+  // The first of ties, the first NaN.
+  const auto slopes = [&](const Tensor& a, const Tensor& b) {
+    GradientTape tape;
+    tape.watch(std::tie(a, b));
+    const auto d = tape.gradient(dilation2d(a, b), {a, b});
+    return std::pair(d[0].dense().to_vector(), d[1].dense().to_vector());
+  };
+  using Both = std::pair<std::vector<double>, std::vector<double>>;
+  const Tensor flat = zeros({1, 2, 2});
+  CHECK(slopes(image({1, 2, 2, 2}, 2), flat) == Both{{0, 1, 0, 0}, {0, 1, 0, 0}});
+  CHECK(slopes(image({1, 2, nan_, nan_}, 2), flat) == Both{{0, 0, 1, 0}, {0, 0, 1, 0}});
+  CHECK(std::isnan(dilation2d(image({1, 2, nan_, 2}, 2), flat).item()));
+  // Nothing but -inf beside padding, where the kernel is inf.
+  const Tensor low = image({-inf, -inf}, 1), corner = reshape(numbers({inf, 1.0}), {1, 2, 1});
+  CHECK(dilation2d(low, corner, {.padding = {{1, 0}, {0, 0}}}).to_vector()[0] == -inf);
+  CHECK(dilation2d(cast(x, DType::float16), w).dtype() == DType::float64);
+  CHECK_THROWS_WITH(dilation2d(x, zeros({2, 2, 2})), Contains("dilation2d: w has 2 channels and x has 1"));
+  CHECK_THROWS_WITH(erosion2d(x, zeros({2, 2})), Contains("erosion2d: w must be [channels, height, width]"));
+  CHECK_THROWS_AS(dilation2d(x, w, {.padding = {{2, 0}, {0, 0}}}), ValueError);
+  CHECK_THROWS_AS(dilation2d(x, zeros({1, 3, 1})), ShapeError);
+  CHECK_THROWS_AS(dilation2d(cast(x, DType::int64), cast(w, DType::int64)), TypeError);
+}
+
+TEST_CASE("fractional pooling and embedding_bag: libtorch's numbers, ends, errors") {
+  const Tensor x = reshape(arange(126) * 37 % 101, {1, 2, 7, 9}) * 1.0;
+  const Tensor samples = reshape(numbers({0.3, 0.9, 0.62, 0.05}), {1, 2, 2});
+  CHECK(fractional_max_pool2d(x, {2, 3}, {4, 5}, samples).to_vector() ==
+        std::vector<double>{74, 74, 84, 84, 94, 97, 100, 100, 80, 83, 93, 100, 100, 73, 83, 86, 89, 96, 99, 99,
+                            82, 85, 92, 95, 95, 75, 85,  85,  95, 95, 98, 74,  81,  84, 91, 94, 97, 97, 77, 80});
+  CHECK(fractional_max_pool2d(x, {7, 9}, {1, 1}, samples).to_vector() == max(x, {2, 3}).to_vector());
+  CHECK(fractional_avg_pool2d(x, {1, 1}, {7, 9}, samples).to_vector() == x.to_vector());
+  Generator one(3), two(3), next(3);
+  const Tensor drawn = fractional_max_pool2d(x, {2, 2}, {3, 4}, one);
+  CHECK(drawn.to_vector() == fractional_max_pool2d(x, {2, 2}, {3, 4}, random_uniform(two, {1, 2, 2})).to_vector());
+  static_cast<void>(fractional_avg_pool2d(x, {2, 2}, {3, 4}, next));
+  CHECK(random_uniform(next, {3}).to_vector() == random_uniform(one, {3}).to_vector());
+  CHECK_THROWS_WITH(fractional_max_pool2d(x, {2, 3}, {7, 5}, samples), Contains("fractional_max_pool2d: windows are"));
+  CHECK_THROWS_WITH(fractional_avg_pool2d(x, {2, 3}, {4, 5}, zeros({2, 2})), Contains("they must be [1, 2, 2]"));
+  CHECK_THROWS_AS(fractional_avg_pool2d(x, {2, 3}, {4, 5}, zeros({1, 2, 2}, DType::int64)), TypeError);
+  CHECK_THROWS_WITH(fractional_max_pool2d(x, {2, 3}, {4, 5}, samples * nan_),
+                    Contains("fractional_max_pool2d: cast: an element"));
+  CHECK_THROWS_AS(fractional_max_pool2d(x, {0, 3}, {4, 5}, samples), ShapeError);
+
+  const Tensor table = reshape(arange(10) * 7 % 11, {5, 2}) * 1.0;
+  const auto ints = [](const std::vector<std::int64_t>& v) { return from_data(v); };
+  const Tensor ids = ints({1, 4, 2, 2, 0, 3}), offsets = ints({0, 2, 2, 5});
+  const std::vector<std::vector<double>> bags = {{4, 18}, {2, 9}, {3, 10}},
+                                         slopes = {{1, 2}, {0.5, 1}, {0, 0}};  // first bag, row 4
+  for (const BagMode mode : {BagMode::sum, BagMode::mean, BagMode::max}) {
+    const auto k = static_cast<std::size_t>(mode);
+    GradientTape tape;
+    tape.watch(table);
+    const Tensor y = embedding_bag(table, ids, offsets, {.mode = mode, .padding_id = 2});
+    CHECK(y.to_vector() == std::vector<double>{bags[k][0], bags[k][1], 0, 0, 0, 7, 9, 5});
+    const Gradient d = tape.gradient(sum(y * reshape(arange(1, 9), {4, 2})), table);
+    CHECK(d.is_slices());
+    const auto dense = d.dense().to_vector();
+    CHECK(std::vector<double>(dense.begin(), dense.begin() + 2) == std::vector<double>{5, 6});
+    CHECK(std::vector<double>(dense.begin() + 4, dense.begin() + 6) == std::vector<double>{0, 0});
+    CHECK(std::vector<double>(dense.begin() + 8, dense.end()) == slopes[k]);
+  }
+  CHECK(embedding_bag(table, zeros({2, 0}, DType::int64)).to_vector() == std::vector<double>(4, 0.0));
+  CHECK(embedding_bag(table, ints({}), offsets * 0).shape() == Shape{4, 2});
+  CHECK(embedding_bag(table, ids, ints({4}), {.mode = BagMode::sum}).to_vector() == std::vector<double>{9, 12});
+  CHECK(embedding_bag(cast(table, DType::float16), ids, offsets).dtype() == DType::float16);
+  const Tensor pair = reshape(ids, {2, 3});
+  CHECK_THROWS_WITH(embedding_bag(table, pair, {.weights = ones({2, 3})}), Contains("which only the mode sum has"));
+  CHECK_THROWS_WITH(embedding_bag(table, pair, {.mode = BagMode::sum, .weights = ones({6})}),
+                    Contains("weights have shape [6] and ids [2, 3]"));
+  CHECK_THROWS_WITH(embedding_bag(table, pair, {.padding_id = 5}), Contains("padding_id 5 is out of range"));
+  CHECK_THROWS_WITH(embedding_bag(table, ids), Contains("[bags, length]"));
+  CHECK_THROWS_AS(embedding_bag(table, pair * 2), IndexError);
+  CHECK_THROWS_AS(embedding_bag(table, ids, offsets + 2), IndexError);
+  CHECK_THROWS_AS(embedding_bag(table, ids, offsets * 1.0), TypeError);
+  CHECK_THROWS_AS(embedding_bag(pair, pair), TypeError);
+}
+
 TEST_CASE("l2_normalize: zeros, the bound, and squares that would overflow") {
   {
     const AnomalyGuard guard;
@@ -161,6 +258,10 @@ TEST_CASE("l2_normalize: zeros, the bound, and squares that would overflow") {
   }
   const auto normalised = [](const Tensor& x) { return sum(l2_normalize(x) * numbers({1.0, 2.0})); };
   CHECK(gradient_of(zeros({2}), normalised) == std::vector<double>{0, 0});
+  {
+    const AnomalyGuard guard;  // no infinity on the way
+    CHECK(gradient_of(zeros({2}), normalised) == std::vector<double>{0, 0});
+  }
   // Below the bound: x / sqrt(epsilon).
   CHECK(l2_normalize(numbers({3e-9, 0.0})).to_vector()[0] == Approx(3e-3).epsilon(1e-14));
   CHECK(gradient_of(numbers({3e-9, 0.0}), normalised)[1] == Approx(2e6).epsilon(1e-14));
