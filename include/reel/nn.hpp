@@ -1,7 +1,8 @@
 // Networks on sequences [batch, channels, length] and volumes [batch, channels, depth, height, width]: convolution and
-// pooling, and normalisation of channels; dropout and first weights. Conventions of windows, padding and dtypes are
-// those of <reel/ops/neural.hpp>.
+// pooling, and normalisation of channels; bags of embeddings, dropout and first weights. Conventions of windows,
+// padding and dtypes are those of <reel/ops/neural.hpp>.
 #pragma once
+#include <optional>
 #include <reel/ops/make.hpp>
 #include <reel/ops/neural.hpp>
 
@@ -171,6 +172,32 @@ MaxPool2dIndices max_pool2d_with_indices(const Operand& x, const Size2d& window,
 /// its end. Gradient: that of the element at the position; 0 for an x that does not count.
 Tensor max_unpool2d(const Operand& x, const Operand& indices, const Size2d& size);
 
+// Windows of `window` at pseudo-random places (Graham 2014, arXiv:1412.6071): of n elements along an axis, window i of
+// m begins at floor((i + u) a) - floor(u a) with a = (n - k) / (m - 1), but the last one at n - k. The numbers u in [0,
+// 1) are samples[batch, channels, 2], of columns and rows in this order, or drawn uniformly. Windows overlap or leave
+// elements out; they are copied. (torch.nn.functional.fractional_max_pool2d.) ShapeError if window + size - 1 exceeds
+// the image, and for samples of another shape. To any order. Samples have no gradient.
+
+/// The greatest element of each window, NaN if one is. Gradient: to the first greatest element, or to the first NaN.
+Tensor fractional_max_pool2d(const Operand& x, const Size2d& window, const Size2d& size, const Operand& samples);
+Tensor fractional_max_pool2d(const Operand& x, const Size2d& window, const Size2d& size, Generator& generator);
+/// The mean of each window.
+Tensor fractional_avg_pool2d(const Operand& x, const Size2d& window, const Size2d& size, const Operand& samples);
+Tensor fractional_avg_pool2d(const Operand& x, const Size2d& window, const Size2d& size, Generator& generator);
+
+struct Morphology2dOptions {
+  Size2d stride = {1, 1};
+  Padding padding = {};
+  Size2d dilation = {1, 1};
+};
+/// Grayscale dilation, channel by channel: the greatest of x + w over each window, for w [channels, height, width]
+/// (ShapeError otherwise); NaN if one is. Padding takes no part; ValueError if a window has nothing else. Windows are
+/// copied. (tf.nn.dilation2d, of images [batch, height, width, channels].) Gradient: to x and w at the first greatest
+/// sum, or at the first NaN. To any order.
+Tensor dilation2d(const Operand& x, const Operand& w, const Morphology2dOptions& options = {});
+/// Grayscale erosion: -dilation2d(-x, w rotated by 180 degrees), the least of x minus that. (tf.nn.erosion2d.)
+Tensor erosion2d(const Operand& x, const Operand& w, const Morphology2dOptions& options = {});
+
 // Normalisation of channels, axis 1 of x [batch, channels, ...]
 
 /// layer_norm of the elements of each group of channels of each example: channels fall into `groups` parts of
@@ -207,6 +234,26 @@ struct L2NormalizeOptions {
 /// vector of zeros: 0, with gradient 0 (TensorFlow's is g / sqrt(epsilon)). Gradient with y the result and n the
 /// root: (g - y sum(g y)) / n, or g / n where epsilon decides.
 Tensor l2_normalize(const Operand& x, const L2NormalizeOptions& options = {});
+
+// Bags of embeddings
+
+enum class BagMode : std::uint8_t { sum, mean, max };
+struct EmbeddingBagOptions {
+  BagMode mode = BagMode::mean;
+  /// Factors of the rows, of the shape of ids, differentiable; ValueError unless the mode is sum. Empty: none.
+  Tensor weights = {};
+  /// Rows with this id take no part; a negative one counts from the end. IndexError unless it is a row.
+  std::optional<std::int64_t> padding_id = {};
+};
+/// The sum, mean or greatest elements of rows of a table [n, ...]: row b of the result is that of the rows ids[b, :],
+/// for ids [bags, length]. 0 for a bag without rows. (torch.nn.functional.embedding_bag.) Negative ids count from the
+/// end. ShapeError for other ranks, TypeError unless ids are integers and the table floating, IndexError for an id out
+/// of range. Gradient: IndexedSlices; of max, shared equally among ties.
+Tensor embedding_bag(const Operand& table, const Operand& ids, const EmbeddingBagOptions& options = {});
+/// The same with bags of different lengths: element k of ids [m] belongs to bag c - 1 for the number c of `offsets`
+/// [bags] that are at most k, or to none. Offsets ascend from 0. IndexError for one outside [0, m].
+Tensor embedding_bag(const Operand& table, const Operand& ids, const Operand& offsets,
+                     const EmbeddingBagOptions& options = {});
 
 // Dropout and first weights, drawn from a generator
 

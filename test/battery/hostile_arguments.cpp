@@ -369,6 +369,12 @@ void axes_and_sizes() {
     at("lp_pool1d", [&] { lp_pool1d(sequence, 2, i, i); });
     at("lp_pool1d", [&] { lp_pool1d(sequence, 2, 2, i); });
     at("lp_pool2d", [&] { lp_pool2d(images, 2, {1, i}, {i, 1}); });
+    at("fractional_max_pool2d", [&] { fractional_max_pool2d(images, {2, i}, {i, 2}, zeros({1, 2, 2})); });
+    at("dilation2d", [&] { dilation2d(images, ones({2, 2, 2}), {.stride = {i, 1}, .padding = {{0, i}, {i, 0}}}); });
+    at("erosion2d", [&] { erosion2d(images, ones({2, 2, 2}), {.dilation = {1, i}}); });
+    at("embedding_bag", [&] { embedding_bag(m, full({1, 2}, i, DType::int64)); });
+    at("embedding_bag", [&] { embedding_bag(m, zeros({2}, DType::int64), full({1}, i, DType::int64)); });
+    at("embedding_bag", [&] { embedding_bag(m, zeros({1, 2}, DType::int64), {.padding_id = i}); });
     at("group_norm", [&] { group_norm(sequence, i); });
     at("local_response_norm", [&] { local_response_norm(sequence, {.size = i}); });
     at(

@@ -341,6 +341,7 @@ std::vector<Binary> binary_ops() {
       REEL_OP(kron),
       {"banded_solve", [](const Tensor& x, const Tensor& y) { banded_solve(x, 1, 0, y); }},
       {"tridiagonal_solve", [](const Tensor& x, const Tensor& y) { tridiagonal_solve(x, y, x, y); }},
+      {"tridiagonal_matmul", [](const Tensor& x, const Tensor& y) { tridiagonal_matmul(x, y, x, y); }},
       {"toeplitz_solve", [](const Tensor& x, const Tensor& y) { toeplitz_solve(x, x, y); }},
       REEL_OP(expm_frechet),
       REEL_OP(lyapunov),
@@ -364,6 +365,22 @@ std::vector<Binary> binary_ops() {
       {"max_unpool2d",
        [](const Tensor& x, const Tensor& y) {
          max_unpool2d(x, y, {3, 3});
+       }},
+      {"fractional_max_pool2d",
+       [](const Tensor& x, const Tensor& y) {
+         fractional_max_pool2d(x, {2, 1}, {1, 2}, y);
+       }},
+      {"fractional_avg_pool2d",
+       [](const Tensor& x, const Tensor& y) {
+         fractional_avg_pool2d(x, {1, 2}, {2, 1}, y);
+       }},
+      REEL_OP(dilation2d),
+      REEL_OP(erosion2d),
+      REEL_OP(embedding_bag),
+      {"embedding_bag", [](const Tensor& x, const Tensor& y) { embedding_bag(x, y, y, {.mode = BagMode::max}); }},
+      {"embedding_bag",
+       [](const Tensor& x, const Tensor& y) {
+         embedding_bag(ones({3, 2}), y, {.mode = BagMode::sum, .weights = x});
        }},
       {"group_norm", [](const Tensor& x, const Tensor& y) { group_norm(x, y, x, 2); }},
       {"instance_norm", [](const Tensor& x, const Tensor& y) { instance_norm(x, y, x); }},

@@ -1,4 +1,5 @@
-// Linear systems with structured matrices, which take less time and memory than solve. They compute in float64 or
+// Linear systems and products with structured matrices, which take less time and memory than solve and matmul. They
+// compute in float64 or
 // complex128 and round once to the common dtype of the operands; integers give float64. b is a vector if it has rank 1
 // or the shape of the diagonal; otherwise it is [..., n, m]. Batch axes broadcast. Derivatives exist to every order, in
 // both modes: dx = solve(db - da x), db = solve(a^H, g), and that of an element of a is the element of -db x^H at its
@@ -16,6 +17,8 @@ namespace [[gnu::visibility("default")]] reel {
 Tensor banded_solve(const Operand& bands, std::int64_t below, std::int64_t above, const Operand& b);
 /// The same for a tridiagonal matrix: `lower` and `upper` [..., n - 1], `diagonal` [..., n].
 Tensor tridiagonal_solve(const Operand& lower, const Operand& diagonal, const Operand& upper, const Operand& b);
+/// The product of that tridiagonal matrix with x, which is a vector or matrix as b is. (tf.linalg.tridiagonal_matmul.)
+Tensor tridiagonal_matmul(const Operand& lower, const Operand& diagonal, const Operand& upper, const Operand& x);
 /// x with toeplitz(column, row) x = b, by Levinson's recursion, which takes about 4 n^2 multiplications. column and row
 /// are [..., n]; row[0] is not read. There is no pivoting: a leading minor that is singular to rounding is a
 /// ValueError, and one that is nearly singular costs digits. solve(toeplitz(column, row), b) has neither problem.

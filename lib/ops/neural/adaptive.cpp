@@ -1,4 +1,5 @@
-// Adaptive pooling, one axis after another from the last, and lp_pool. Both gather the elements of windows first.
+// Windows that are gathered first: adaptive pooling, axis by axis from the last, pooling by norms and at pseudo-random
+// places, morphology.
 #include <algorithm>
 #include <cmath>
 #include <reel/nn.hpp>
@@ -7,6 +8,8 @@
 #include <reel/ops/make.hpp>
 
 #include "ops/index/indices.hpp"
+#include "ops/linalg/linalg.hpp"
+#include "ops/neural/rows.hpp"
 #include "ops/neural/windows.hpp"
 #include "ops/reduce/reduction.hpp"
 
@@ -136,6 +139,104 @@ Tensor positions_of(const loops::WindowAxis& rows, const loops::WindowAxis& colu
   return reshape(from_data(all), {rows.results * columns.results, rows.taps * columns.taps});
 }
 
+// Indices along an axis of n elements, m windows of k after one another: [batch, channels, m k].
+Tensor fractional_places(const Tensor& samples, std::int64_t which, std::int64_t n, std::int64_t m, std::int64_t k) {
+  const double step = m > 1 ? static_cast<double>(n - k) / static_cast<double>(m - 1) : 0;
+  const Tensor u = slice(samples, {ellipsis, range(which, which + 1)}), i = arange(m);
+  const Tensor first = where(equal(i, m - 1), n - k, cast(floor((i + u) * step) - floor(u * step), DType::int64));
+  const Tensor all = expand_dims(first, -1) + arange(k);
+  return reshape(all, {all.shape()[0], all.shape()[1], m * k});
+}
+
+Tensor fractional_pool(const char* op, const Tensor& x, const Size2d& window, const Size2d& size, const Operand& given,
+                       Pooled pooled) {
+  const Shape s = x.shape();
+  for (std::size_t d = 0; d < 2; ++d) {
+    const std::int64_t n = s[static_cast<int>(d) + 2];
+    if (window[d] < 1 || size[d] < 1 || window[d] > n || size[d] > n || window[d] + size[d] - 1 > n)
+      fail<ShapeError>(op,
+                       "windows are {{{}, {}}} and size is {{{}, {}}}; both must be positive, and window + size - 1 at "
+                       "most the extent: x is {}",
+                       window[0], window[1], size[0], size[1], s);
+  }
+  const Tensor samples = to_tensor(op, given, "samples");
+  if (!is_floating(samples.dtype())) fail<TypeError>(op, "samples are {}; they must be floating", samples.dtype());
+  if (samples.shape() != Shape{s[0], s[1], 2})
+    fail<ShapeError>(op, "samples are {}; for x {} they must be [{}, {}, 2]", samples.shape(), s, s[0], s[1]);
+  require_shape(op, {s[0], s[1], size[0] * window[0], size[1] * window[1]});
+  const Tensor u = cast_to(stop_gradient(samples), DType::float64);
+  const auto places = [&](int axis) {
+    const auto d = static_cast<std::size_t>(axis - 2);
+    return named(op, [&] { return fractional_places(u, 3 - axis, s[axis], size[d], window[d]); });
+  };
+  const Tensor rows = places(2), columns = places(3);
+  const Tensor chosen = take_along_axis(take_along_axis(x, expand_dims(rows, 3), 2), expand_dims(columns, 2), 3);
+  return pooled == Pooled::max ? max_pool2d(chosen, window) : avg_pool2d(chosen, window);
+}
+
+Tensor fractional_pool(const char* op, const Operand& operand, const Size2d& window, const Size2d& size,
+                       Generator& generator, Pooled pooled) {
+  const Tensor x = image_operand(op, operand, "x", axes_text[1], 4);
+  return fractional_pool(op, x, window, size, random_uniform(generator, {x.shape()[0], x.shape()[1], 2}), pooled);
+}
+
+// Which taps of each window, [windows, taps], meet the image; [windows * taps] tap, or the first one of its window that
+// meets the image.
+struct Inside {
+  Tensor mask, taps;
+};
+Inside inside_of(const loops::WindowAxis& rows, const loops::WindowAxis& columns) {
+  const auto meets = [](const loops::WindowAxis& a, std::int64_t i, std::int64_t k) {
+    const std::int64_t place = i * a.stride + k * a.dilation - a.before;
+    return place >= 0 && place < a.extent;
+  };
+  std::vector<std::int64_t> mask, taps;
+  for (std::int64_t i = 0; i < rows.results; ++i)
+    for (std::int64_t j = 0; j < columns.results; ++j) {
+      const auto begin = static_cast<std::ptrdiff_t>(mask.size());
+      for (std::int64_t k = 0; k < rows.taps * columns.taps; ++k)
+        mask.push_back(meets(rows, i, k / columns.taps) && meets(columns, j, k % columns.taps));
+      const std::int64_t first = std::find(mask.begin() + begin, mask.end(), 1) - mask.begin() - begin;
+      for (std::int64_t k = 0; k < rows.taps * columns.taps; ++k)
+        taps.push_back(mask[static_cast<std::size_t>(begin + k)] ? k : first);
+    }
+  const Tensor inside = from_data(mask, {rows.results * columns.results, rows.taps * columns.taps});
+  return {greater(inside, 0), from_data(taps)};
+}
+
+Tensor dilated(const char* op, const Tensor& x, const Tensor& w, const Morphology2dOptions& options) {
+  const Shape s = x.shape();
+  if (w.shape()[0] != s[1])
+    fail<ShapeError>(op, "w has {} channels and x has {}: w is {}, x is {}", w.shape()[0], s[1], w.shape(), s);
+  const loops::WindowGeometry c =
+      window_geometry(op, s, {{w.shape()[1], w.shape()[2]}, options.stride, options.dilation, options.padding});
+  static_cast<void>(without_padding(op, c.rows, "height", s));
+  static_cast<void>(without_padding(op, c.columns, "width", s));
+  const Shape result = {s[0], s[1], c.rows.results, c.columns.results};
+  if (x.size() == 0) return broadcast_to(reshape(sum(x) + sum(w), {1, 1, 1, 1}), result);
+  const std::int64_t windows = c.rows.results * c.columns.results, taps = c.rows.taps * c.columns.taps;
+  require_shape(op, {s[0], s[1], windows, taps});
+  const Tensor flat = reshape(x, {s[0], s[1], s[2] * s[3]}), kernel = reshape(w, {1, s[1], taps}),
+               positions = positions_of(c.rows, c.columns);
+  const Inside inside = inside_of(c.rows, c.columns);
+  const Tensor sums = gather(stop_gradient(flat), positions, 2) + expand_dims(stop_gradient(kernel), 2);
+  const Tensor starts = arange(windows) * taps,
+               tap = gather(inside.taps,
+                            argmax(where(inside.mask, sums, -std::numeric_limits<double>::infinity()), -1) + starts);
+  const Tensor place = gather(reshape(positions, {positions.size()}), tap + starts);
+  return reshape(take_along_axis(flat, place, 2) + take_along_axis(kernel, tap, 2), result);
+}
+
+Tensor morphology(const char* op, const Operand& operand, const Operand& kernel, const Morphology2dOptions& options,
+                  bool erosion) {
+  const Computed in = floating_dtypes(op, {&operand, &kernel});
+  const Tensor x = to_tensor(op, operand, in.wide, "x"), w = to_tensor(op, kernel, in.wide, "w");
+  if (x.rank() != 4) fail<ShapeError>(op, "x must be {}, but it is {}; reshape it", axes_text[1], x.shape());
+  if (w.rank() != 3) fail<ShapeError>(op, "w must be [channels, height, width], but it is {}; reshape it", w.shape());
+  const Tensor y = erosion ? -dilated(op, -x, flip(w, {1, 2}), options) : dilated(op, x, w, options);
+  return cast_to(y, in.result);
+}
+
 }  // namespace
 }  // namespace ops
 
@@ -226,6 +327,36 @@ Tensor max_unpool2d(const Operand& operand, const Operand& indices, const Size2d
   const Shape flat = {s[0], s[1], s[2] * s[3]};
   const Tensor at = reshape(ops::checked_indices(op, given, 0, plane), flat);
   return reshape(put_along_axis(zeros({s[0], s[1], plane}, x.dtype()), at, reshape(x, flat), 2), result);
+}
+
+Tensor fractional_max_pool2d(const Operand& x, const Size2d& window, const Size2d& size, const Operand& samples) {
+  constexpr const char* op = "fractional_max_pool2d";
+  const tape::OpScope scope(x);
+  return ops::fractional_pool(op, ops::image_operand(op, x, "x", ops::axes_text[1], 4), window, size, samples,
+                              ops::Pooled::max);
+}
+Tensor fractional_max_pool2d(const Operand& x, const Size2d& window, const Size2d& size, Generator& generator) {
+  const tape::OpScope scope(x);
+  return ops::fractional_pool("fractional_max_pool2d", x, window, size, generator, ops::Pooled::max);
+}
+Tensor fractional_avg_pool2d(const Operand& x, const Size2d& window, const Size2d& size, const Operand& samples) {
+  constexpr const char* op = "fractional_avg_pool2d";
+  const tape::OpScope scope(x);
+  return ops::fractional_pool(op, ops::image_operand(op, x, "x", ops::axes_text[1], 4), window, size, samples,
+                              ops::Pooled::mean);
+}
+Tensor fractional_avg_pool2d(const Operand& x, const Size2d& window, const Size2d& size, Generator& generator) {
+  const tape::OpScope scope(x);
+  return ops::fractional_pool("fractional_avg_pool2d", x, window, size, generator, ops::Pooled::mean);
+}
+
+Tensor dilation2d(const Operand& x, const Operand& w, const Morphology2dOptions& options) {
+  const tape::OpScope scope(x);
+  return ops::morphology("dilation2d", x, w, options, false);
+}
+Tensor erosion2d(const Operand& x, const Operand& w, const Morphology2dOptions& options) {
+  const tape::OpScope scope(x);
+  return ops::morphology("erosion2d", x, w, options, true);
 }
 
 }  // namespace reel

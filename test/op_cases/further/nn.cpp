@@ -104,6 +104,74 @@ Real norm_of(const Row& r) {
 Real greatest(const Row& r) { return *std::max_element(r.begin(), r.end()); }
 Real mean_of(const Row& r) { return r.empty() ? 0 : total(r) / static_cast<Real>(r.size()); }
 
+// The greatest x + w over the taps that meet the image, or the least x - w with the kernel rotated by 180 degrees.
+Array morphology_of(A x, const Windows& o, bool erosion) {
+  const Shape w = x[1].shape, taps{w[1], w[2]};
+  return build(with_channels(x[0].shape[0], w[0], o.results), [&](const Index& i) {
+    Row row;
+    for_each_tap(o, behind_channels(x[0].shape), taps, Index(i.begin() + 2, i.end()),
+                 [&](const Index& tap, const Index& from) {
+                   const Real e = at(x[0], joined(i[0], i[1], from));
+                   row.push_back(erosion ? at(x[1], {i[1], w[1] - 1 - tap[0], w[2] - 1 - tap[1]}) - e
+                                         : at(x[1], joined(i[1], tap[0], {tap[1]})) + e);
+                 });
+    return erosion ? -greatest(row) : greatest(row);
+  });
+}
+// The same numbers for all planes: u of columns 0.7, of rows 0.25.
+Tensor samples_for(const Tensor& x) {
+  return broadcast_to(from_data(std::vector<double>{0.7, 0.25}), {x.shape()[0], x.shape()[1], 2});
+}
+template <class F>
+Array fractional_of(const Array& x, const Index& window, const Index& size, F f) {
+  const auto begin = [&](std::size_t d, std::int64_t i) {
+    const std::int64_t n = x.shape[static_cast<int>(d) + 2], m = size[d], k = window[d];
+    const double u = d == 0 ? 0.25 : 0.7, a = static_cast<double>(n - k) / static_cast<double>(m - 1);
+    return i == m - 1 ? n - k
+                      : static_cast<std::int64_t>((static_cast<double>(i) + u) * a) - static_cast<std::int64_t>(u * a);
+  };
+  return build(with_channels(x.shape[0], x.shape[1], size), [&](const Index& i) {
+    Row row;
+    for (std::int64_t r = 0; r < window[0]; ++r)
+      for (std::int64_t c = 0; c < window[1]; ++c)
+        row.push_back(at(x, {i[0], i[1], begin(0, i[2]) + r, begin(1, i[3]) + c}));
+    return f(row);
+  });
+}
+
+// Bags of rows of a table: {1, 0, -1}, {-2, 1, 1}, without the row 0 if it is padding. The table has three rows or
+// more.
+Tensor ids_of_bags() { return from_data(std::vector<std::int64_t>{1, 0, -1, -2, 1, 1}, {2, 3}); }
+// The same in one row, as bags {}, {1, 0, -1, -2}, {1, 1}, {}.
+Tensor offsets_of_bags() { return from_data(std::vector<std::int64_t>{0, 0, 4, 6}); }
+template <class F>
+Array bags_of(A x, const std::vector<std::vector<std::int64_t>>& bags, const F& f) {
+  Shape shape = x[0].shape;
+  shape[0] = static_cast<std::int64_t>(bags.size());
+  return build(shape, [&](const Index& i) {
+    Row row;
+    for (std::int64_t id : bags[static_cast<std::size_t>(i[0])]) {
+      Index from = i;
+      from[0] = id < 0 ? id + x[0].shape[0] : id;
+      row.push_back(at(x[0], from));
+    }
+    return f(row);
+  });
+}
+Real largest_or_zero(const Row& r) { return r.empty() ? 0 : greatest(r); }
+// Of the sums: the weights x[1], [2, 3].
+Array weighted_bags_of(A x) {
+  const std::int64_t ids[] = {1, 0, -1, -2, 1, 1};
+  return build({2, x[0].shape[1]}, [&](const Index& i) {
+    Real sum = 0;
+    for (std::int64_t k = 0; k < 3; ++k) {
+      const std::int64_t id = ids[i[0] * 3 + k];
+      sum += at(x[1], {i[0], k}) * at(x[0], {id < 0 ? id + x[0].shape[0] : id, i[1]});
+    }
+    return sum;
+  });
+}
+
 // Elements of one example whose channels are in the same group, normalised; scale and offset by channel.
 Array group_norm_of(A x, std::int64_t groups, Real epsilon) {
   const std::int64_t channels = x[0].shape[1];
@@ -183,6 +251,16 @@ const Shaped rows[] = {
         const std::int64_t n = x[0].shape[2] * x[0].shape[3], k = n - 1 - (i[2] * 4 + i[3]) / 2;
         return (i[3] % 2 == 1 || k < 0) ? Real(0) : at(x[0], joined(i[0], i[1], {k / x[0].shape[3], k % x[0].shape[3]}));
       }); }},
+    {"fractional_max_pool2d", "2x2x5x7;1x1x4x6;0x2x5x7", [](X x) { return fractional_max_pool2d(x[0], {2, 3}, {3, 4}, samples_for(x[0])); }, [](A x) { return fractional_of(x[0], {2, 3}, {3, 4}, greatest); }},
+    {"fractional_avg_pool2d", "2x2x5x7;1x1x4x6;0x2x5x7", [](X x) { return fractional_avg_pool2d(x[0], {2, 3}, {3, 4}, samples_for(x[0])); }, [](A x) { return fractional_of(x[0], {2, 3}, {3, 4}, mean_of); }, {-2, 2}, nullptr, none, 4},
+    {"dilation2d", "2x2x3x4,2x2x2;1x1x3x4,1x2x2;0x2x3x4,2x2x2;2x0x3x4,0x2x2", [](X x) { return dilation2d(x[0], x[1]); }, [](A x) { return morphology_of(x, {{1, 1}, {0, 0}, {1, 1}, {2, 3}}, false); }},
+    {"dilation2d", "1x2x5x4,2x3x2", [](X x) { return dilation2d(x[0], x[1], {{2, 1}, {{1, 1}, {0, 1}}, {1, 2}}); }, [](A x) { return morphology_of(x, {{2, 1}, {1, 0}, {1, 2}, {3, 3}}, false); }},
+    {"erosion2d", "2x2x3x4,2x2x2;1x1x3x4,1x2x2;0x2x3x4,2x2x2", [](X x) { return erosion2d(x[0], x[1]); }, [](A x) { return morphology_of(x, {{1, 1}, {0, 0}, {1, 1}, {2, 3}}, true); }},
+    {"erosion2d", "1x2x5x4,2x3x2", [](X x) { return erosion2d(x[0], x[1], {{2, 1}, {{1, 1}, {0, 1}}, {1, 2}}); }, [](A x) { return morphology_of(x, {{2, 1}, {1, 0}, {1, 2}, {3, 3}}, true); }},
+    {"embedding_bag", "3x2;4x1;3;5x2x2;3x0", [](X x) { return embedding_bag(x[0], ids_of_bags()); }, [](A x) { return bags_of(x, {{1, 0, -1}, {-2, 1, 1}}, mean_of); }, {-2, 2}, nullptr, none, 4},
+    {"embedding_bag", "3x2,2x3;4x1,2x3", [](X x) { return embedding_bag(x[0], ids_of_bags(), {.mode = BagMode::sum, .weights = x[1]}); }, weighted_bags_of, {-2, 2}, nullptr, none, 4},
+    {"embedding_bag", "4x2", [](X x) { return embedding_bag(x[0], reshape(ids_of_bags(), {6}), offsets_of_bags(), {.mode = BagMode::sum, .padding_id = -2}); }, [](A x) { return bags_of(x, {{}, {1, 0, -1}, {1, 1}, {}}, total); }, {-2, 2}, nullptr, none, 4},
+    {"embedding_bag", "4x2", [](X x) { return embedding_bag(x[0], reshape(ids_of_bags(), {6}), offsets_of_bags(), {.mode = BagMode::max}); }, [](A x) { return bags_of(x, {{}, {1, 0, -1, -2}, {1, 1}, {}}, largest_or_zero); }},
     {"group_norm", "2x4;2x4x3;1x2x3x2;0x4x2;2x4x0", [](X x) { return group_norm(x[0], 2, 0.01); }, [](A x) { return group_norm_of(x, 2, 0.01L); }, {-2, 2}, nullptr, none, 10},
     {"group_norm", "2x4x3,4,4;2x6x2x2,6,6;0x2x3,2,2", [](X x) { return group_norm(x[0], x[1], x[2], 2); }, [](A x) { return group_norm_of(x, 2, 1e-5L); }, {-2, 2}, nullptr, none, 20},
     {"instance_norm", "2x3x4;1x2x3x2;0x4x2;2x0x3", [](X x) { return instance_norm(x[0], 0.01); }, [](A x) { return group_norm_of(x, 0, 0.01L); }, {-2, 2}, nullptr, none, 10},

@@ -39,9 +39,17 @@ Array part(const Array& x, int rank, std::int64_t k) {
   const auto size = static_cast<std::ptrdiff_t>(shape.elements());
   return {shape, Row(x.values.begin() + k * size, x.values.begin() + (k + 1) * size)};
 }
-// matrix(parts of the first operands, which have this rank without batch) x = b, b the last operand.
+Array multiplied(Array a, Array b) {
+  return build({a.shape[0], b.shape[1]}, [&](const Index& i) {
+    Real sum = 0;
+    for (std::int64_t k = 0; k < a.shape[1]; ++k) sum += at(a, {i[0], k}) * at(b, {k, i[1]});
+    return sum;
+  });
+}
+// matrix(parts of the first operands, which have this rank without batch) x = b, b the last operand; or its product
+// with b.
 template <class F>
-Array systems(A x, int rank, F matrix) {
+Array systems(A x, int rank, F matrix, Array (*result)(Array, Array) = solved) {
   const Array& b = x.back();
   std::int64_t count = -1;
   Shape diagonal = x[x.size() == 4 ? 1 : 0].shape;
@@ -58,7 +66,7 @@ Array systems(A x, int rank, F matrix) {
     Array right = part(b, own, k);
     const Shape shape = right.shape;
     if (vector) right.shape = {shape[0], 1};
-    const Array one = solved(matrix(parts), right);
+    const Array one = result(matrix(parts), right);
     all.shape = shape;
     all.values.insert(all.values.end(), one.values.begin(), one.values.end());
   }
@@ -116,6 +124,7 @@ constexpr Shaped rows[] = {
     {"banded_solve", "1x4,4", [](X x) { return banded_solve(x[0], 0, 0, x[1]); }, [](A x) { return systems(x, 2, [](const auto& p) { return banded(p[0], 0, 0); }); }, {1, 2}, nullptr, none, 2},
     {"banded_solve", "3x4,3x4,4", [](X x) { return real(banded_solve(make_complex(x[0], x[1]), 1, 1, x[2])); }, [](A x) { return complex_real_part(banded(x[0], 1, 1), banded(x[1], 1, 1), x[2]); }, {-2, 2}, dominant_band<1>, by_complex, 20},
     {"tridiagonal_solve", "4,5,4,5;4,5,4,5x2;1,2,1,2;0,1,0,1;2,2x3,2,3;2x2,3,2,2x3x2;3,2x4,2x3,2x4", [](X x) { return tridiagonal_solve(x[0], x[1], x[2], x[3]); }, [](A x) { return systems(x, 1, tridiagonal); }, {-2, 2}, dominant_diagonal, none, 10},
+    {"tridiagonal_matmul", "4,5,4,5;4,5,4,5x2;1,2,1,2;0,1,0,1;2,2x3,2,3;2x2,3,2,2x3x2;3,2x4,2x3,2x4", [](X x) { return tridiagonal_matmul(x[0], x[1], x[2], x[3]); }, [](A x) { return systems(x, 1, tridiagonal, multiplied); }, {-2, 2}, nullptr, none, 4},
     {"toeplitz_solve", "4,4,4;4,4,4x2;1,1,1;2,2,2;2x3,3,2x3;3,2x3,3x2;3,3,2x3x1", [](X x) { return toeplitz_solve(x[0], x[1], x[2]); }, [](A x) { return systems(x, 1, toeplitz_of); }, {-2, 2}, dominant_first, none, 10},
     {"toeplitz_solve", "3,3,3", [](X x) { return real(toeplitz_solve(make_complex(x[0], x[1]), x[1], x[2])); },
       [](A x) { const Array q{x[1].shape, x[1].values}, zero{x[1].shape, Row(x[1].values.size())}; return complex_real_part(toeplitz_of({x[0], x[1]}), toeplitz_of({q, zero}), x[2]); }, {-2, 2}, dominant_first, by_complex, 20},

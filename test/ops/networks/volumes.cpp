@@ -1,6 +1,6 @@
-// Sequences, volumes and normalisation of channels, <reel/nn.hpp>: every combination of padding, stride, dilation and
-// groups against loops in long double, ties, NaN in padding, ends, dtypes, errors. Values and derivatives in every
-// layout are checked by the op table.
+// Sequences, volumes, morphology, bags and normalisation of channels, <reel/nn.hpp>: every combination of padding,
+// stride, dilation and groups against loops in long double, ties, NaN in padding, ends, dtypes, errors. Values and
+// derivatives in every layout are checked by the op table.
 #include <cmath>
 #include <limits>
 #include <reel/nn.hpp>

@@ -195,19 +195,34 @@ StructuredOperands in_wide_dtype(const char* op, std::initializer_list<const Ope
   return list;
 }
 
-// solve(b) for b as a matrix of rows; `diagonal` is the shape of the diagonal, batch axes in front.
-template <class Solve>
-Tensor solved_as_matrix(const char* op, const Tensor& b, const Shape& diagonal, DType dtype, const Solve& solve) {
+// f(b) for b as a matrix of rows; `diagonal` is the shape of the diagonal, batch axes in front.
+template <class F>
+Tensor as_matrix_of_rows(const char* op, const char* name, const Tensor& b, const Shape& diagonal, DType dtype,
+                         const F& f) {
   const std::int64_t n = diagonal.back();
   const bool vector = b.rank() == 1 || b.shape() == diagonal;
   if (b.rank() == 0 || b.shape()[vector ? -1 : -2] != n)
-    fail<ShapeError>(op, "b is {}: it must be a vector of {} elements or have {} rows", b.shape(), n, n);
+    fail<ShapeError>(op, "{} is {}: it must be a vector of {} elements or have {} rows", name, b.shape(), n, n);
   const Tensor right = vector ? expand_dims(b, -1) : b;
   Shape batch = diagonal;
   batch.pop_back();
   static_cast<void>(broadcast_shapes(op, batch, batch_of(right)));
-  const Tensor x = solve(right);
+  const Tensor x = f(right);
   return cast_to(vector ? squeeze(x, -1) : x, dtype);
+}
+
+void check_diagonals(const char* op, const Tensor& l, const Tensor& d, const Tensor& u) {
+  if (l.rank() == 0 || d.rank() == 0 || u.rank() == 0 || d.shape()[-1] < 1 || l.shape()[-1] != d.shape()[-1] - 1 ||
+      u.shape()[-1] != d.shape()[-1] - 1)
+    fail<ShapeError>(op, "lower is {}, diagonal {}, upper {}: n - 1, n and n - 1 elements are needed, n at least 1",
+                     l.shape(), d.shape(), u.shape());
+}
+// A diagonal beside the main one as one of its length: a zero in front, or at the end.
+Tensor lengthened(const Tensor& x, bool before, int axis = -1) {
+  Shape gap = x.shape();
+  gap[axis] = 1;
+  const Tensor zero = zeros(gap, x.dtype());
+  return before ? concatenate({zero, x}, axis) : concatenate({x, zero}, axis);
 }
 
 }  // namespace
@@ -225,7 +240,7 @@ Tensor banded_solve(const Operand& bands, std::int64_t below, std::int64_t above
                      a.shape(), below, above);
   Shape diagonal = a.shape();
   diagonal.erase(diagonal.rank() - 2);
-  return ops::solved_as_matrix(op, operands[1], diagonal, dtype, [&](const Tensor& right) {
+  return ops::as_matrix_of_rows(op, "b", operands[1], diagonal, dtype, [&](const Tensor& right) {
     return ops::banded({below, above, false}, a, right);
   });
 }
@@ -235,23 +250,33 @@ Tensor tridiagonal_solve(const Operand& lower, const Operand& diagonal, const Op
   const tape::OpScope scope(lower);
   const auto [operands, dtype] = ops::in_wide_dtype(op, {&lower, &diagonal, &upper, &b});
   const Tensor &l = operands[0], &d = operands[1], &u = operands[2];
-  if (l.rank() == 0 || d.rank() == 0 || u.rank() == 0 || d.shape()[-1] < 1 || l.shape()[-1] != d.shape()[-1] - 1 ||
-      u.shape()[-1] != d.shape()[-1] - 1)
-    fail<ShapeError>(op, "lower is {}, diagonal {}, upper {}: n - 1, n and n - 1 elements are needed, n at least 1",
-                     l.shape(), d.shape(), u.shape());
+  ops::check_diagonals(op, l, d, u);
   // As rows of the band: the upper diagonal starts, and the lower one ends, with an element that is not read.
-  const auto beside = [](const Tensor& x, bool before) {
-    Shape gap = x.shape();
-    gap[-1] = 1;
-    const Tensor zero = zeros(gap, x.dtype());
-    return before ? concatenate({zero, x}, -1) : concatenate({x, zero}, -1);
-  };
-  const Tensor above = beside(u, true), below = beside(l, false);
+  const Tensor above = ops::lengthened(u, true), below = ops::lengthened(l, false);
   Shape shape = ops::broadcast_shapes(op, ops::broadcast_shapes(op, above.shape(), d.shape()), below.shape());
   ops::require_rank(op, shape.rank() + 1);
   const Tensor bands = stack({broadcast_to(above, shape), broadcast_to(d, shape), broadcast_to(below, shape)}, -2);
-  return ops::solved_as_matrix(op, operands[3], shape, dtype, [&](const Tensor& right) {
+  return ops::as_matrix_of_rows(op, "b", operands[3], shape, dtype, [&](const Tensor& right) {
     return ops::named(op, [&] { return ops::banded({1, 1, false}, bands, right); });
+  });
+}
+
+Tensor tridiagonal_matmul(const Operand& lower, const Operand& diagonal, const Operand& upper, const Operand& operand) {
+  constexpr const char* op = "tridiagonal_matmul";
+  const tape::OpScope scope(lower);
+  const auto [operands, dtype] = ops::in_wide_dtype(op, {&lower, &diagonal, &upper, &operand});
+  const Tensor &l = operands[0], &d = operands[1], &u = operands[2];
+  ops::check_diagonals(op, l, d, u);
+  const std::int64_t n = d.shape()[-1];
+  Shape shape = ops::broadcast_shapes(op, ops::batch_of(l, 1),
+                                      ops::broadcast_shapes(op, ops::batch_of(d, 1), ops::batch_of(u, 1)));
+  shape.push_back(n);
+  ops::require_rank(op, shape.rank() + 1);
+  return ops::as_matrix_of_rows(op, "x", operands[3], shape, dtype, [&](const Tensor& x) {
+    const Tensor before = slice(x, {ellipsis, range(0, n - 1), range_from(0)}),
+                 after = slice(x, {ellipsis, range(1, n), range_from(0)});
+    return expand_dims(d, -1) * x + ops::lengthened(expand_dims(l, -1) * before, true, -2) +
+           ops::lengthened(expand_dims(u, -1) * after, false, -2);
   });
 }
 
@@ -266,8 +291,8 @@ Tensor toeplitz_solve(const Operand& column, const Operand& row, const Operand& 
   ops::require_rank(op, shape.rank() + 1);
   const Tensor first = slice(flip(broadcast_to(r, shape), -1), {ellipsis, range(0, shape.back() - 1)});
   const Tensor diagonals = concatenate({first, broadcast_to(c, shape)}, -1);
-  return ops::solved_as_matrix(op, operands[2], shape, dtype,
-                               [&](const Tensor& right) { return ops::toeplitz_solution(diagonals, right); });
+  return ops::as_matrix_of_rows(op, "b", operands[2], shape, dtype,
+                                [&](const Tensor& right) { return ops::toeplitz_solution(diagonals, right); });
 }
 
 }  // namespace reel

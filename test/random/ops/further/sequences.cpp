@@ -1,5 +1,6 @@
-// Attention, rotary embedding and recurrent networks by their definitions.
+// Attention, rotary embedding, recurrent networks and bags of embeddings by their definitions.
 #include <limits>
+#include <reel/nn.hpp>
 #include <reel/sequence.hpp>
 
 #include "../../program.hpp"
@@ -300,10 +301,81 @@ Op ctc_loss() {
   return o;
 }
 
+Jet sum_of(const std::vector<Jet>& x, bool mean) {
+  Jet total;
+  for (const Jet& e : x) total += e;
+  return mean && x.size() > 1 ? rounded(total / Jet(static_cast<Real>(x.size())), 4) : total;
+}
+// Ties share; 0 of none.
+Jet greatest_of(const std::vector<Jet>& x) {
+  if (x.empty()) return Jet();
+  Jet best = x[0];
+  for (const Jet& e : x)
+    if (less(best, e)) best = e;
+  std::vector<Jet> ties;
+  for (const Jet& e : x)
+    if (same(e, best)) ties.push_back(e);
+  return ties.size() == 1 ? best : sum_of(ties, true);
+}
+// ints: mode, padding id or -1, offsets' number, offsets, ids. Operands: the table, of mode 0 also weights.
+Op embedding_bag() {
+  Op o;
+  o.name = "embedding_bag";
+  o.make = [](Maker& m, Statement& s) {
+    const int table = m.floating(1, 2);
+    if (table < 0 || m.at(table).shape[0] == 0) return false;
+    const auto rows = static_cast<int>(m.at(table).shape[0]);
+    const std::int64_t ids = m.between(1, 4), mode = m.below(3);
+    s.ints = {mode, m.chance(0.4) ? m.below(rows) : -1, 2, 0, m.between(0, ids)};
+    for (std::int64_t k = 0; k < ids; ++k) s.ints.push_back(m.below(rows));
+    s.args = {Maker::arg(table)};
+    if (mode > 0 || m.chance(0.4)) return true;
+    s.args.push_back(Maker::arg(like(m, {ids}, m.at(table).dtype)));
+    return s.args[1].index >= 0;
+  };
+  o.eval = [](const Statement& s, const Inputs& in, Arrays& out) {
+    const Array& table = *in[0];
+    Extents shape = table.shape;
+    shape[0] = 2;
+    const DType d = table.dtype;
+    if (!is_real_floating(d)) throw Unfit();
+    round_like(d);
+    Array y(d, shape);
+    const std::int64_t width = table.size() / table.shape[0], count = static_cast<std::int64_t>(s.ints.size()) - 5;
+    for (std::int64_t i = 0; i < y.size(); ++i) {
+      const bool first = i / width == 0;
+      std::vector<Jet> members;
+      for (std::int64_t k = first ? 0 : s.ints[4]; k < (first ? s.ints[4] : count); ++k) {
+        const std::int64_t id = s.ints[static_cast<std::size_t>(5 + k)];
+        if (id == s.ints[1]) continue;
+        const Jet& e = table[id * width + i % width].re;
+        members.push_back(in.size() > 1 ? rounded(e * (*in[1])[k].re, 1) : e);
+      }
+      const Jet total = s.ints[0] == 2 ? greatest_of(members) : sum_of(members, s.ints[0] == 1);
+      y[i] = Num(total);
+    }
+    out.push_back(std::move(y));
+  };
+  o.call = [](const Statement& s, const Operands& a, std::vector<Tensor>& out) {
+    reel::EmbeddingBagOptions options{.mode = static_cast<reel::BagMode>(s.ints[0])};
+    if (s.ints[1] >= 0) options.padding_id = s.ints[1];
+    if (a.size() > 1) options.weights = a.tensor(1);
+    const std::vector<std::int64_t> ids(s.ints.begin() + 5, s.ints.end());
+    out.push_back(reel::embedding_bag(a[0], reel::from_data(ids),
+                                      reel::from_data(std::vector<std::int64_t>{0, s.ints[4]}), options));
+  };
+  o.text = [](const Statement& s, const Strings& a) {
+    return "embedding_bag(" + a[0] + (a.size() > 1 ? ", weights " + a[1] : "") + ", mode, padding, 2, offsets, ids " +
+           braces(s.ints) + ")";
+  };
+  return o;
+}
+
 }  // namespace
 
 void add_sequences(std::vector<Op>& t) {
-  for (const Op& o : {attention(), rope(), recurrent(true), recurrent(false), ctc_loss()}) t.push_back(o);
+  for (const Op& o : {attention(), rope(), recurrent(true), recurrent(false), ctc_loss(), embedding_bag()})
+    t.push_back(o);
 }
 
 }  // namespace random_programs

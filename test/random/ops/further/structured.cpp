@@ -1,4 +1,4 @@
-// Banded and Toeplitz systems, as dense ones.
+// Banded and Toeplitz systems, and products, as dense ones.
 #include <reel/linalg.hpp>
 
 #include "jet_matrices.hpp"
@@ -43,7 +43,7 @@ int raised(Maker& m, const Extents& shape, const std::vector<double>& by) {
 }
 
 void add(std::vector<Op>& t, const char* name, std::function<std::vector<int>(Maker&, std::int64_t)> operands,
-         Dense dense, std::function<void(const Operands&, std::vector<Tensor>&)> call) {
+         Dense dense, std::function<void(const Operands&, std::vector<Tensor>&)> call, bool product = false) {
   Op o;
   o.name = name;
   o.make = [operands](Maker& m, Statement& s) {
@@ -56,16 +56,16 @@ void add(std::vector<Op>& t, const char* name, std::function<std::vector<int>(Ma
     s.args.push_back(Maker::arg(b));
     return b >= 0;
   };
-  o.eval = [dense](const Statement&, const Inputs& in, Arrays& out) {
+  o.eval = [dense, product](const Statement&, const Inputs& in, Arrays& out) {
     Array b = *in.back(), y(real_dtype(in), b.shape);
     const auto n = static_cast<std::size_t>(b.shape[0]);
     if (b.rank() == 1) b.shape.push_back(1);
     const JetMatrix a = dense(in, n);
-    require_dominant(a, 0.5L);
+    if (!product) require_dominant(a, 0.5L);
     JetMatrix x = jet_matrix(0, 0);
     {
       const Exactly exactly;
-      x = solved(a, jets_of(b));
+      x = product ? a * jets_of(b) : solved(a, jets_of(b));
     }
     settle(x, 100);
     store(x, y);
@@ -97,6 +97,17 @@ void add_structured_systems(std::vector<Op>& t) {
       [](const Operands& a, std::vector<Tensor>& out) {
         out.push_back(reel::tridiagonal_solve(a[0], a[1], a[2], a[3]));
       });
+  add(
+      t, "tridiagonal_matmul",
+      [](Maker& m, std::int64_t n) {
+        const int lower = real_value(m, {n - 1}), diagonal = lower < 0 ? -1 : real_value(m, {n});
+        return std::vector<int>{lower, diagonal, diagonal < 0 ? -1 : real_value(m, {n - 1})};
+      },
+      tridiagonal,
+      [](const Operands& a, std::vector<Tensor>& out) {
+        out.push_back(reel::tridiagonal_matmul(a[0], a[1], a[2], a[3]));
+      },
+      true);
   add(
       t, "toeplitz_solve",
       [](Maker& m, std::int64_t n) {

@@ -1,5 +1,7 @@
-// Borders, windows and blocks, by the rule that says where an element of the operand goes to, or comes from.
+// Borders, windows and blocks, morphology and pooling at random places, by the rule that says where an element of the
+// operand goes to, or comes from.
 #include <algorithm>
+#include <reel/nn.hpp>
 #include <reel/ops/windows.hpp>
 
 #include "../../program.hpp"
@@ -248,10 +250,138 @@ void add(std::vector<Op>& t, const WindowOp& op) {
   t.push_back(std::move(o));
 }
 
+DType real_dtype(const Inputs& in) {
+  const DType d = promoted(in);
+  if (!is_real_floating(d)) throw Unfit();
+  round_like(d);
+  return d;
+}
+int image_like(Maker& m, const Extents& shape) {
+  const int k = m.pick([&](const Array& a) { return a.shape == shape && is_real_floating(a.dtype); });
+  if (k >= 0 && m.chance(0.6)) return k;
+  const bool s = m.depth == 0 && m.source_elements + elements(shape) < 18 && m.chance(0.6);
+  return m.input(s ? Role::source : Role::constant, m.floating_dtype(), shape);
+}
+
+// Morphology. Operands: image, kernel. ints: stride, dilation, padding in front and behind, of rows and columns each.
+reel::Morphology2dOptions morphology_options(const Ints& n) {
+  return {{n[0], n[1]}, {{n[4], n[6]}, {n[5], n[7]}}, {n[2], n[3]}};
+}
+Array morphology(const Ints& n, const Inputs& in, bool erosion) {
+  const Array &x = *in[0], &w = *in[1];
+  Extents results;
+  for (std::size_t d = 0; d < 2; ++d) {
+    const std::int64_t room = x.shape[d + 2] + n[4 + d] + n[6 + d] - (w.shape[d + 1] - 1) * n[2 + d] - 1;
+    if (room < 0) throw Unfit();
+    results.push_back(room / n[d] + 1);
+  }
+  Array y(real_dtype(in), {x.shape[0], x.shape[1], results[0], results[1]});
+  const std::int64_t taps = w.shape[1] * w.shape[2];
+  for (std::int64_t i = 0; i < y.size(); ++i) {
+    const Extents at_y = indices_of(y.shape, i);
+    bool any = false;
+    Jet best;
+    for (std::int64_t k = 0; k < taps; ++k) {
+      const std::int64_t row = at_y[2] * n[0] + k / w.shape[2] * n[2] - n[4],
+                         column = at_y[3] * n[1] + k % w.shape[2] * n[3] - n[5];
+      if (row < 0 || column < 0 || row >= x.shape[2] || column >= x.shape[3]) continue;
+      const Jet &e = x[position_of(x.shape, {at_y[0], at_y[1], row, column})].re,
+                &f = w[at_y[1] * taps + (erosion ? taps - 1 - k : k)].re;
+      const Jet candidate = erosion ? e - f : e + f;
+      if (!any || (erosion ? less(candidate, best) : less(best, candidate))) best = candidate;
+      any = true;
+    }
+    if (!any) throw Unfit();
+    y[i] = Num(best);
+  }
+  return y;
+}
+void add_morphology(std::vector<Op>& t, bool erosion) {
+  Op o;
+  o.name = erosion ? "erosion2d" : "dilation2d";
+  o.make = [](Maker& m, Statement& s) {
+    const Extents image = {1, m.between(1, 2), m.between(1, 3), m.between(1, 3)},
+                  kernel = {image[1], m.between(1, std::min<std::int64_t>(image[2], 2)),
+                            m.between(1, std::min<std::int64_t>(image[3], 2))};
+    s.ints = {m.between(1, 2), m.between(1, 2), m.between(1, 2), m.between(1, 2)};
+    for (int k = 0; k < 4; ++k) s.ints.push_back(m.below(2));
+    const int x = image_like(m, image), w = x < 0 ? -1 : image_like(m, kernel);
+    s.args = {Maker::arg(x), Maker::arg(w)};
+    return w >= 0;
+  };
+  o.eval = [erosion](const Statement& s, const Inputs& in, Arrays& out) {
+    out.push_back(morphology(s.ints, in, erosion));
+  };
+  o.call = [erosion](const Statement& s, const Operands& a, std::vector<Tensor>& out) {
+    const auto options = morphology_options(s.ints);
+    out.push_back(erosion ? reel::erosion2d(a[0], a[1], options) : reel::dilation2d(a[0], a[1], options));
+  };
+  o.text = [name = o.name](const Statement& s, const Strings& a) {
+    return name + "(" + a[0] + ", " + a[1] + ", stride, dilation, padding " + braces(s.ints) + ")";
+  };
+  t.push_back(std::move(o));
+}
+
+// Pooling at pseudo-random places. ints: windows and sizes, of rows and columns each. reals: the samples.
+std::int64_t beginning(std::int64_t i, std::int64_t n, std::int64_t m, std::int64_t k, double u) {
+  if (i == m - 1) return n - k;
+  const double a = static_cast<double>(n - k) / static_cast<double>(m - 1);
+  return static_cast<std::int64_t>(std::floor((static_cast<double>(i) + u) * a) - std::floor(u * a));
+}
+void add_fractional_pool(std::vector<Op>& t, bool largest) {
+  Op o;
+  o.name = largest ? "fractional_max_pool2d" : "fractional_avg_pool2d";
+  o.make = [](Maker& m, Statement& s) {
+    const Extents image = {1, m.between(1, 2), m.between(1, 4), m.between(1, 4)};
+    for (const std::size_t d : {2, 3}) s.ints.push_back(m.between(1, std::min<std::int64_t>(image[d], 2)));
+    for (const std::size_t d : {2, 3}) s.ints.push_back(m.between(1, image[d] - s.ints[d - 2] + 1));
+    for (std::int64_t k = 0; k < 2 * image[1]; ++k) s.reals.push_back(m.uniform(0, 0.999));
+    const int x = image_like(m, image);
+    s.args = {Maker::arg(x)};
+    return x >= 0;
+  };
+  o.eval = [largest](const Statement& s, const Inputs& in, Arrays& out) {
+    const Array& x = *in[0];
+    const Ints& n = s.ints;
+    Array y(real_dtype(in), {1, x.shape[1], n[2], n[3]});
+    for (std::int64_t i = 0; i < y.size(); ++i) {
+      const Extents at_y = indices_of(y.shape, i);
+      const std::int64_t row = beginning(at_y[2], x.shape[2], n[2], n[0], s.reals[at(2 * at_y[1] + 1)]),
+                         column = beginning(at_y[3], x.shape[3], n[3], n[1], s.reals[at(2 * at_y[1])]);
+      Jet total;
+      for (std::int64_t k = 0; k < n[0] * n[1]; ++k) {
+        const Jet& e = x[position_of(x.shape, {0, at_y[1], row + k / n[1], column + k % n[1]})].re;
+        if (!largest)
+          total += e;
+        else if (k == 0 || less(total, e))
+          total = e;
+      }
+      y[i] = Num(largest ? total : rounded(total / Jet(static_cast<Real>(n[0] * n[1])), 4));
+    }
+    out.push_back(std::move(y));
+  };
+  o.call = [largest](const Statement& s, const Operands& a, std::vector<Tensor>& out) {
+    const auto samples = reel::from_data(s.reals, {1, static_cast<std::int64_t>(s.reals.size()) / 2, 2});
+    const reel::Size2d window = {s.ints[0], s.ints[1]}, size = {s.ints[2], s.ints[3]};
+    out.push_back(largest ? reel::fractional_max_pool2d(a[0], window, size, samples)
+                          : reel::fractional_avg_pool2d(a[0], window, size, samples));
+  };
+  o.text = [name = o.name](const Statement& s, const Strings& a) {
+    std::string all = name + "(" + a[0] + ", window and size " + braces(s.ints) + ", samples";
+    for (const double u : s.reals) all += " " + std::to_string(u);
+    return all + ")";
+  };
+  t.push_back(std::move(o));
+}
+
 }  // namespace
 
 void add_windows(std::vector<Op>& t) {
   for (const WindowOp& op : window_ops()) add(t, op);
+  for (const bool b : {false, true}) {
+    add_morphology(t, b);
+    add_fractional_pool(t, b);
+  }
 }
 
 }  // namespace random_programs
