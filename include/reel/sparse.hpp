@@ -54,6 +54,26 @@ Tensor sampled_matmul(const SparsityPattern& pattern, const Tensor& x, const Ten
 /// Differentiable by values and b, to every order. ValueError for a singular matrix.
 Tensor csr_solve(const Tensor& values, const SparsityPattern& pattern, const Tensor& b, bool transposed = false);
 
+// Sparse results. Values are differentiable, to every order; patterns are computed from patterns, so that a traced
+// function may do it too. ShapeError where shapes or the number of values do not fit.
+
+/// The nonzero elements of a matrix; NaN is one. TraceError in a traced function. With a pattern: the elements at its
+/// positions, whatever they are.
+Csr to_csr(const Tensor& dense);
+Csr to_csr(const Tensor& dense, const SparsityPattern& pattern);
+/// The transpose, its values in the order of its own rows.
+Csr transpose(const Csr& a);
+/// The sum of two matrices, at the positions of either.
+Csr add(const Csr& a, const Csr& b);
+/// The product of two matrices, at the positions that a product of elements reaches. Takes memory for each of these
+/// products.
+Csr matmul(const Csr& a, const Csr& b);
+/// The sums of the elements along an axis: 0 for [columns], 1 for [rows], -1 and -2 from the end (IndexError
+/// otherwise).
+Tensor sum(const Csr& a, std::int64_t axis);
+/// softmax of the elements of each row at the positions of the pattern; other positions count as -inf.
+Csr softmax(const Csr& a);
+
 /// A function of one tensor that returns one.
 using TensorFunction = Callback<Tensor(const Tensor&)>;
 

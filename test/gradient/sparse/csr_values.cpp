@@ -1,5 +1,6 @@
 // Sparse matrices with differentiable values: sampled products and solutions against dense ones, to order 3.
 #include <reel/linalg.hpp>
+#include <reel/ops/arranging.hpp>
 #include <reel/sparse.hpp>
 
 #include "catch.hpp"
@@ -98,6 +99,48 @@ TEST_CASE("a sparse system of ten thousand points takes memory proportional to i
   const Tensor g = *tape.gradient(sum(y), a.values);
   const Tensor z = csr_solve(a.values, a.pattern, ones({10000}), true);
   CHECK(largest(g + sampled_matmul(a.pattern, expand_dims(z, 1), expand_dims(y, 0))) < 1e-10);
+}
+
+TEST_CASE("sums, products, transposes and softmax of sparse matrices are those of dense ones, to order 3") {
+  const Csr a = stencil(3, true),
+            b{coo_to_csr(tensor<int>({0, 0, 4, 8, 8}), tensor<int>({3, 1, 4, 0, 7}), {9, 9}), drawn({5}, "few")};
+  const Csr wide = to_csr(drawn({9, 2}, "wide"));
+  CHECK(array_equal(to_dense(transpose(a)), transpose(to_dense(a))));
+  CHECK(array_equal(transpose(transpose(a)).values, a.values));
+  CHECK(largest(to_dense(add(a, b)) - to_dense(a) - to_dense(b)) < 1e-15);
+  CHECK(array_equal(to_dense({add(b, a).pattern, ones({37})}),
+                    cast(logical_or(not_equal(to_dense(a), 0), not_equal(to_dense(b), 0)), DType::float64)));
+  for (const auto& [left, right] : {std::pair(a, b), {b, a}, {a, wide}, {transpose(wide), a}}) {
+    const Csr product = matmul(left, right);
+    const Tensor reached =
+        matmul(cast(not_equal(to_dense(left), 0), DType::float64), cast(not_equal(to_dense(right), 0), DType::float64));
+    CHECK(largest(to_dense(product) - matmul(to_dense(left), to_dense(right))) < 1e-15);
+    CHECK(product.pattern.nonzeros() == sum(cast(greater(reached, 0), DType::int64)).item<std::int64_t>());
+  }
+  CHECK(largest(sum(wide, 0) - sum(to_dense(wide), 0)) < 1e-15);
+  CHECK(largest(sum(a, -1) - sum(to_dense(a), 1)) < 1e-15);
+  const Tensor present = not_equal(to_dense(a), 0);
+  CHECK(largest(to_dense(softmax(a)) - softmax(where(present, to_dense(a), -1e300), -1)) < 1e-15);
+  CHECK(array_equal(to_csr(to_dense(a)).values, a.values));
+  CHECK(array_equal(to_csr(to_dense(a), b.pattern).values,
+                    gather(flatten(to_dense(a)), b.pattern.rows() * 9 + b.pattern.columns)));
+  CHECK(to_csr(zeros({2, 3})).pattern.nonzeros() == 0);
+  CHECK(to_dense(matmul(to_csr(zeros({2, 3})), to_csr(zeros({3, 4})))).shape() == Shape{2, 4});
+  linalg::check(
+      [&](const support::Tensors& t) {
+        const Csr x{a.pattern, t[0]}, y{b.pattern, t[1]};
+        return support::Tensors{add(x, y).values, matmul(y, transpose(x)).values, sum(x, 0), softmax(x).values,
+                                to_csr(t[2], b.pattern).values * t[1]};
+      },
+      {a.values, b.values, drawn({9, 9}, "dense")}, {.order = 3, .slack = 10});
+  CHECK_THROWS_WITH(matmul(wide, a), Contains("matmul: inner dimensions differ: a is [9, 2], b is [9, 9]"));
+  CHECK_THROWS_WITH(add(wide, a), Contains("add: the matrices are [9, 2] and [9, 9]"));
+  CHECK_THROWS_WITH(to_csr(zeros({3})), Contains("to_csr: the matrix has shape [3]"));
+  CHECK_THROWS_WITH(to_csr(zeros({3, 3}), a.pattern),
+                    Contains("to_csr: the matrix has shape [3, 3], the pattern [9, 9]"));
+  CHECK_THROWS_AS(sum(a, 2), IndexError);
+  CHECK_THROWS_AS(transpose(Csr{a.pattern, ones({2})}), ShapeError);
+  CHECK_THROWS_AS(softmax(Csr{}), Error);
 }
 
 TEST_CASE("errors of sparse solvers name the cause") {
