@@ -94,6 +94,14 @@ Tensor all_to_all(const Communicator& ranks, const Tensor& x);
 Tensor sendrecv(const Communicator& ranks, const Tensor& x, int to, int from);
 inline constexpr int no_rank = -1;  ///< the neighbour of a rank at an end
 
+/// x goes to rank `to`, which calls recv; other ranks take no part. The result is a 0 of x's dtype: add it to the loss,
+/// so that tapes find the call. Gradient: what the receiver's gradient sends back.
+Tensor send(const Communicator& ranks, const Tensor& x, int to);
+/// What rank `from` sends by send(), of the shape and dtype of `like`, which a tape must follow if it follows the x of
+/// the sender: it has gradient 0, and the gradient of the result goes back to the sender. MpiError for another shape or
+/// dtype.
+Tensor recv(const Communicator& ranks, const Tensor& like, int from);
+
 /// x [.., n, ..] with `width` planes of each neighbour rank along `axis` put before and after its own, [.., n + 2
 /// width, ..]: the ranks hold consecutive parts of one array. At the ends there are zeros or, if `periodic`, the planes
 /// of the other end. ShapeError for width > n. Gradient: that of slice, concatenate and sendrecv.
@@ -107,6 +115,25 @@ Tensor replicated(const Communicator& ranks, const Tensor& loss);
 /// ranks. No derivatives.
 std::vector<Gradient> all_reduce_gradients(const Communicator& ranks, const std::vector<Gradient>& gradients,
                                            Reduction reduction = Reduction::sum);
+
+/// An optimiser whose steps take the sum (or the mean) of the gradients of all ranks: DataParallel(ranks, Adam({...})).
+/// Variables with equal values on all ranks keep equal values.
+template <class Optimizer>
+class DataParallel {
+ public:
+  DataParallel(Communicator ranks, Optimizer inner, Reduction reduction = Reduction::sum)
+      : optimizer(std::move(inner)), ranks_(std::move(ranks)), reduction_(reduction) {}
+  /// optimizer.step(all_reduce_gradients(gradients), variables).
+  void step(const std::vector<Gradient>& gradients, const std::vector<Variable>& variables) {
+    optimizer.step(all_reduce_gradients(ranks_, gradients, reduction_), variables);
+  }
+
+  Optimizer optimizer;
+
+ private:
+  Communicator ranks_;
+  Reduction reduction_;
+};
 
 /// The shards that this rank computes, and the sum over all. A batch that is cut into a fixed number of shards has the
 /// same bits on 1, 2, 4, ... ranks, up to the number of shards, if that is a power of two: shards are summed by one

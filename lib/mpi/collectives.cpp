@@ -223,4 +223,65 @@ Tensor sendrecv(const Communicator& ranks, const Tensor& x, int to, int from) {
       [ranks, to, from](const Tensor& g) { return sendrecv(ranks, g, from, to); });
 }
 
+namespace {
+
+// Tags of messages between two ranks: sendrecv has 0.
+constexpr int call_tag = 1, data_tag = 2;
+
+// A tensor's description goes first, so that the receiver can refuse what it does not expect.
+void post(State& ranks, const Tensor& operand, int to) {
+  const Tensor own = contiguous(operand);
+  const Received call({1, static_cast<std::int64_t>(sizeof(MpiCall))}, DType::uint8);
+  const MpiCall mine = mpi::describe(0, Op::send, own, to);
+  std::memcpy(call.data, &mine, sizeof mine);
+  const Count count = bytes_of("send", own, 1);
+  mpi::complete(ranks, "send", {own, call.tensor}, [&](auto& requests) {
+    MPI_Isend(call.data, sizeof mine, MPI_BYTE, to, call_tag, ranks.data, &requests.emplace_back());
+    MPI_Isend(elements(own), count.n, count.unit, to, data_tag, ranks.data, &requests.emplace_back());
+  });
+}
+
+Tensor fetch(State& ranks, const Tensor& like, int from) {
+  const Received call({1, static_cast<std::int64_t>(sizeof(MpiCall))}, DType::uint8),
+      result(like.shape(), like.dtype());
+  mpi::complete(ranks, "recv", {call.tensor}, [&](auto& requests) {
+    MPI_Irecv(call.data, sizeof(MpiCall), MPI_BYTE, from, call_tag, ranks.data, &requests.emplace_back());
+  });
+  const MpiCall expected = mpi::describe(0, Op::send, like, ranks.rank);
+  if (std::memcmp(call.data, &expected, sizeof expected) != 0)
+    mpi::fail_all(ranks, "recv: rank " + std::to_string(ranks.rank) + " expects " + mpi::in_words(expected) +
+                             ", rank " + std::to_string(from) + " calls " +
+                             mpi::in_words(*static_cast<const MpiCall*>(call.data)));
+  const Count count = bytes_of("recv", like, 1);
+  mpi::complete(ranks, "recv", {result.tensor}, [&](auto& requests) {
+    MPI_Irecv(result.data, count.n, count.unit, from, data_tag, ranks.data, &requests.emplace_back());
+  });
+  return result.tensor;
+}
+
+}  // namespace
+
+// The adjoint of send receives, and that of recv sends. Each passes on what it was given, times 0, so that derivatives
+// of derivatives find the way back.
+Tensor send(const Communicator& ranks, const Tensor& x, int to) {
+  check_rank(ranks.state(), "send", "to", to);
+  const auto value = [ranks, to](const Tensor& operand) {
+    post(ranks.state(), operand, to);
+    return zeros({}, operand.dtype());
+  };
+  const auto again = [ranks, to](const Tensor& t) { return send(ranks, t, to); };
+  const auto adjoint = [ranks, to, shape = x.shape()](const Tensor& g) {
+    return recv(ranks, broadcast_to(g, shape), to);
+  };
+  return linear("send", x, value, again, adjoint);
+}
+
+Tensor recv(const Communicator& ranks, const Tensor& like, int from) {
+  check_rank(ranks.state(), "recv", "from", from);
+  const auto value = [ranks, from](const Tensor& operand) { return fetch(ranks.state(), operand, from); };
+  const auto again = [ranks, from](const Tensor& t) { return recv(ranks, t, from); };
+  const auto adjoint = [ranks, from](const Tensor& g) { return broadcast_to(send(ranks, g, from), g.shape()); };
+  return linear("recv", like, value, again, adjoint);
+}
+
 }  // namespace reel

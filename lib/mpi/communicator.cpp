@@ -12,6 +12,7 @@ namespace {
 
 constexpr int longest_message = 4000;  // bytes of a failure's text
 constexpr int failure_tag = 1;
+constexpr int spins = 2000;  // looks at a request before the thread sleeps between them: about a millisecond
 
 // MPI is finalised by the program that has initialised it. After a failure it is not: MPI_Finalize would wait for ranks
 // that are gone, and mpirun ends what is left when a rank exits without it.
@@ -38,11 +39,7 @@ Environment& environment() {
   return of_process;
 }
 
-[[noreturn]] void fail_all(Communicator::State& ranks, std::string message) {
-  ranks.failure = std::move(message);
-  environment().failed = true;
-  throw MpiError(ranks.failure);
-}
+using mpi::fail_all;
 
 // The message of a rank that has thrown, if one has arrived.
 void look_for_failures(Communicator::State& ranks, const char* op) {
@@ -107,9 +104,15 @@ void tell_failure(const Communicator& ranks, const char* what) noexcept {
 
 namespace mpi {
 
+void fail_all(Communicator::State& ranks, std::string message) {
+  ranks.failure = std::move(message);
+  environment().failed = true;
+  throw MpiError(ranks.failure);
+}
+
 const char* name_of(Op op) {
   static constexpr std::array names{"all_reduce", "all_gather", "reduce_scatter", "broadcast",
-                                    "reduce",     "all_to_all", "sendrecv"};
+                                    "reduce",     "all_to_all", "sendrecv",       "send"};
   return names[static_cast<std::size_t>(op)];
 }
 
@@ -121,7 +124,7 @@ void complete(Communicator::State& ranks, const char* op, std::vector<Tensor> he
   const auto begin = std::chrono::steady_clock::now();
   const std::chrono::duration<double> limit(ranks.options.timeout);
   try {
-    for (int done = 0;;) {
+    for (int done = 0, looks = 0;;) {
       MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
       if (done) return;
       look_for_failures(ranks, op);
@@ -130,7 +133,10 @@ void complete(Communicator::State& ranks, const char* op, std::vector<Tensor> he
                  std::string(op) + ": rank " + std::to_string(ranks.rank) + " waited " +
                      std::to_string(ranks.options.timeout) +
                      " s for the others; do all ranks make this call? A longer time is world({.timeout = seconds})");
-      std::this_thread::yield();
+      if (++looks < spins)
+        std::this_thread::yield();
+      else
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
   } catch (...) {
     ranks.unfinished.insert(ranks.unfinished.end(), held.begin(), held.end());
@@ -138,10 +144,8 @@ void complete(Communicator::State& ranks, const char* op, std::vector<Tensor> he
   }
 }
 
-namespace {
-
-MpiCall describe(const Communicator::State& ranks, Op op, const Tensor& x, int root) {
-  MpiCall call{ranks.calls, static_cast<std::int64_t>(op), static_cast<std::int64_t>(x.dtype()), root, x.rank(), {}};
+MpiCall describe(std::int64_t number, Op op, const Tensor& x, int root) {
+  MpiCall call{number, static_cast<std::int64_t>(op), static_cast<std::int64_t>(x.dtype()), root, x.rank(), {}};
   const Shape shape = x.shape();
   for (int axis = 0; axis < shape.rank(); ++axis) call.extents[axis] = shape[axis];
   return call;
@@ -157,12 +161,10 @@ std::string in_words(const MpiCall& call) {
               : "");
 }
 
-}  // namespace
-
 void announce(Communicator::State& ranks, Op op, const Tensor& x, int root) {
   ++ranks.calls;
   if (!ranks.options.check || ranks.size == 1) return;
-  const MpiCall mine = describe(ranks, op, x, root);
+  const MpiCall mine = describe(ranks.calls, op, x, root);
   // Of a tensor, so that it outlives an exchange that is given up.
   void* memory = nullptr;
   const auto count = static_cast<std::int64_t>(sizeof(MpiCall) / sizeof(std::int64_t));

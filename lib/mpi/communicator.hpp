@@ -33,11 +33,18 @@ struct Communicator::State {
 namespace mpi {
 
 // The op that the ranks call; messages name it by name_of.
-enum class Op : std::int64_t { all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, sendrecv };
+enum class Op : std::int64_t { all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, sendrecv, send };
 const char* name_of(Op op);
 
 // Throws unless all ranks make this call.
 void announce(Communicator::State& ranks, Op op, const Tensor& x, int root = 0);
+
+// What a call with x looks like in a message, and in words.
+MpiCall describe(std::int64_t number, Op op, const Tensor& x, int root);
+std::string in_words(const MpiCall& call);
+
+// Ends all communication with this message.
+[[noreturn]] void fail_all(Communicator::State& ranks, std::string message);
 
 // Waits for requests that `start` makes, whose memory belongs to `held`. Throws MpiError for a rank that has thrown,
 // and after the timeout.

@@ -1,12 +1,14 @@
 // What reel-mpi promises, checked by every rank of `mpirun -n N ranks [CHECK]`. The exit status is 0 if all checks of
 // all ranks pass. CHECK is a check that ends in failure by design: throw, mismatch or silence.
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <reel/functions.hpp>
 #include <reel/mpi.hpp>
+#include <reel/optim.hpp>
 #include <reel/reel.hpp>
 #include <thread>
 
@@ -36,34 +38,28 @@ bool close(const Tensor& a, const Tensor& b) {
   return a.shape() == b.shape() && bool(all(abs(a - b) <= 1e-13 * (1 + abs(b))));
 }
 
-// Of a function of this rank's x, the gradient of the sum over the ranks, by central differences along the x of each
-// rank. `f` is called by all ranks alike.
+// The slope of the sum of f over the ranks, by central differences along `direction`, which has a part on each rank.
 template <class F>
-Tensor difference(const Communicator& ranks, F f, const Tensor& x) {
+double slope_of(const Communicator& ranks, F f, const Tensor& x, const Tensor& direction) {
   constexpr double step = 1e-5;
-  std::vector<double> slopes;
-  for (int r = 0; r < ranks.size(); ++r)
-    for (std::int64_t k = 0; k < x.size(); ++k) {
-      const Tensor d = one_hot(scalar(k), x.size()) * (r == ranks.rank() ? step : 0.0);
-      const Tensor shifted = reshape(d, x.shape());
-      const double change = all_reduce(ranks, f(x + shifted) - f(x - shifted)).item();
-      if (r == ranks.rank()) slopes.push_back(change / (2 * step));
-    }
-  return reshape(from_data(slopes), x.shape());
+  const Tensor there = x + step * direction, back = x - step * direction;
+  return all_reduce(ranks, f(there) - f(back)).item() / (2 * step);
 }
 
-// Both modes against differences, and the gradient of the gradient by the same.
+// Both modes against differences along two directions, and so the gradient of a function of the gradient.
 template <class F>
 void check_derivatives(const Communicator& ranks, F f, const Tensor& x) {
-  const auto near = [](const Tensor& a, const Tensor& b) { return bool(all(abs(a - b) <= 1e-6 * (1 + abs(b)))); };
-  const Tensor g = grad(f)(x);
-  CHECK(near(g, difference(ranks, f, x)));
-  const Tensor v = numbers(x.size(), 5.0 + ranks.rank());
-  const Tensor direction = reshape(v, x.shape());
-  const Tensor along = jvp(f, x, direction).second;
-  CHECK(near(all_reduce(ranks, along), all_reduce(ranks, sum(g * direction))));
-  const auto slope = [&](const Tensor& at) { return sum(square(grad(f)(at))); };
-  CHECK(near(grad(slope)(x), difference(ranks, slope, x)));
+  const auto near = [](double a, double b) { return std::abs(a - b) <= 1e-6 * (1 + std::abs(b)); };
+  const auto of_gradient = [&](const Tensor& at) { return sum(square(grad(f)(at))); };
+  const Tensor g = grad(f)(x), second = grad(of_gradient)(x);
+  for (double phase : {5., 7.}) {
+    const Tensor direction = reshape(numbers(x.size(), phase + ranks.rank()), x.shape());
+    const auto along = [&](const Tensor& gradient) { return all_reduce(ranks, sum(gradient * direction)).item(); };
+    const double slope = slope_of(ranks, f, x, direction);
+    CHECK(near(along(g), slope));
+    CHECK(near(all_reduce(ranks, jvp(f, x, direction).second).item(), slope));
+    CHECK(near(along(second), slope_of(ranks, of_gradient, x, direction)));
+  }
 }
 
 void values(const Communicator& ranks) {
@@ -125,6 +121,13 @@ void derivatives(const Communicator& ranks) {
                       return sendrecv(c, a, c.rank() + 1 < c.size() ? c.rank() + 1 : no_rank, c.rank() - 1);
                     }),
                     x);
+  current = "send and recv";  // along a chain: each rank adds what it receives to what it passes on
+  check_derivatives(ranks, loss([](auto& c, auto& a) {
+                      Tensor passed = a;
+                      if (c.rank() > 0) passed = a + sin(recv(c, a, c.rank() - 1));
+                      return c.rank() + 1 < c.size() ? passed + send(c, passed, c.rank() + 1) : passed;
+                    }),
+                    x);
   current = "halo_exchange";
   check_derivatives(ranks, loss([](auto& c, auto& a) { return halo_exchange(c, a, 2); }), x);
   check_derivatives(ranks, loss([](auto& c, auto& a) { return halo_exchange(c, a, 1, 1, true); }), rows);
@@ -150,6 +153,10 @@ void gradients_of_trees(const Communicator& ranks) {
   CHECK(array_equal(*total[2], full({2}, double(size))));
   CHECK((*total[3]).dtype() == DType::float32);
   CHECK(array_equal(*all_reduce_gradients(ranks, mine, Reduction::mean)[2], ones({2})));
+  Variable w(zeros({2}));
+  DataParallel parallel(ranks, SGD({.learning_rate = 0.5}), Reduction::mean);
+  parallel.step({Gradient(full({2}, 1. + ranks.rank()))}, {w});
+  CHECK(array_equal(w, full({2}, -0.25 * (1 + size))));
   CHECK(replicated(ranks, scalar(3.0)).item() == 3.0 / size);
 }
 
@@ -184,6 +191,7 @@ void refused(const Communicator& ranks) {
   CHECK(throws<IndexError>([&] { broadcast(ranks, ones({1}), ranks.size()); }, "broadcast: root"));
   CHECK(throws<IndexError>([&] { sendrecv(ranks, ones({1}), -2, 0); }, "sendrecv: to -2"));
   CHECK(throws<ShapeError>([&] { all_to_all(ranks, ones({ranks.size() + 1})); }, "all_to_all: x has shape"));
+  CHECK(throws<IndexError>([&] { send(ranks, ones({1}), no_rank); }, "send: to -1"));
   CHECK(throws<ShapeError>([&] { halo_exchange(ranks, ones({2}), 3); }, "halo_exchange: a halo of 3"));
   CHECK(throws<ValueError>([&] { Shards(ranks, ranks.size() - 1); }, "Shards:"));
   CHECK(throws<ValueError>([&] { all_reduce_gradients(ranks, {}, Reduction::max); }, "sum or mean"));
@@ -201,6 +209,10 @@ int failure(const Communicator& ranks, const std::string& kind) {
   if (kind == "throw")
     CHECK(odd_one ? throws<std::runtime_error>([&] { run_together(ranks, body); }, "out of luck")
                   : throws<MpiError>([&] { run_together(ranks, body); }, "has failed: out of luck"));
+  if (kind == "shapes" && ranks.rank() == 0) send(ranks, ones({3}), ranks.size() - 1);
+  if (kind == "shapes" && odd_one)
+    CHECK(throws<MpiError>([&] { recv(ranks, ones({3}, DType::float32), 0); },
+                           "expects send of float32 [3], rank 0 calls send of float64 [3]"));
   if (kind == "mismatch") CHECK(throws<MpiError>(body, "all ranks must make the same calls"));
   if (kind == "silence" && odd_one) body();
   if (kind == "silence" && !odd_one) {
@@ -210,6 +222,7 @@ int failure(const Communicator& ranks, const std::string& kind) {
   if (kind == "die") CHECK(throws<MpiError>(body, ""));
   std::printf("rank %d: %s\n", ranks.rank(), failures ? "wrong" : "right");
   std::fflush(stdout);
+  std::this_thread::sleep_for(std::chrono::seconds(2));  // mpirun ends all ranks when the first one exits
   std::_Exit(failures ? 1 : 0);  // MPI cannot be finalised after a failure
 }
 
