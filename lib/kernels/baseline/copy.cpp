@@ -95,9 +95,10 @@ void transpose(const char* from, std::ptrdiff_t from_line, char* to, std::ptrdif
     move<Bytes>(from + c * from_line, step, to + c * step, to_line, rows);
 }
 
-// Elements from which on it is worth checking whether all bytes of a repeated element are equal.
+// Elements from which on a check whether all bytes of the element are equal, for memset, costs less than it saves. Row:
+// "stream copy".
 constexpr std::ptrdiff_t long_fill = 256;
-// Bytes per row of a tile: four cache lines.
+// Bytes per row of a tile: four cache lines. Row: "sum(transpose(x)*x)".
 constexpr std::ptrdiff_t line = 256;
 
 // The same for a matrix larger than L1, through a tile in L1, so that whole cache lines are read and written.

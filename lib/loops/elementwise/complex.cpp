@@ -6,7 +6,7 @@
 namespace reel::loops {
 namespace {
 
-// Elements per task of elementary functions, which take about 50 to 100 ns each.
+// Elements per task of elementary functions without vector forms, which take about 50 to 100 ns each.
 constexpr std::int64_t elementary_grain = 512;
 
 using kernels::ComplexFunction;

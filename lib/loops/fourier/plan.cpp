@@ -11,6 +11,7 @@ namespace reel::loops::fft {
 
 namespace {
 
+// Lengths below this are transformed by passes only: a vector of columns, at most 8 KiB, fits the first-level cache.
 constexpr std::int64_t direct_below = 64;
 // n as a product of the radices of passes.
 std::vector<int> radices_of(std::int64_t n) {

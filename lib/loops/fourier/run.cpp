@@ -2,13 +2,14 @@
 #include <algorithm>
 
 #include "loops/fourier/plan.hpp"
+#include "loops/tuning.hpp"
 
 namespace reel::loops::fft {
 
 namespace {
 
-// Bytes of a block of columns and its results, in the first-level cache and in the second.
-constexpr std::int64_t first_bytes = 16 * 1024, second_bytes = 256 * 1024;
+// Bytes of a block of columns and its results: half of the first-level cache, and half of the second-level cache.
+constexpr std::int64_t first_bytes = tuning::l1_bytes / 2, second_bytes = tuning::l2_bytes / 2;
 // The distance in numbers between arrays whose sizes are powers of two: three cache lines, so that equal positions in
 // several arrays map to different sets of the cache.
 template <class T>

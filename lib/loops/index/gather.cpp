@@ -80,13 +80,13 @@ const Tensor& broadcast_indices(const Tensor& strided, const Shape& shape, Tenso
   return scratch;
 }
 
-// ---- Walks along an axis
+// ---- Loops along an axis
 
-// Shared by walks: indices seen as [outer, count, inner] around the axis.
-class Walk {
+// Shared by the loops: indices seen as [outer, count, inner] around the axis.
+class IndexLoop {
  public:
-  Walk(const Tensor& contiguous_indices, const Shape& shape, int axis, std::int64_t extent, bool checked,
-       PlacesBody body, void* context)
+  IndexLoop(const Tensor& contiguous_indices, const Shape& shape, int axis, std::int64_t extent, bool checked,
+            PlacesBody body, void* context)
       : indices_(contiguous_indices),
         split_(shape, axis),
         extent_(extent),
@@ -238,7 +238,7 @@ void walk_along(const Tensor& strided, int axis, std::int64_t extent, PlacesBody
   if (strided.size() == 0) return;
   Tensor scratch;
   const Tensor& positions = contiguous(strided, scratch);
-  Walk(positions, positions.shape(), axis, extent, true, body, context).run();
+  IndexLoop(positions, positions.shape(), axis, extent, true, body, context).run();
 }
 
 BadIndex walk_indices_along(const Tensor& strided, const Shape& shape, int axis, std::int64_t extent, PlacesBody body,
@@ -246,7 +246,7 @@ BadIndex walk_indices_along(const Tensor& strided, const Shape& shape, int axis,
   if (shape.elements() == 0) return {};
   Tensor scratch;
   const Tensor& indices = broadcast_indices(strided, shape, scratch);
-  if (Walk(indices, shape, axis, extent, false, body, context).run()) return {};
+  if (IndexLoop(indices, shape, axis, extent, false, body, context).run()) return {};
   return first_outside(strided, -extent, extent);
 }
 

@@ -15,12 +15,12 @@ using kernels::Diagonal, kernels::Side, kernels::Transposed, kernels::Triangle;
 // The largest orders of matrices that the library itself factorises and solves. Measured against OpenBLAS 0.3.21, with
 // the core type that fits the instruction set, on an Intel Xeon (Sapphire Rapids): bench/README.md, "Factorisations".
 // Cases that were not measured are left to LAPACK.
-struct Choice {
+struct BlockedOrders {
   std::string_view isa;
   DType dtype;
   std::int64_t order[3];  // by Task
 };
-constexpr Choice choices[] = {
+constexpr BlockedOrders blocked_orders[] = {
     {"avx512", DType::float32, {1024, 1024, 1024}}, {"avx512", DType::float64, {1024, 1024, 1024}},
     {"avx2", DType::float32, {512, 256, 16}},       {"avx2", DType::float64, {512, 256, 256}},
     {"sse2", DType::float32, {16, 16, 12}},         {"sse2", DType::float64, {16, 16, 8}},
@@ -37,7 +37,7 @@ bool is_blocked(Task task, DType d, std::int64_t n) {
   static const bool intel = kernels::is_intel();
   if (!intel && n > elsewhere) return false;
   const std::string_view isa = kernels::active().isa;
-  for (const Choice& choice : choices)
+  for (const BlockedOrders& choice : blocked_orders)
     if (choice.dtype == d && choice.isa == isa) return n <= choice.order[static_cast<std::size_t>(task)];
   return false;
 }

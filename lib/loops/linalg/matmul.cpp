@@ -19,12 +19,14 @@ namespace reel::loops {
 namespace {
 
 constexpr std::int64_t largest = std::numeric_limits<int>::max();
-// The number of multiplications that is worth another thread (about 35 microseconds); for matrix-vector products, the
-// number of elements.
+// Multiplications per task of a matrix product, about 35 us on one thread. Rows: "matmul".
 constexpr std::int64_t split_products = std::int64_t{1} << 22;
+// Elements of the matrix per task of a matrix-vector product, which is bound by memory: 2 to 4 MiB.
 constexpr std::int64_t split_elements = std::int64_t{1} << 19;
-constexpr std::int64_t dot_piece = std::int64_t{1} << 14;
-// BLAS is slower on tiles below this width; only the first division goes below it.
+// Elements of a partial sum of dot: the division determines the order of the sum.
+constexpr std::int64_t dot_range = std::int64_t{1} << 14;
+// Rows and columns of a tile. BLAS is slower on tiles below full_tile; only the first division goes below it, to
+// multiples of narrow_tile.
 constexpr std::int64_t full_tile = 512, narrow_tile = 64;
 
 // Products of extents, saturating: at this size everything is divided as far as possible anyway.
@@ -41,11 +43,11 @@ struct Tiling {
 Tiling tiling(std::int64_t m, std::int64_t n, std::int64_t k) {
   if (n == 1 || m == 1) {  // memory-bound: rows of the matrix that is read, in ranges
     const std::int64_t length = std::max(m, n);
-    const std::int64_t pieces =
+    const std::int64_t ranges =
         std::clamp<std::int64_t>(saturating(length, k) / split_elements, 1, ceil_divide(length, narrow_tile));
-    const std::int64_t piece = ceil_divide(ceil_divide(length, pieces), narrow_tile) * narrow_tile;
-    if (pieces == 1) return {m, n, 1, 1};
-    return n == 1 ? Tiling{piece, 1, ceil_divide(m, piece), 1} : Tiling{1, piece, 1, ceil_divide(n, piece)};
+    const std::int64_t range = ceil_divide(ceil_divide(length, ranges), narrow_tile) * narrow_tile;
+    if (ranges == 1) return {m, n, 1, 1};
+    return n == 1 ? Tiling{range, 1, ceil_divide(m, range), 1} : Tiling{1, range, 1, ceil_divide(n, range)};
   }
   Tiling t{m, n, 1, 1};
   const std::int64_t work = saturating(saturating(m, n), k);
@@ -62,10 +64,10 @@ Tiling tiling(std::int64_t m, std::int64_t n, std::int64_t k) {
 }
 
 // Sums of products are added pairwise, in a tree that the length alone determines.
-constexpr std::int64_t first_half(std::int64_t n) { return ceil_divide(ceil_divide(n, 2), dot_piece) * dot_piece; }
+constexpr std::int64_t first_half(std::int64_t n) { return ceil_divide(ceil_divide(n, 2), dot_range) * dot_range; }
 
 template <class T>
-T piece_of_dot(std::int64_t n, const T* x, std::int64_t stride_x, const T* y, std::int64_t stride_y) {
+T range_of_dot(std::int64_t n, const T* x, std::int64_t stride_x, const T* y, std::int64_t stride_y) {
   if constexpr (kernels::has_lapack) {
     return kernels::dot<T>(n, x, stride_x, y, stride_y);
   } else {
@@ -77,7 +79,7 @@ T piece_of_dot(std::int64_t n, const T* x, std::int64_t stride_x, const T* y, st
 }
 template <class T>
 T dot_alone(std::int64_t n, const T* x, std::int64_t stride_x, const T* y, std::int64_t stride_y) {
-  if (n <= dot_piece) return piece_of_dot(n, x, stride_x, y, stride_y);
+  if (n <= dot_range) return range_of_dot(n, x, stride_x, y, stride_y);
   const std::int64_t half = first_half(n);
   return dot_alone(half, x, stride_x, y, stride_y) +
          dot_alone(n - half, x + half * stride_x, stride_x, y + half * stride_y, stride_y);

@@ -143,13 +143,13 @@ constexpr Classes classes(C... c) {
 // From measurements of these kernels and OpenBLAS 0.3.21, with the core type that fits the instruction set, of a
 // product and the two of its gradients, on an Intel Xeon (Sapphire Rapids): bench/README.md, "Matrix products". Cases
 // that were not measured are left to BLAS.
-struct Choice {
+struct TiledClasses {
   std::string_view isa;
   DType dtype;
   Classes on_intel, elsewhere;  // the classes that these kernels compute
 };
 using enum ShapeClass;
-constexpr Choice choices[] = {
+constexpr TiledClasses tiled_classes[] = {
     {"avx512", DType::float32, classes(small, middle), classes(small)},
     {"avx512", DType::float64, classes(small, middle), classes(small)},
     {"avx2", DType::float32, classes(narrow, low, small, middle), classes(small)},
@@ -166,7 +166,7 @@ bool is_tiled(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k) {
   static const bool intel = kernels::is_intel();
   const std::string_view isa = kernels::active().isa;
   const ShapeClass shape = class_of(m, n, k);
-  for (const Choice& choice : choices)
+  for (const TiledClasses& choice : tiled_classes)
     if (choice.dtype == dtype && choice.isa == isa)
       return (intel ? choice.on_intel : choice.elsewhere) & classes(shape);
   return false;

@@ -41,7 +41,7 @@ void draw(RandomStream from, const Tensor& y, const F& f) {
 template <class Half, class Of, class Round>
 void draw_half(RandomStream from, const Tensor& y, const Of& of, const Round& round) {
   Half* to = detail::mutable_data<Half>(y);
-  constexpr std::int64_t most = 1024;
+  constexpr std::int64_t most = 1024;  // float32 numbers at a time: 4 KiB of the stack
   const std::int64_t n = y.size();
   parallel_for((n + most - 1) / most, tuning::random_grain * 4 / most, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {

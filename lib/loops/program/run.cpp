@@ -17,11 +17,12 @@ namespace {
 
 using tuning::program_grain;
 using tuning::program_row_bytes;
-constexpr std::int64_t least_block = 64;
-constexpr std::size_t register_budget = 24 * 1024;  // bytes of the first-level cache for all registers together
-constexpr std::size_t most_register_bytes = 1024;   // short blocks: memory is prefetched while steps compute
-constexpr std::int64_t fetch_distance = 8 * 1024;   // bytes
-constexpr std::size_t stack_bytes = 48 * 1024;
+// Rows: "fused", "one fused elementwise".
+constexpr std::int64_t least_block = 64;  // elements: several vectors, so that a step's call costs little
+constexpr std::size_t register_budget = tuning::l1_bytes * 3 / 4;  // bytes of all registers: the rest is for operands
+constexpr std::size_t most_register_bytes = 1024;  // of one register: short blocks, so that steps overlap prefetching
+constexpr std::int64_t fetch_distance = 8 * 1024;  // bytes that memory is prefetched ahead: eight blocks
+constexpr std::size_t stack_bytes = 48 * 1024;     // of a run's scratch memory; more is allocated
 constexpr std::size_t cache_line = tuning::cache_line_bytes;
 
 constexpr std::size_t lines(std::size_t bytes) { return (bytes + cache_line - 1) / cache_line * cache_line; }
@@ -359,8 +360,9 @@ void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
 
 // Computes the whole result, in parallel if it is large.
 void Run::all(std::int64_t size) const {
-  const std::int64_t piece = row > 0 ? row : block, unit = run_totals > 0 ? run_length : piece;
-  const std::int64_t grain = std::max(program_grain / unit, std::int64_t{1}) * unit;
+  // Ranges begin where a block, row and run begin.
+  const std::int64_t step = run_totals > 0 ? run_length : row > 0 ? row : block;
+  const std::int64_t grain = std::max(program_grain / step, std::int64_t{1}) * step;
   if (scratch_bytes() <= stack_bytes) {
     const auto on_stack = [&](std::int64_t begin, std::int64_t end) { go_on_stack(begin, end); };
     if (size < parallel_threshold)

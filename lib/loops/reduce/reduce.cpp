@@ -382,10 +382,11 @@ void reduce(const kernels::Reduction& reduction, const Tensor& in, const Shape& 
 
 bool pointwise_reduce(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in,
                       const kernels::Reduction& reduction, const Shape& axes, const Tensor& out) {
-  constexpr std::int64_t worth_it = 32768, least_length = 256;  // elements in all; elements per call
+  // Elements of the loop, and per call of the kernel, from which on fusing saves more than it costs.
+  constexpr std::int64_t fused_elements_min = 32768, least_length = 256;
   const detail::Block* y = detail::block(out);
   const std::int64_t size = shape.elements();
-  if (size < worth_it || y->size == 0 || size == y->size) return false;
+  if (size < fused_elements_min || y->size == 0 || size == y->size) return false;
   const detail::Block* x[max_operands] = {};
   for (std::size_t k = 0; k < in.size(); ++k) {
     if (!in[k]) continue;

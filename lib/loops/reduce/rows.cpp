@@ -7,6 +7,8 @@
 #include <atomic>
 #include <reel/runtime.hpp>
 
+#include "loops/tuning.hpp"
+
 namespace reel::loops {
 
 namespace {
@@ -174,7 +176,9 @@ void by_rows(RowFunction f, std::int64_t n, std::initializer_list<RowOperand> op
 
 void by_columns(RowFunction f, std::int64_t n, std::int64_t inner, std::initializer_list<RowOperand> operands,
                 const Tensor& out, std::int64_t width, bool elementwise) {
-  constexpr std::int64_t line = 64, first_cache = 16 * 1024, second_cache = 256 * 1024;  // bytes
+  // Half of each cache, beside the result. Row: "log_softmax".
+  constexpr std::int64_t line = tuning::cache_line_bytes, first_cache = tuning::l1_bytes / 2,
+                         second_cache = tuning::l2_bytes / 2;
   const auto item = static_cast<std::int64_t>(item_size(out.dtype()));
   const std::int64_t columns = out.size() / width, row = inner * item;
   const kernels::RowOrColumnLoop& kernel = rows_of(out.dtype()).*over_columns[static_cast<std::size_t>(f)];

@@ -14,7 +14,7 @@ namespace reel::loops {
 
 namespace {
 
-constexpr std::int64_t strip = 256;  // columns, or elements of one column, at a time
+constexpr std::int64_t strip = 256;  // columns, or elements of one column, at a time: a few such buffers fit L1
 
 // Calls body(first, count) for strips of columns of each matrix [n, inner]: `first` is the index of the first element.
 template <class Body>

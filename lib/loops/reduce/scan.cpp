@@ -37,8 +37,9 @@ void for_strips(const Extents& e, std::int64_t strip, const Body& body) {
 
 // ---- cumsum, cumprod
 
-constexpr std::int64_t least_scan_columns = 8;  // fewer are scanned one by one
-constexpr std::int64_t strip_columns = 512;     // elements of a row that one task takes
+// Row: "cumsum".
+constexpr std::int64_t least_scan_columns = 8;  // a cache line of float64; fewer columns are scanned one by one
+constexpr std::int64_t strip_columns = 512;     // columns per task: 2 to 4 KiB of a row, and the sums stay in L1
 
 kernels::Scan kernel_of(ScanFunction f, DType d) {
   return f == ScanFunction::cumsum ? kernels::cumsum(d) : kernels::cumprod(d);
@@ -115,7 +116,7 @@ void recur_columns(std::int64_t n, std::int64_t step, std::int64_t apart, const 
 
 template <class T>
 void recur(const Extents& e, const T* a, const T* b, T* s, bool after, bool reverse) {
-  constexpr std::int64_t recur_strip = 256, together = 4;  // columns
+  constexpr std::int64_t recur_strip = 256, together = 4;  // columns per task, and in registers at a time
   const std::int64_t step = reverse ? -e.inner : e.inner, start = reverse ? (1 - e.n) * step : 0;
   const std::int64_t skip = after ? 0 : step;  // to the first factor
   if (e.inner == 1)

@@ -7,7 +7,7 @@
 
 namespace reel::loops {
 
-/// Up to this many records are sorted by insertion.
+/// Up to this many records are sorted by insertion: a radix pass sets and sums 256 counters. Row: "sort rows".
 inline constexpr std::int64_t insertion_records = 24;
 
 /// Sorts n records by key(record), an unsigned integer of Bytes bytes. `scratch` holds n more records. Returns where

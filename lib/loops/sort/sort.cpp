@@ -15,7 +15,7 @@
 namespace reel::loops {
 namespace {
 
-// A heap takes up to this share of a row: once it is full, few elements enter it.
+// A heap is used for up to 1 / heap_share of a row: once it is full, few elements enter it. No bench row.
 constexpr std::int64_t heap_share = 64;
 
 // The rows of a tensor.
@@ -221,7 +221,8 @@ void select_first(const Tensor& x, std::int64_t count, bool descending, const Te
 // rest.
 template <class R>
 const R* select_ranks(R* records, R* other, std::int64_t n, std::int64_t first, std::int64_t last) {
-  constexpr std::int64_t few = 128, sample_size = 15;
+  constexpr std::int64_t few = 128;         // records that are sorted instead of partitioned
+  constexpr std::int64_t sample_size = 15;  // records whose quantile is the pivot
   std::int64_t begin = 0, end = n;
   for (auto rounds = 2 * std::bit_width(static_cast<std::uint64_t>(n)); end - begin > few && rounds > 0; --rounds) {
     R sample[sample_size];

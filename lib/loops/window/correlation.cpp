@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "loops/parallel.hpp"
+#include "loops/tuning.hpp"
 
 namespace reel::loops {
 namespace {
@@ -176,7 +177,7 @@ void Correlator::pack_block(const FilterBlock& block, std::int64_t group, Word* 
 
 template <class Word>
 void Correlator::pack_weights() {
-  constexpr std::int64_t grain = 32768;  // elements
+  constexpr std::int64_t grain = tuning::copy_grain;
   weights_per_group_ = 0;
   for (const ResultGrid& grid : c_.grids) weights_per_group_ += results_ * operands_ * num_taps(grid);
   weights_ = detail::empty(c_.kernel.dtype(), {c_.groups * weights_per_group_});
@@ -203,9 +204,10 @@ void Correlator::pack_finite_weights() {
 
 // Depends on shapes alone: the number of channels packed at once determines the order of the sums.
 void Correlator::choose_ranges() {
-  constexpr std::int64_t cache_bytes = std::int64_t{512} << 10;  // for planes, which stay in the second-level cache
-  constexpr std::int64_t least_elements = 256;                   // in a range of rows
-  constexpr std::int64_t enough_tasks = 16;                      // more tasks cost more overhead
+  // Row: "conv2d".
+  constexpr std::int64_t cache_bytes = tuning::l2_bytes;  // for planes
+  constexpr std::int64_t least_elements = 256;            // in a range of rows
+  constexpr std::int64_t enough_tasks = 16;               // more tasks cost more overhead
   PlaneSet& set = c_.set;
   std::int64_t rows = 0;
   for (const ResultGrid& grid : c_.grids) {

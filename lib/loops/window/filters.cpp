@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "loops/parallel.hpp"
+#include "loops/tuning.hpp"
 #include "loops/window/planes.hpp"
 
 namespace reel::loops {
@@ -31,7 +32,7 @@ class SingleElement {
   T operator()(std::int64_t at) const {
     const std::int64_t taps = c_.rows.taps * c_.columns.taps, tap = at % taps, channel = at / taps % channels_,
                        filter = at / taps / channels_;
-    const ResultRange rows(c_.rows, tap / c_.columns.taps), columns(c_.columns, tap % c_.columns.taps);
+    const TapRange rows(c_.rows, tap / c_.columns.taps), columns(c_.columns, tap % c_.columns.taps);
     T sum = 0;
     if (columns.last <= columns.first) return sum;
     for (std::int64_t n = 0; n < batch_; ++n) {
@@ -52,9 +53,9 @@ class SingleElement {
  private:
   static constexpr auto item = static_cast<std::int64_t>(sizeof(T));
   // The results along an axis whose tap meets an element, [first, last), and the element that the first one meets.
-  struct ResultRange {
+  struct TapRange {
     std::int64_t first, last, element;
-    ResultRange(const WindowAxis& axis, std::int64_t tap) {
+    TapRange(const WindowAxis& axis, std::int64_t tap) {
       const std::int64_t before = axis.before - tap * axis.dilation;
       first = std::max<std::int64_t>(0, divide_up(before, axis.stride));
       last = std::min(axis.results, divide_up(axis.extent + before, axis.stride));
@@ -152,10 +153,11 @@ std::int64_t FilterGradient::greatest_row() const {
 
 // Depends on shapes alone: ranges and parts determine the order of the sums.
 void FilterGradient::choose_ranges() {
-  constexpr std::int64_t most_filters = 64, most_taps = 576;     // per task
-  constexpr std::int64_t cache_bytes = std::int64_t{512} << 10;  // for planes, which stay in the second-level cache
-  constexpr std::int64_t least_elements = 256;                   // in a range of rows
-  constexpr std::int64_t enough_tasks = 8;                       // more tasks cost more overhead
+  // Row: "conv2d".
+  constexpr std::int64_t most_filters = 64, most_taps = 576;  // per task: their sums, in float32, take 147 KiB
+  constexpr std::int64_t cache_bytes = tuning::l2_bytes;      // for planes
+  constexpr std::int64_t least_elements = 256;                // in a range of rows
+  constexpr std::int64_t enough_tasks = 8;                    // more tasks cost more overhead
   filter_ranges_ = divide_up(filters_, most_filters);
   filters_at_once_ = divide_up(filters_, filter_ranges_);
   channel_ranges_ = std::min(channels_, divide_up(channels_ * num_taps(), most_taps));

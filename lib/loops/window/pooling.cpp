@@ -43,7 +43,7 @@ void greatest(const WindowGeometry& c, const Tensor& from, const Tensor& y, Plac
   const std::int64_t channels = from.shape()[1], count = from.shape()[0] * channels;
   const std::int64_t plane_bytes = round_up((set.size() + set.past_end(lanes) + lanes) * bytes, 64);
   Workspaces workspaces(count, plane_bytes + 2 * padded * bytes);
-  constexpr std::int64_t grain_elements = 65536;  // elements that are compared
+  constexpr std::int64_t grain_elements = 65536;  // elements compared per task
   const std::int64_t grain =
       std::max<std::int64_t>(1, grain_elements / (rows * columns * static_cast<std::int64_t>(taps.size())));
   parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
@@ -76,7 +76,7 @@ void with_places(const WindowGeometry& c, const Tensor& places, std::int64_t win
                       c.columns.before);
   const auto run = [&](const auto* place) {
     const std::int64_t images = windows / (rows * columns), repeat = places.size() / (rows * columns);
-    constexpr std::int64_t grain_windows = 16384;
+    constexpr std::int64_t grain_windows = 16384;  // windows per task, with one addition each
     parallel_for(images, std::max<std::int64_t>(1, grain_windows / (rows * columns)),
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t image = begin; image < end; ++image) {

@@ -14,38 +14,38 @@ namespace reel {
 
 // The programs of a function object, by the kinds of its arguments; numbers among them are parameters.
 struct detail::LaneTraces::State {
-  struct Known {
+  struct CachedTrace {
     std::vector<std::size_t> kinds;
     ops::Shared program;
-    const Known* next;
+    const CachedTrace* next;
   };
   // 0 for a number, 1 for a tensor, 2 and its length for a row.
   static std::size_t kind_of(const LaneArgument& x) noexcept {
     const Operand* const operand = x.operand();
     return !operand ? 2 + x.row().size() : operand->is_tensor() ? 1 : 0;
   }
-  const Known* find(std::span<const LaneArgument> arguments) const noexcept {
-    for (const Known* k = first.load(std::memory_order_acquire); k; k = k->next)
+  const CachedTrace* find(std::span<const LaneArgument> arguments) const noexcept {
+    for (const CachedTrace* k = first.load(std::memory_order_acquire); k; k = k->next)
       if (std::equal(arguments.begin(), arguments.end(), k->kinds.begin(), k->kinds.end(),
                      [](const LaneArgument& x, std::size_t kind) { return kind_of(x) == kind; }))
         return k;
     return nullptr;
   }
   // Two threads may trace the same kinds at once: the one added last is found first.
-  void add(std::unique_ptr<Known> known) noexcept {
-    known->next = first.load(std::memory_order_relaxed);
-    while (!first.compare_exchange_weak(known->next, known.get(), std::memory_order_release)) {
+  void add(std::unique_ptr<CachedTrace> cached) noexcept {
+    cached->next = first.load(std::memory_order_relaxed);
+    while (!first.compare_exchange_weak(cached->next, cached.get(), std::memory_order_release)) {
     }
-    static_cast<void>(known.release());
+    static_cast<void>(cached.release());
   }
   ~State() {
-    for (const Known* k = first.load(std::memory_order_acquire); k;) delete std::exchange(k, k->next);
+    for (const CachedTrace* k = first.load(std::memory_order_acquire); k;) delete std::exchange(k, k->next);
   }
 
   explicit State(const ops::Primitive& primitive) noexcept : op(primitive) {}
 
   const ops::Primitive& op;
-  std::atomic<const Known*> first{nullptr};
+  std::atomic<const CachedTrace*> first{nullptr};
   std::atomic<std::int64_t> uses{1};
 };
 
@@ -96,8 +96,8 @@ struct detail::LaneProgram::State {
   std::vector<Lane> lanes;  // of all arguments
   std::vector<const Tensor*> inputs;
   std::vector<Tensor> cast;              // inputs that had to be cast
-  std::vector<double> known_parameters;  // of a known program
-  std::vector<std::size_t> kinds;        // kinds of the arguments, if the program is not known and is to be remembered
+  std::vector<double> known_parameters;  // of a cached program
+  std::vector<std::size_t> kinds;        // kinds of the arguments, if the program is not cached and is to be remembered
   Shape shape;
   DType dtype = DType::float64;
   const void* site = nullptr;
@@ -116,7 +116,7 @@ struct detail::LaneProgram::State {
   void set_inputs(std::span<const LaneArgument> arguments);
   void set_lanes(std::span<const LaneArgument> arguments);
   void begin(const void* function);
-  void know(std::span<const LaneArgument> arguments, const LaneTraces::State::Known& known);
+  void apply_cached(std::span<const LaneArgument> arguments, const LaneTraces::State::CachedTrace& cached);
   void remember(const ops::Shared& program);
   void end() noexcept;
   void give_back() noexcept;
@@ -184,11 +184,12 @@ void detail::LaneProgram::State::begin(const void* function) {
   trace.begin(inputs.size(), follows ? &slot->log : nullptr, true);
 }
 
-void detail::LaneProgram::State::know(std::span<const LaneArgument> arguments, const LaneTraces::State::Known& known) {
+void detail::LaneProgram::State::apply_cached(std::span<const LaneArgument> arguments,
+                                              const LaneTraces::State::CachedTrace& cached) {
   for (const LaneArgument& x : arguments)
     if (const Operand* operand = x.operand(); operand && !operand->is_tensor())
       known_parameters.push_back(operand->floating());
-  program = &*known.program;
+  program = &*cached.program;
   parameters = known_parameters;
 }
 
@@ -243,8 +244,8 @@ detail::LaneProgram::LaneProgram(const LaneTraces& traces, std::span<const LaneA
     s.traces = traces.state_;
     s.op = &s.traces->op;
     s.set_inputs(arguments);
-    if (const auto* known = s.traces->find(arguments)) {
-      s.know(arguments, *known);
+    if (const auto* cached = s.traces->find(arguments)) {
+      s.apply_cached(arguments, *cached);
       return;
     }
     s.kinds.clear();
@@ -277,7 +278,8 @@ void detail::LaneProgram::set_outputs(std::span<const Lane> outputs) {
   }
   s.parameters = s.trace.parameters();
   if (!s.traces) return;
-  s.traces->add(std::unique_ptr<LaneTraces::State::Known>(new LaneTraces::State::Known{s.kinds, s.held, nullptr}));
+  s.traces->add(
+      std::unique_ptr<LaneTraces::State::CachedTrace>(new LaneTraces::State::CachedTrace{s.kinds, s.held, nullptr}));
 }
 
 std::size_t detail::LaneProgram::outputs() const noexcept { return state_->program->outputs(); }

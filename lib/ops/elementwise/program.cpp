@@ -45,15 +45,15 @@ Shared find_program(const loops::Graph& graph) {
 }
 
 Program::~Program() {
-  for (const Known* d = derivatives_.load(std::memory_order_acquire); d;) {
-    const Known* const next = d->next;
+  for (const CachedDerivative* d = derivatives_.load(std::memory_order_acquire); d;) {
+    const CachedDerivative* const next = d->next;
     delete d;
     d = next;
   }
 }
 
 const Derivative* Program::find(const Direction& direction) const noexcept {
-  for (const Known* d = derivatives_.load(std::memory_order_acquire); d; d = d->next)
+  for (const CachedDerivative* d = derivatives_.load(std::memory_order_acquire); d; d = d->next)
     if (d->direction == direction) return &d->derivative;
   return nullptr;
 }
@@ -62,7 +62,8 @@ const Derivative& Program::derivative(const Direction& direction) const {
   if (const Derivative* d = find(direction)) return *d;
   const std::lock_guard lock(mutex_);
   if (const Derivative* d = find(direction)) return *d;
-  const auto* made = new Known{direction, derive(graph_, direction), derivatives_.load(std::memory_order_relaxed)};
+  const auto* made =
+      new CachedDerivative{direction, derive(graph_, direction), derivatives_.load(std::memory_order_relaxed)};
   derivatives_.store(made, std::memory_order_release);
   return made->derivative;
 }

@@ -99,13 +99,13 @@ class Program {
   loops::Code code_;
   mutable std::atomic<std::int64_t> uses_{0};
   // A list that grows at its front: readers take no lock.
-  struct Known {
+  struct CachedDerivative {
     Direction direction;
     Derivative derivative;
-    const Known* next;
+    const CachedDerivative* next;
   };
   const Derivative* find(const Direction& direction) const noexcept;
-  mutable std::atomic<const Known*> derivatives_{nullptr};
+  mutable std::atomic<const CachedDerivative*> derivatives_{nullptr};
   mutable std::mutex mutex_;  // of writers
 };
 

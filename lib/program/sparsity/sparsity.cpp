@@ -104,9 +104,9 @@ Numbers picked(const Numbers& list, const Numbers& at) {
   return some;
 }
 
-class Walk {
+class Propagation {
  public:
-  explicit Walk(const Program& program) : program_(program), of_(program.values.size()) {}
+  explicit Propagation(const Program& program) : program_(program), of_(program.values.size()) {}
 
   IndexRows run() {
     const Index argument = program_.arguments.front();
@@ -348,6 +348,6 @@ class Walk {
 
 }  // namespace
 
-IndexRows sparsity(const Program& program) { return Walk(program).run(); }
+IndexRows sparsity(const Program& program) { return Propagation(program).run(); }
 
 }  // namespace reel::program

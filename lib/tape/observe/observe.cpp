@@ -20,7 +20,7 @@ const AnomalyOptions& anomalies() noexcept { return detail::this_thread.state->a
 const Frame* innermost_frame() noexcept { return detail::this_thread.state->frame; }
 
 // The elements of a tensor that are not finite: their number, and the first one.
-struct Fault {
+struct NonFinite {
   std::int64_t count = 0, first = 0;
   double value = 0;
   explicit operator bool() const noexcept { return count != 0; }
@@ -34,8 +34,8 @@ double real(double v) noexcept { return v; }
 
 // Elements in row-major order, whatever the strides; an element consists of `parts` numbers.
 template <class T>
-Fault scan(const detail::Block& b, int parts) {
-  Fault fault;
+NonFinite scan(const detail::Block& b, int parts) {
+  NonFinite found;
   std::int64_t index[max_rank] = {}, offset = 0;
   for (std::int64_t i = 0; i < b.size; ++i) {
     T value[2];
@@ -43,7 +43,7 @@ Fault scan(const detail::Block& b, int parts) {
                 static_cast<std::size_t>(parts) * sizeof(T));
     for (int p = 0; p < parts; ++p)
       if (const double v = real(value[p]); bad(v)) {
-        if (fault.count++ == 0) fault = {1, i, v};
+        if (found.count++ == 0) found = {1, i, v};
         break;
       }
     for (int axis = b.rank; axis-- > 0;) {
@@ -53,10 +53,10 @@ Fault scan(const detail::Block& b, int parts) {
       index[axis] = 0;
     }
   }
-  return fault;
+  return found;
 }
 
-Fault fault_in(const Tensor& x) {
+NonFinite non_finite_in(const Tensor& x) {
   if (!x.defined() || detail::block(x)->abstract()) return {};
   const detail::Block& b = *detail::block(x);
   switch (b.dtype) {
@@ -84,7 +84,7 @@ std::string index_of(const Tensor& x, std::int64_t flat) {
   return to_string(index);
 }
 
-std::string fault_text(const Tensor& x, const Fault& f) {
+std::string non_finite_text(const Tensor& x, const NonFinite& f) {
   return fmt::format("{}, {} of {} elements, the first at {} ({})", describe(x), f.count, x.size(),
                      index_of(x, f.first), f.value);
 }
@@ -96,8 +96,8 @@ std::string given(std::string_view what, const Values& values) {
   std::size_t i = 0;
   for (const Tensor* x : values) {
     shapes += fmt::format("{}{} {}", i ? ", " : "", i, x && x->defined() ? describe(*x) : "none");
-    if (const Fault f = x ? fault_in(*x) : Fault{})
-      origins += fmt::format("; the origin: {} {} was not finite already ({})", what, i, fault_text(*x, f));
+    if (const NonFinite f = x ? non_finite_in(*x) : NonFinite{})
+      origins += fmt::format("; the origin: {} {} was not finite already ({})", what, i, non_finite_text(*x, f));
     ++i;
   }
   return fmt::format("{}s: {}{}", what, shapes.empty() ? "none" : shapes, origins);
@@ -110,9 +110,11 @@ std::vector<const Tensor*> pointers(std::span<const Tensor> list) {
 }
 
 [[noreturn, gnu::cold]] void fail_rule(const Record& r, std::string_view what, std::size_t i, const Tensor& value,
-                                       const Fault& f, std::string_view given_what, std::span<const Tensor> values) {
-  fail<ValueError>(r.name(), "the {} {} that its rule gives is not finite: {}; {}{}", what, i, fault_text(value, f),
-                   given(given_what, pointers(values)), to_string(r.site(), "; the op was called at "));
+                                       const NonFinite& f, std::string_view given_what,
+                                       std::span<const Tensor> values) {
+  fail<ValueError>(r.name(), "the {} {} that its rule gives is not finite: {}; {}{}", what, i,
+                   non_finite_text(value, f), given(given_what, pointers(values)),
+                   to_string(r.site(), "; the op was called at "));
 }
 
 // FNV-1a on words of eight bytes.
@@ -222,9 +224,9 @@ void observe(const char* name, std::span<const Tensor* const> inputs, std::span<
   observe_time(name, inputs, outputs);
   if (!(watching() & watch_anomalies) || !anomalies().check_forward || in_rule()) return;
   for (std::size_t k = 0; k < outputs.size(); ++k)
-    if (const Fault f = fault_in(*outputs[k]))
+    if (const NonFinite f = non_finite_in(*outputs[k]))
       fail<ValueError>(name, "its result{} is not finite: {}; {}{}", outputs.size() > 1 ? fmt::format(" {}", k) : "",
-                       fault_text(*outputs[k], f), given("input", inputs), to_string(here(), "; called at "));
+                       non_finite_text(*outputs[k], f), given("input", inputs), to_string(here(), "; called at "));
 }
 
 void observe_vjp(const Record& r, std::span<const Tensor> g, std::span<const Gradient> dx) {
@@ -238,7 +240,7 @@ void observe_vjp(const Record& r, std::span<const Tensor> g, std::span<const Gra
   for (std::size_t i = 0; i < dx.size(); ++i) {
     if (!dx[i] || !r.wanted(i)) continue;
     const Tensor value = dx[i].is_slices() ? dx[i].slices().values : dx[i].dense();
-    if (const Fault f = fault_in(value)) fail_rule(r, "gradient for input", i, value, f, "cotangent", g);
+    if (const NonFinite f = non_finite_in(value)) fail_rule(r, "gradient for input", i, value, f, "cotangent", g);
   }
 }
 
@@ -248,7 +250,7 @@ void observe_jvp(const Record& r, std::span<const Tensor> t, std::span<const Ten
               pointers(dy));
   if (!(watching() & watch_anomalies) || !anomalies().check_backward) return;
   for (std::size_t k = 0; k < dy.size(); ++k)
-    if (const Fault f = fault_in(dy[k])) fail_rule(r, "tangent of output", k, dy[k], f, "tangent", t);
+    if (const NonFinite f = non_finite_in(dy[k])) fail_rule(r, "tangent of output", k, dy[k], f, "tangent", t);
 }
 
 void note_borrowed(Tape& t, std::span<const Tensor* const> saved) {

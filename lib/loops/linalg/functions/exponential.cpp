@@ -87,11 +87,11 @@ struct Powers {
   double root(int power) const { return std::pow(one_norm((*this)(power)[0]), 1.0 / power); }
 };
 
-struct Choice {
+struct PadeScaling {
   int degree, halvings;
 };
 template <class AnyPerturbed>
-Choice choose(const AnyPerturbed& a, const Powers<AnyPerturbed>& powers) {
+PadeScaling choose(const AnyPerturbed& a, const Powers<AnyPerturbed>& powers) {
   const double four = std::max(powers.root(4), powers.root(6));
   for (const Pade& p : approximants)
     if (p.degree < 13 && four <= bound_of(p, a.size()) && further_halvings(a[0], p.degree, 0) == 0)
@@ -173,7 +173,7 @@ void exponentiate(AnyPerturbed& x) {
   }
   powers.even.push_back(product(powers(2), powers(2)));
   powers.even.push_back(product(powers(4), powers(2)));
-  const Choice choice = choose(x, powers);
+  const PadeScaling choice = choose(x, powers);
   if (choice.degree == 9) powers.even.push_back(product(powers(4), powers(4)));
   if (choice.halvings > 0) {
     halvings += choice.halvings;

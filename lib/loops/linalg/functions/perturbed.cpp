@@ -216,7 +216,7 @@ Perturbed perturbed_at(const Tensor& matrices, std::int64_t i, const Tensor& alo
   return x;
 }
 
-// Matrices of a batch that are perturbed at a time: this bounds their memory.
+// Matrices of a batch that are perturbed at a time: 2^k matrices each, which bounds their memory.
 constexpr std::int64_t at_a_time = 256;
 
 PerturbedFunction function_of(MatrixFunction f) {
