@@ -11,7 +11,7 @@ namespace {
 
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
-// Complex multiplication without the NaN recovery of C99's Annex G.
+// Complex multiplication without the NaN recovery of the C standard's Annex G.
 Complex times(const Complex& a, const Complex& b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
