@@ -221,7 +221,7 @@ void call_override(const Override& o, const tape::Tape& t, const tape::Record& r
 }
 
 namespace {
-std::atomic<std::int64_t> next_serial = 1;
+std::atomic<std::int64_t> next_override = 1;
 }  // namespace
 
 void record_function(std::string_view name, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
@@ -278,7 +278,7 @@ void GradientRegistry::remove(std::string_view name) {
 }
 
 GradientRegistry::OverrideGuard::OverrideGuard(std::string_view name, GradientFunction gradient)
-    : own_(new Override{std::string(name), std::move(gradient), detail::thread_state().overrides, next_serial++}) {
+    : own_(new Override{std::string(name), std::move(gradient), detail::thread_state().overrides, next_override++}) {
   detail::this_thread.state->overrides = own_;
 }
 GradientRegistry::OverrideGuard::~OverrideGuard() {

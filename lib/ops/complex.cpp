@@ -50,13 +50,15 @@ constexpr Primitive conj_primitive = {
 // ---- abs, angle
 
 // z / |z|, 0 at 0.
-Tensor direction(const tape::Record& r) {
+Tensor unit_direction(const tape::Record& r) {
   const Tensor z = r.saved(0), size = r.saved(1), divisor = where(equal(size, 0), 1, size);
   return make_complex(real(z) / divisor, imag(z) / divisor);
 }
-void abs_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) { dx[0] = g[0] * direction(r); }
+void abs_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  dx[0] = g[0] * unit_direction(r);
+}
 void abs_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
-  dy[0] = real(conj(direction(r)) * t[0]);
+  dy[0] = real(conj(unit_direction(r)) * t[0]);
 }
 constexpr Primitive abs_primitive = {.rule = batched({"abs", abs_vjp, abs_jvp}),
                                      .infer = infer_part,

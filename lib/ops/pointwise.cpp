@@ -71,18 +71,19 @@ Tensor derivative(const tape::Record& record, const Tensor& g, const Shape* shap
   }
 }
 
-using Derivative = Tensor (*)(const tape::Record&, const Tensor& g, const Shape*, const Shape* target, bool needed);
+using DerivativeFunction = Tensor (*)(const tape::Record&, const Tensor& g, const Shape*, const Shape* target,
+                                      bool needed);
 
 // The vjp for an operand k that was broadcast.
-[[gnu::noinline]] void summed_vjp(const tape::Record& record, const Tensor& g, std::size_t k, Derivative derivative,
-                                  bool needed, Gradient& dx) {
+[[gnu::noinline]] void summed_vjp(const tape::Record& record, const Tensor& g, std::size_t k,
+                                  DerivativeFunction derivative, bool needed, Gradient& dx) {
   const Shape own = record.shape(k), target = batched_target(record, own, detail::block(g)->rank);
   dx = sum_to(record, derivative(record, g, nullptr, &target, needed), own);
 }
 
 // The transpose of a complex linear map is the map with conjugated factors.
-[[gnu::noinline]] void complex_vjp(const tape::Record& record, const Tensor& g, std::size_t k, Derivative derivative,
-                                   Gradient& dx) {
+[[gnu::noinline]] void complex_vjp(const tape::Record& record, const Tensor& g, std::size_t k,
+                                   DerivativeFunction derivative, Gradient& dx) {
   const Shape own = record.shape(k), target = batched_target(record, own, detail::block(g)->rank);
   const bool fits = record.fits(g, k);
   const Tensor part = conj(derivative(record, conj(g), nullptr, fits ? nullptr : &target, false));
@@ -106,7 +107,8 @@ void vjp(const tape::Record& record, const Tensor& g, std::span<Gradient> dx) {
   }
 }
 
-[[gnu::noinline]] void add_tangent(const tape::Record& record, const Tensor& t, Derivative derivative, Tensor& dy) {
+[[gnu::noinline]] void add_tangent(const tape::Record& record, const Tensor& t, DerivativeFunction derivative,
+                                   Tensor& dy) {
   const Shape shape = record.output_shape();
   Tensor part = derivative(record, t, &shape, nullptr, true);
   if (part.shape() != shape) part = broadcast_to(part, shape);

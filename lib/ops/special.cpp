@@ -54,7 +54,7 @@ constexpr Keeps keep_inputs(std::size_t count) {
   for (std::size_t k = 0; k < count; ++k) keeps[k] = keep_input(static_cast<std::uint8_t>(k));
   return keeps;
 }
-constexpr Primitive primitive_of(const loops::Signature& s) {
+constexpr Primitive special_primitive_of(const loops::Signature& s) {
   using Rules = RuleOf<derivative>;
   return {.rule = batched({s.name, Rules::vjp, Rules::jvp}),
           .infer = infer_special,
@@ -66,7 +66,8 @@ template <class Make, std::size_t... K>
 constexpr auto one_of_each(Make make, std::index_sequence<K...>) {
   return std::array<Primitive, sizeof...(K)>{make(loops::signatures[K])...};
 }
-constexpr auto special_primitives = one_of_each(primitive_of, std::make_index_sequence<std::size(loops::signatures)>());
+constexpr auto special_primitives =
+    one_of_each(special_primitive_of, std::make_index_sequence<std::size(loops::signatures)>());
 
 using PartialAttributes = detail::ShortList<std::int64_t, 1 + loops::arguments_max>;
 
@@ -137,10 +138,10 @@ constexpr Primitive inverses[] = {inverse_of(loops::signature(Function::gammainc
 
 // ---- operands
 
-using Run = Tensor (*)(Function f, const Arguments& x);
+using SpecialRun = Tensor (*)(Function f, const Arguments& x);
 
 // Calls `run` on the operands in one shape and in float32 or float64; casts the result to the promised dtype.
-Tensor with_operands(Function f, Run run, std::span<const Operand* const> operands) {
+Tensor with_operands(Function f, SpecialRun run, std::span<const Operand* const> operands) {
   const char* const op = loops::signature(f).name;
   const tape::OpScope scope(*operands[0]);
   const DType d = common_dtype(op, operands);

@@ -39,9 +39,10 @@ void read_residuals(const Tensor& r, std::span<double> out) {
 }
 
 // Residuals and Jacobian of the user's function, as those of the robust residuals.
-class Problem {
+class ResidualFunctions {
  public:
-  Problem(const Callback<Tensor(const Tensor&)>& residuals, std::size_t count, const LevenbergMarquardtOptions& options)
+  ResidualFunctions(const Callback<Tensor(const Tensor&)>& residuals, std::size_t count,
+                    const LevenbergMarquardtOptions& options)
       : residuals_(residuals), options_(options), plain_(count) {}
 
   void residuals(std::span<const double> x, std::span<double> r) {
@@ -139,7 +140,7 @@ LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& re
   require_vector(first, "the residuals");
   if (first.size() == 0) fail<ValueError>(minimizer, "there are no residuals: the function returned shape [0]");
 
-  Problem functions(residuals, static_cast<std::size_t>(first.size()), options);
+  ResidualFunctions functions(residuals, static_cast<std::size_t>(first.size()), options);
   optim::LeastSquaresProblem problem;
   problem.residual_count = static_cast<std::size_t>(first.size());
   problem.parameter_count = static_cast<std::size_t>(initial.size());

@@ -100,12 +100,15 @@ def types_of(parameters):
 
 
 def declared(statement):
-    """What a declaration at namespace scope names: its name, with the types of its parameters if it is a function."""
+    """What a declaration at namespace scope names: its name, with the types of its parameters if it is a function, or with
+    "using" before it if it is an alias, which may be declared again."""
     at, head = 0, ()
     while at < len(statement):
         t = statement[at]
+        if t == "using" and statement[at + 2:at + 3] == ["="]:
+            return "using", statement[at + 1]
         if t in ("static_assert", "friend", "extern", "requires", "typedef", "using", "operator"):
-            return None  # an alias may be declared again
+            return None
         if t == "template":
             head = types_of(statement[at + 2:after(statement, at + 1) - 1])
             at = after(statement, at + 1) - 1
@@ -192,9 +195,14 @@ def collisions(root):
             for scope, name, own in names(path.read_text()):
                 where[scope, name][own].add(str(path.relative_to(root)))
         for (scope, name), (named, own) in sorted(where.items(), key=str):
+            if name[0] == "using" and (scope, name[1]) in where:  # a type or a variable of an alias's name
+                own, named = (a | b for a, b in zip((own, named), reversed(where[scope, name[1]])))
+            elif name[0] == "using":
+                continue
             if own and len(own | named) > 1:
-                yield f"a unity build defines twice {scope}::{name if isinstance(name, str) else name[0]}: {', '.join(sorted(own | named))}"
+                yield f"a unity build defines twice {scope}::{name if isinstance(name, str) else name[name[0] == 'using']}: {', '.join(sorted(own | named))}"
         yield from hidden(root, where)
+        yield from of_two_kinds(where)
 
 
 def hidden(root, where):
@@ -202,13 +210,28 @@ def hidden(root, where):
     seen, as in a unity build, a qualified name finds what is in a named namespace alone."""
     others = collections.defaultdict(set)
     for (scope, name), (named, _) in where.items():
-        if not isinstance(name, str):
+        if not isinstance(name, str) and name[0] != "using":
             others[scope, name[0]] |= named
     for (scope, name), (_, own) in sorted(where.items(), key=str):
-        for path in own if not isinstance(name, str) else ():
-            call = re.compile(rf"\b{scope.split('::')[-1]}::{name[0]}\(")
+        for path in own if not isinstance(name, str) and name[0] != "using" else ():
+            call = re.compile(rf"\b{scope.split('::')[-1]}::{name[0]}[(<]")
             if others[scope, name[0]] - {path} and call.search((root / path).read_text()):
                 yield f"{path} calls {scope}::{name[0]} of its own, which {', '.join(sorted(others[scope, name[0]] - {path}))} would hide"
+
+
+def of_two_kinds(where):
+    """Names that are a function's in one file and a variable's or a type's in another, either in an unnamed namespace."""
+    functions = collections.defaultdict(lambda: (set(), set()))
+    for (scope, name), files in where.items():
+        if not isinstance(name, str) and name[0] != "using":
+            for all_files, some in zip(functions[scope, name[0]], files):
+                all_files |= some
+    for (scope, name), (named, own) in sorted(functions.items()):
+        if (scope, name) in where:
+            others_named, others_own = where[scope, name]
+            everywhere = named | own | others_named | others_own
+            if (own or others_own) and len(everywhere) > 1:
+                yield f"{scope}::{name} is a function and something else: {', '.join(sorted(everywhere))}"
 
 
 def main():
@@ -237,7 +260,7 @@ def main():
         print(text)
     assert names("namespace a { namespace { constexpr int x[] = {1, 2}; using U = int; template <class T> T f(const B& b, int n = g(1)) "
                  "{ return {b}; } struct S : B { int y; }; } void S::m() {} namespace b { inline const T<int> z{1}; int f(const B&, int); } }"
-                 ) == [("a", "x", True), ("a", ("f", ("class",), ("const B &", "int")), True), ("a", "S", True), ("a::b", "z", False),
+                 ) == [("a", "x", True), ("a", ("using", "U"), True), ("a", ("f", ("class",), ("const B &", "int")), True), ("a", "S", True), ("a::b", "z", False),
                        ("a::b", ("f", (), ("const B &", "int")), False)]
     print(f"{total} types, {bad} names defined twice")
     sys.exit(bad > 0 or total < 200)

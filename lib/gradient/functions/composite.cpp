@@ -168,7 +168,7 @@ std::vector<Tensor> without_gaps(std::span<const Tensor> list, std::vector<bool>
 }
 
 // Shared by the rules of one entry.
-struct Run {
+struct CompositeRun {
   const char* name;
   detail::FlatFunction again;
   Inputs inputs;
@@ -252,7 +252,7 @@ struct Run {
 };
 
 // Records the run of a function, whose arguments and read values are inputs of the entry.
-std::vector<Tensor> record_run(const std::shared_ptr<Run>& c, std::span<const Tensor> results) {
+std::vector<Tensor> record_run(const std::shared_ptr<CompositeRun>& c, std::span<const Tensor> results) {
   const std::vector<Tensor> outputs = aliases(results);
   record_function(
       c->name, c->inputs.values(), outputs, [c](std::span<const Gradient> g) { return c->pull(g); },
@@ -278,7 +278,7 @@ std::vector<Tensor> composite(const char* name, const FlatFunction& first, FlatF
   };
   if (!tape::active()) return run(arguments);
   if (keep == Keep::inputs && ops::Tracer::current()) return trace_checkpoint(name, first, again, arguments);
-  auto c = std::make_shared<Run>();
+  auto c = std::make_shared<CompositeRun>();
   c->name = name;
   c->again = std::move(again);
   c->inputs.arguments.assign(arguments.begin(), arguments.end());
@@ -310,7 +310,7 @@ namespace autodiff {
 
 std::vector<Tensor> recomputed(const char* name, const detail::FlatFunction& f, std::span<const Tensor> arguments) {
   if (!tape::active()) return f(arguments);
-  const auto c = std::make_shared<Run>();
+  const auto c = std::make_shared<CompositeRun>();
   c->name = name;
   c->again = f;
   c->recomputed = true;

@@ -57,13 +57,13 @@ void enter_family(Set& set) {
   (std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<decltype(Family)>>>());
 }
 
-struct Real {
+struct TakeReal {
   template <class T>
   T operator()(Complex<T> z) const {
     return z.re;
   }
 };
-struct Imag {
+struct TakeImag {
   template <class T>
   T operator()(Complex<T> z) const {
     return z.im;
@@ -99,9 +99,9 @@ Loop loop_of(ComplexFunction f) {
   using Z = Complex<T>;
   switch (f) {
     case ComplexFunction::real:
-      return &ElementMap<Real, T, Z>::run;
+      return &ElementMap<TakeReal, T, Z>::run;
     case ComplexFunction::imag:
-      return &ElementMap<Imag, T, Z>::run;
+      return &ElementMap<TakeImag, T, Z>::run;
     case ComplexFunction::abs:
       return &ElementMap<Magnitude, T, Z>::run;
     case ComplexFunction::angle:

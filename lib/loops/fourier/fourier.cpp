@@ -104,8 +104,7 @@ struct Transform {
 
 // Columns that are copied to rows at a time: 16 float32 fill a cache line.
 constexpr std::int64_t columns_max = 16;
-// Numbers per task, as pointwise_grain_max of elementwise loops.
-constexpr std::int64_t grain = 16384;
+constexpr std::int64_t numbers_per_task = 16384;  // as pointwise_grain_max of elementwise loops
 
 // A number in memory and its bytes: rows of complex numbers have two numbers of type T each.
 template <class T>
@@ -120,7 +119,7 @@ struct Sides {
 template <class T, class F>
 void for_each_block(std::int64_t count, std::int64_t numbers, std::int64_t scratch, const F& f) {
   if (count == 0) return;
-  const std::int64_t per_task = std::max<std::int64_t>(1, grain / numbers);
+  const std::int64_t per_task = std::max<std::int64_t>(1, numbers_per_task / numbers);
   Workspaces workspaces((count + per_task - 1) / per_task, scratch * static_cast<std::int64_t>(sizeof(T)));
   parallel_for(count, per_task, [&](std::int64_t begin, std::int64_t end) {
     workspaces.use([&](std::byte* memory) {

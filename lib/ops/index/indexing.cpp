@@ -16,12 +16,12 @@ namespace {
 // A scatter of terms at positions on an axis.
 using UpdateAt = Tensor (*)(const Tensor& x, const Tensor& terms, const Tensor& positions, int axis);
 // The same operation on x and the terms as a whole.
-using Combine = Tensor (*)(const Operand& x, const Operand& values);
+using Combining = Tensor (*)(const Operand& x, const Operand& values);
 
 struct UpdateOp {
   const char* name;
   UpdateAt at_positions;
-  Combine whole;    // null: the values themselves
+  Combining whole;  // null: the values themselves
   bool in_float32;  // float16 and bfloat16 are combined in float32
   bool ordered;     // complex numbers are refused
 };

@@ -17,7 +17,7 @@ namespace {
 using loops::RowFunction, loops::by_rows, loops::one_per_row, loops::whole_rows;
 
 // g, with one number per row, broadcast along the axis of classes.
-Tensor spread(const Tensor& g) { return expand_dims(g, -1); }
+Tensor with_class_axis(const Tensor& g) { return expand_dims(g, -1); }
 
 // The result has one number per row of logits [..., n].
 void infer_loss(const Call& call, Metas& out) {
@@ -56,11 +56,11 @@ void dense_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradi
   const Tensor& x = r.saved(0);
   if (r.wanted(0)) {
     const Tensor& labels = r.saved(1);
-    dx[0] = followed(g[0], x, labels) ? spread(g[0]) * logits_derivative(x, labels)
+    dx[0] = followed(g[0], x, labels) ? with_class_axis(g[0]) * logits_derivative(x, labels)
                                       : evaluate(logits_vjp_primitive, {&g[0], &x, &labels});
   }
   if (r.wanted(1))
-    dx[1] = followed(g[0], x) ? -(spread(g[0]) * log_softmax(x)) : evaluate(labels_vjp_primitive, {&g[0], &x});
+    dx[1] = followed(g[0], x) ? -(with_class_axis(g[0]) * log_softmax(x)) : evaluate(labels_vjp_primitive, {&g[0], &x});
 }
 void dense_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   if (t[0].defined()) dy[0] = sum(t[0] * logits_derivative(r.saved(0), r.saved(1)), -1);
@@ -101,11 +101,11 @@ constexpr Primitive sparse_vjp_primitive = {.rule = {.name = "sparse_softmax_cro
                                             .constants = 1};
 
 Tensor sparse_derivative(const Tensor& x, const Tensor& labels) {
-  return where(spread(greater_equal(labels, 0)), softmax(x) - one_hot(labels, x.shape()[-1], x.dtype()), 0);
+  return where(with_class_axis(greater_equal(labels, 0)), softmax(x) - one_hot(labels, x.shape()[-1], x.dtype()), 0);
 }
 void sparse_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Tensor &x = r.saved(0), &labels = r.saved(1);
-  dx[0] = followed(g[0], x) ? spread(g[0]) * sparse_derivative(x, labels)
+  dx[0] = followed(g[0], x) ? with_class_axis(g[0]) * sparse_derivative(x, labels)
                             : evaluate(sparse_vjp_primitive, {&g[0], &x, &labels});
 }
 void sparse_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {

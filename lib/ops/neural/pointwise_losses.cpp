@@ -79,7 +79,7 @@ Lane hinge_of(X x) {
   return where(live, 1 - x[1] * where(live, x[0], 0), 0);
 }
 
-enum Function : std::size_t {
+enum LossFunction : std::size_t {
   mse_of,
   mae_of,
   log_cosh_loss,
@@ -121,7 +121,7 @@ constexpr Composed pointwise_losses[] = {
 static_assert(std::size(pointwise_losses) == margin_ranking_loss + 1);
 
 template <class... More>
-Tensor call(Function f, const Operand& x, const More&... more) {
+Tensor call(LossFunction f, const Operand& x, const More&... more) {
   static const ComposedOps& all = *new ComposedOps(pointwise_losses);
   const tape::OpScope scope(x);
   const Operand* const operands[] = {&x, &more...};

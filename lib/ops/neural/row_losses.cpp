@@ -68,8 +68,8 @@ constexpr Composed margins[] = {{"multi_margin", exceeding},
 
 // The operands in one dtype and of one shape.
 template <std::size_t N>
-std::array<Tensor, N> same_shape(const char* op, const std::array<const Operand*, N>& operands,
-                                 const std::array<const char*, N>& names, DType d) {
+std::array<Tensor, N> of_one_shape(const char* op, const std::array<const Operand*, N>& operands,
+                                   const std::array<const char*, N>& names, DType d) {
   std::array<Tensor, N> all;
   Shape shape;
   for (std::size_t k = 0; k < N; ++k) {
@@ -123,7 +123,7 @@ Tensor cosine_similarity(const Operand& x, const Operand& y, std::int64_t axis) 
   constexpr const char* op = "cosine_similarity";
   const tape::OpScope scope(x);
   const auto [d, wide] = ops::floating_dtypes(op, {&x, &y});
-  const auto [a, b] = ops::same_shape<2>(op, {&x, &y}, {"x", "y"}, wide);
+  const auto [a, b] = ops::of_one_shape<2>(op, {&x, &y}, {"x", "y"}, wide);
   const int along = ops::normalize(op, axis, a.rank());
   return ops::cast_to(sum(ops::unit_vector(a, along) * ops::unit_vector(b, along), along), d);
 }
@@ -135,7 +135,7 @@ Tensor triplet_margin(const Operand& anchor, const Operand& positive, const Oper
   if (!(options.p > 0)) fail<ValueError>(op, "p is {}; it must be greater than 0", options.p);
   const auto [d, wide] = ops::floating_dtypes(op, {&anchor, &positive, &negative});
   const auto [a, b, c] =
-      ops::same_shape<3>(op, {&anchor, &positive, &negative}, {"anchor", "positive", "negative"}, wide);
+      ops::of_one_shape<3>(op, {&anchor, &positive, &negative}, {"anchor", "positive", "negative"}, wide);
   const int axis = ops::normalize(op, options.axis, a.rank());
   const auto distance = [&](const Tensor& x, const Tensor& y) {
     return norm(x - y + options.epsilon, options.p, axis);

@@ -20,7 +20,7 @@ namespace {
 using X = const Lane*;
 using L = const Lane&;
 // Of the series of lgamma(x) minus Stirling's approximation in 1 / x, 1 / x^3, ... (DLMF 5.11.1).
-constexpr double stirling[] = {1. / 12, -1. / 360, 1. / 1260, -1. / 1680, 1. / 1188, -691. / 360360, 1. / 156};
+constexpr double stirling_series[] = {1. / 12, -1. / 360, 1. / 1260, -1. / 1680, 1. / 1188, -691. / 360360, 1. / 156};
 
 Lane positive(L x) { return where(x > 0, x, invalid); }
 // The divergence of -log: r - 1 - log(r), r = x / y.
@@ -31,9 +31,9 @@ Lane divergence_of_remainder(L x, L y) {
   const Lane square = 1 / (x * x), own = 1 / (y * y);
   Lane at_x = 0 * x, at_y = 0 * y, slope = 0 * y;
   for (int k = 6; k >= 0; --k) {
-    at_x = at_x * square + stirling[k];
-    at_y = at_y * own + stirling[k];
-    slope = slope * own - (2 * k + 1) * stirling[k];
+    at_x = at_x * square + stirling_series[k];
+    at_y = at_y * own + stirling_series[k];
+    slope = slope * own - (2 * k + 1) * stirling_series[k];
   }
   return at_x / x - at_y / y - (x - y) * slope * own;
 }

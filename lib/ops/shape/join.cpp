@@ -12,7 +12,7 @@ namespace ops {
 
 namespace {
 
-using Numbers = detail::List<std::int64_t>;
+using Integers = detail::List<std::int64_t>;
 
 // Pointers to the tensors of a list; short lists need no allocation.
 struct ListPointers : detail::ShortList<const Tensor*, 8> {
@@ -193,7 +193,7 @@ Tensor ops::join(const char* op, std::span<const Tensor> given, std::int64_t axi
   Shape shape = parts[0].shape();
   if (shape.rank() == 0) fail<ShapeError>(op, "the parts have rank 0; join them along a new axis with stack");
   const int a = normalize(op, axis, shape.rank());
-  Numbers attributes;
+  Integers attributes;
   attributes.reserve(1 + parts.size());
   attributes.push_back(a);
   std::int64_t total = 0;
@@ -239,7 +239,7 @@ std::vector<Tensor> split(const Operand& operand, std::int64_t parts, std::int64
   if (extent % parts != 0)
     fail<ShapeError>("split", "axis {} of x, of shape {}, cannot be cut into {} equal pieces; use split_sizes", a,
                      x.shape(), parts);
-  ops::Numbers attributes(static_cast<std::size_t>(parts) + 1, extent / parts);
+  ops::Integers attributes(static_cast<std::size_t>(parts) + 1, extent / parts);
   attributes[0] = a;
   return ops::split(x, attributes);
 }
@@ -254,7 +254,7 @@ std::vector<Tensor> split_sizes(const Operand& operand, const Shape& extents, st
   if (!fits || total != x.shape()[a])
     fail<ShapeError>("split_sizes", "extents {} do not add up to {}, the extent of axis {} of x, of shape {}", extents,
                      x.shape()[a], a, x.shape());
-  ops::Numbers attributes{a};
+  ops::Integers attributes{a};
   attributes.insert(attributes.end(), extents.begin(), extents.end());
   return ops::split(x, attributes);
 }

@@ -145,7 +145,7 @@ bool is_singular(const Schur& s) {
 // Whether products of elements of the Schur form may overflow: that of a triangular matrix takes none.
 bool is_too_large(const ComplexMatrix& a) { return largest_element(a) > 0x1p500 && !is_triangular(a); }
 // Divides a matrix that is too large by 4^e. Returns e.
-int reduce(Perturbed& x) {
+int scale_down(Perturbed& x) {
   const std::int64_t n = order_of(x[0]);
   if (!is_too_large(complex_matrix(numbers(x[0]), is_complex(x[0].dtype()), n, n))) return 0;
   scale(x, 0x1p-512);
@@ -187,13 +187,13 @@ bool solve_sylvester(ComplexMatrix a, ComplexMatrix b, ComplexMatrix& q) {
 }  // namespace
 
 bool functions::square_root(Perturbed& x) {
-  const int e = reduce(x);
+  const int e = scale_down(x);
   if (!through_schur(x, root_of_parts, false)) return false;
   if (e > 0) scale(x, std::ldexp(1.0, e));
   return true;
 }
 bool functions::logarithm(Perturbed& x) {
-  const int e = reduce(x);
+  const int e = scale_down(x);
   if (!through_schur(x, logarithm_of_parts, true)) return false;
   if (e > 0) add_identity(x, 2 * e * std::numbers::ln2);
   return true;
