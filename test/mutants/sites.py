@@ -24,7 +24,8 @@ UNTOUCHED_CALLS = {"sizeof", "decltype", "alignas", "alignof", "noexcept", "requ
 CONSTANT_STATEMENTS = {"constexpr", "static_assert", "using", "typedef", "enum", "template", "static", "goto"}
 # Calls whose operands may change places without a change of the result.
 SYMMETRIC = {"add", "multiply", "maximum", "minimum", "hypot", "logical_and", "logical_or", "equal", "not_equal", "max",
-             "min", "swap", "logaddexp", "promote", "is_same", "followed"}
+             "min", "swap", "logaddexp", "promote", "is_same", "followed", "plus", "times", "both", "differ", "real_inner",
+             "broadcast_shapes"}
 RENAMED = {"subtract": ["add"], "add": ["subtract"], "less": ["less_equal"], "less_equal": ["less"],
            "greater": ["greater_equal"], "greater_equal": ["greater"], "equal": ["not_equal"], "not_equal": ["equal"],
            "maximum": ["minimum"], "minimum": ["maximum"], "logical_and": ["logical_or"],

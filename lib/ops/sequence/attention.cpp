@@ -141,7 +141,6 @@ void attention_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<T
   if (masked && r.wanted(3)) add_to(scores, t[3]);
   if (scores.defined()) add_to(dy[0], product(attention_name, through_softmax(p, scores), v));
   if (r.wanted(2)) add_to(dy[0], product(attention_name, p, t[2]));
-  if (dy[0].shape() != r.output_shape()) dy[0] = broadcast_to(dy[0], r.output_shape());
 }
 
 void infer_attention(const Call& call, Metas& out) {

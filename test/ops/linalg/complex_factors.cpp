@@ -187,6 +187,39 @@ TEST_CASE("complex det of singular matrices in both modes, to third order") {
   check_orders(f, {stack({of_rank(random, 5, 4), regular(random, {5, 5}), zeros({5, 5}, DType::complex128)})}, 3, 100);
 }
 
+TEST_CASE("complex det: gradients of directional derivatives along directions that depend on the matrix") {
+  // By minors of order 3, which are products and sums of elements.
+  const auto by_minors = [](const Tensor& a) {
+    const Tensor below = slice(a, {range_from(1)});
+    Tensor sum = zeros({}, a.dtype());
+    for (std::int64_t j = 0; j < 4; ++j) {
+      const Tensor minor = concatenate({slice(below, {all, range(0, j)}), slice(below, {all, range(j + 1, 4)})}, 1);
+      sum = sum + (j % 2 == 0 ? 1.0 : -1.0) * a[0][j] * det(minor);
+    }
+    return sum;
+  };
+  support::Random random("directional determinants");
+  const DType d = DType::complex128;
+  const Tensor c = drawn(random, {4, 4}, d), t = drawn(random, {4, 4}, d), u = drawn(random, {4, 4}, d),
+               v = drawn(random, {4, 4}, d), w = drawn(random, {}, d);
+  const auto orders = [&](const auto& f, const Tensor& x) {
+    const auto first = [&](const Tensor& a) {
+      const Tensor slope = jvp(f, a, a * c + t).second;
+      return real(w * slope * slope);  // so that cotangents depend on the matrix, too
+    };
+    const auto second = [&](const Tensor& a) { return sum(real(conj(u) * grad(first)(a))); };
+    const auto third = [&](const Tensor& a) { return sum(real(conj(v) * grad(second)(a))); };
+    return Tensors{grad(first)(x), grad(second)(x), grad(third)(x)};
+  };
+  for (const Tensor& x : {regular(random, {4, 4}), of_rank(random, 4, 3), of_rank(random, 4, 2)}) {
+    const Tensors got = orders([](const Tensor&a) { return det(a); }, x), expected = orders(by_minors, x);
+    for (std::size_t i = 0; i < 3; ++i) {
+      INFO("order " << i + 2 << ": " << largest(got[i] - expected[i]) << " of " << largest(expected[i]));
+      CHECK(largest(got[i] - expected[i]) <= 1e-12 * (1 + largest(expected[i])));
+    }
+  }
+}
+
 TEST_CASE("complex det: badly scaled and large singular matrices") {
   // The cofactors of diag(1, ..., 1, 0): one, whatever the order and the scales of rows, and of a multiple by i.
   for (const std::int64_t n : {4, 8, 12, 40}) {

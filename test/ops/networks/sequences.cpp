@@ -461,3 +461,106 @@ TEST_CASE("ctc_loss: targets that cannot be aligned, ends of the range, errors")
   CHECK_THROWS_AS(ctc_loss(x, targets, ints({3}), ints({1, 1})), ShapeError);
   CHECK_THROWS_AS(ctc_loss(zeros({2, 3}), targets, ints({3, 3}), ints({1, 1})), ShapeError);
 }
+
+TEST_CASE("attention: a mask that only an outer tape follows, and axes that values and mask alone have") {
+  support::Random random("followed masks");
+  const Tensor q = random.tensor({3, 4}), k = random.tensor({5, 4}), v = random.tensor({2, 5, 2}),
+               mask = random.tensor({2, 3, 5}), g = random.tensor({2, 3, 2});
+  // By the ops that attention is made of.
+  const auto by_ops = [](const Tensors& x) {
+    return Tensors{matmul(softmax(matmul(x[0], transpose(x[1])) * 0.5 + x[3], -1), x[2])};
+  };
+  const auto fused = [](const Tensors& x) { return Tensors{attention(x[0], x[1], x[2], {.mask = x[3]})}; };
+  const auto slope_by_mask = [&](const Function& f) {
+    GradientTape outer;
+    outer.watch(mask);
+    Tensor total = scalar(0.0);
+    for (const Tensor& one : {q, k, v}) {
+      GradientTape inner;
+      inner.watch(one);
+      const Tensor y = f({q, k, v, mask})[0];
+      total = total + sum(square(*inner.gradient(y, one, {.output_gradients = g})));
+    }
+    return *outer.gradient(total, mask);
+  };
+  CHECK(difference({slope_by_mask(fused)}, {slope_by_mask(by_ops)}).error < 1e-13);
+  const Tensors x{q, k, v, mask}, t = random.like(x);
+  CHECK(difference(fused(x), by_ops(x)).error < 1e-14);
+  CHECK(difference(push(fused, x, t), push(by_ops, x, t)).error < 1e-13);
+  CHECK(difference(pull(fused, x, {g}), pull(by_ops, x, {g})).error < 1e-13);
+  const Function slopes = gradient_of(fused, {g}), expected = gradient_of(by_ops, {g});
+  CHECK(difference(push(slopes, x, t), push(expected, x, t)).error < 1e-12);
+}
+
+TEST_CASE("attention: second derivatives where values and a boolean mask have axes that queries and keys lack") {
+  support::Random random("boolean masks");
+  const Tensors x{random.tensor({3, 4}), random.tensor({5, 4}), random.tensor({2, 5, 2})}, t = random.like(x);
+  const Tensor mask = greater(random.tensor({2, 3, 5}), -0.5), g = random.tensor({2, 3, 2});
+  const Function fused = [&](const Tensors& a) { return Tensors{attention(a[0], a[1], a[2], {.mask = mask})}; };
+  const Function by_ops = [&](const Tensors& a) {
+    const Tensor scores = matmul(a[0], transpose(a[1])) * 0.5;
+    return Tensors{matmul(softmax(where(mask, scores, -1e300), -1), a[2])};
+  };
+  CHECK(difference(push(fused, x, t), push(by_ops, x, t)).error < 1e-13);
+  for (const bool forward : {false, true}) {
+    const Function slopes = gradient_of(fused, {g}), expected = gradient_of(by_ops, {g});
+    const Tensors got = forward ? push(slopes, x, t) : pull(slopes, x, t);
+    CHECK(difference(got, forward ? push(expected, x, t) : pull(expected, x, t)).error < 1e-12);
+  }
+}
+
+TEST_CASE("gru: the second derivative by its output alone") {
+  support::Random random("output alone");
+  const Tensor wi = random.tensor({6, 3}), wh = random.tensor({6, 2}), t = random.tensor({4, 2, 3});
+  const auto by_both = [&](const Tensor& x) {
+    const auto [output, state] = gru(x, wi, wh);
+    return sum(square(output)) + sum(state * 0);
+  };
+  const auto by_output = [&](const Tensor& x) { return sum(square(gru(x, wi, wh).output)); };
+  CHECK(difference({hvp(by_output)(t, t)}, {hvp(by_both)(t, t)}).error < 1e-13);
+}
+
+TEST_CASE("lstm and gru: recorded derivatives of no steps have the operands' shapes") {
+  const auto check = [](auto f, std::int64_t gates) {
+    const Tensors x{zeros({0, 2, 3}), ones({2 * gates, 3}), ones({2 * gates, 2}), ones({2, 2})};
+    GradientTape outer;
+    outer.watch(x);
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = sum(square(f(x[0], x[1], x[2], RecurrentOptions{.state = x[3]}).state));
+    const std::vector<Gradient> d = tape.gradient(y, x);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      CAPTURE(i);
+      CHECK(array_equal(d[i], i == 3 ? 2 * x[3] : zeros_like(x[i])));
+    }
+  };
+  check([](const auto&... x) { return lstm(x...); }, 4);
+  check([](const auto&... x) { return gru(x...); }, 3);
+}
+
+TEST_CASE("ctc_loss: derivatives that are recorded, of none and of one step, and of infinite cotangents") {
+  const auto ints = [](const std::vector<std::int64_t>& x) { return from_data(x); };
+  const Tensor targets = from_data(std::vector<std::int64_t>{1, 2}, {2, 1});
+  for (const std::int64_t steps : {0, 1, 2}) {
+    CAPTURE(steps);
+    const Tensor x = log_softmax(reshape(arange(0.0, static_cast<double>(6 * steps)) * 0.3, {steps, 2, 3}));
+    const auto f = [&](const Tensor& a) {
+      return ctc_loss(a, targets, ints({steps, steps}), ints({std::min<std::int64_t>(steps, 1), 0}));
+    };
+    Tensor recorded;
+    {
+      GradientTape outer;
+      outer.watch(x);
+      recorded = gradient_at(f, x);
+    }
+    CHECK(recorded.shape() == x.shape());
+    CHECK(difference({recorded}, {gradient_at(f, x)}).error < 1e-15);
+  }
+  // Two labels in one step cannot be: a loss of infinity, whose derivative is 0 for every cotangent.
+  const Tensor x = log_softmax(tensor({{{1, 2, 3}, {0, 1, 0}}}));
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = ctc_loss(x, from_data(std::vector<std::int64_t>{1, 2, 1, 2}, {2, 2}), ints({1, 1}), ints({2, 1}));
+  const Tensor d = *tape.gradient(y, x, {.output_gradients = tensor({inf, 1.0})});
+  CHECK(d.to_vector() == Doubles{0, 0, 0, 0, -1, 0});
+}

@@ -124,6 +124,8 @@ TEST_CASE("spectral and nuclear norms and cond in both modes, to third order") {
 TEST_CASE("the spectral norm shares its gradient among ties of the largest singular value") {
   CHECK(largest(gradient(spectral, eye(2)) - 0.5 * eye(2)) <= 1e-15);  // as PyTorch
   CHECK(array_equal(gradient(spectral, zeros({2, 3})), zeros({2, 3})));
+  const Tensor alone = diag(tensor({3, 1})), batch = stack({eye(2), alone});  // ties of one matrix alone
+  CHECK(largest(gradient(spectral, batch) - stack({0.5 * eye(2), diag(tensor({1, 0}))})) <= 1e-15);
   const Tensor t = tensor({{1, 2, 0}, {0, 1, 3}, {1, 0, 1}});
   CHECK(all(isnan(second(spectral, eye(3), t))).item() != 0);
   // Of diag(3, 1, 1) along t: the second derivative of the largest singular value by perturbation theory.
@@ -150,8 +152,8 @@ TEST_CASE("the nuclear norm: derivatives at equal and at zero singular values") 
   CHECK(largest(gradient(nuclear, diag(tensor({2, 0, 1}))) - diag(tensor({1, 0, 1}))) <= 1e-15);
   const Tensor u = random.tensor({4, 1}), v = random.tensor({1, 3}), low = matmul(u, v);
   CHECK(largest(gradient(nuclear, low) - low / matrix_norm(low)) <= 1e-14);
-  CHECK(all(isnan(second(nuclear, low, ones({4, 3})))).item() != 0);
-  // Matrices of the batch without a cotangent have derivative 0.
+  for (const Tensor& along : {ones({4, 3}), eye(4, 3)}) CHECK(all(isnan(second(nuclear, low, along))).item() != 0);
+  // A matrix of a batch that is not read has derivative 0.
   const Tensor batch = stack({low, random.tensor({4, 3})});
   const Tensor g = grad([&](const Tensor& a) { return sum(slice(gradient(nuclear, a), {1})); })(batch);
   CHECK((largest(slice(g, {0})) == 0 && all(isfinite(g)).item() != 0));
