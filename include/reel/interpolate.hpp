@@ -89,8 +89,8 @@ BSpline b_spline(const Operand& knots, const Operand& coefficients, int degree =
 // Values on grids
 //
 // Gradients of every order: to values the weights, to positions the differences of neighbours that follow from them,
-// and 0 to positions of the nearest point. Where a derivative jumps, at the points of an axis, it is that of the cell on
-// the right; at the last point that of the last cell. A position that is NaN gives NaN.
+// and 0 to positions of the nearest point. Where a derivative jumps, at the points of an axis, it is that of the cell
+// on the right; at the last point that of the last cell. A position that is NaN gives NaN.
 
 /// The value at the nearest point, linear interpolation between the points around, or cubic interpolation.
 enum class GridMethod : std::uint8_t { nearest, linear, cubic };
@@ -109,5 +109,48 @@ Tensor regular_grid(std::span<const Tensor> axes, const Operand& values, const O
                     const RegularGridOptions& options = {});
 Tensor regular_grid(std::initializer_list<Tensor> axes, const Operand& values, const Operand& x,
                     const RegularGridOptions& options = {});
+
+/// What an array a b c d is beyond its ends, by SciPy's names.
+enum class Border : std::uint8_t {
+  constant,       ///< positions outside [0, n - 1] have the fill value as their result
+  nearest,        ///< a a a | a b c d | d d d
+  reflect,        ///< c b a | a b c d | d c b
+  mirror,         ///< d c b | a b c d | c b a
+  wrap,           ///< positions have the period n - 1, so that d and a are at the same place
+  grid_constant,  ///< the fill value k at each point: k k k | a b c d | k k k
+  grid_wrap       ///< b c d | a b c d | a b c
+};
+struct MapCoordinatesOptions {
+  int order = 3;  ///< 0: the nearest point, halves up; 1: linear; 3: the cubic spline through the values
+  Border border = Border::constant;
+  double fill = 0;
+  /// With order 3: values are interpolated. Otherwise they are taken to be the coefficients of B-splines.
+  bool prefilter = true;
+};
+/// The array x [..., n_1, ..., n_d] at the positions coordinates[k, ...] along its last d axes, counted from 0: [...,
+/// the shape of the coordinates without its first axis]. (SciPy's map_coordinates, with batch axes; its spline for
+/// `reflect` misses the values of short axes, this one does not.) ShapeError for an axis without elements, ValueError
+/// for another order. Infinite positions give NaN where the border repeats the array.
+Tensor map_coordinates(const Operand& x, const Operand& coordinates, const MapCoordinatesOptions& options = {});
+
+/// What images are beyond their borders: 0, the outermost elements, or their mirror image.
+enum class GridPadding : std::uint8_t { zeros, border, reflection };
+struct GridSampleOptions {
+  GridMethod method = GridMethod::linear;  ///< nearest: halves to even; cubic: Keys's kernel with coefficient -0.75
+  GridPadding padding = GridPadding::zeros;
+  /// Whether -1 and 1 are the centres of the outermost elements, rather than their outer edges. A mirror image then
+  /// does not repeat the outermost elements.
+  bool align_corners = false;
+};
+/// Images x [batch, channels, height, width] at the positions grid [batch, ..., 2], or volumes [batch, channels, depth,
+/// height, width] at [batch, ..., 3], in as many axes: [batch, channels, ...]. The last axis of the grid is (column,
+/// row) or (column, row, plane), from -1 to 1. (PyTorch's grid_sample, whose gradient has no derivative; cubic also for
+/// volumes.) ShapeError for an image without elements.
+Tensor grid_sample(const Operand& x, const Operand& grid, const GridSampleOptions& options = {});
+/// The grid for grid_sample to images of `size` {batch, channels, height, width} with theta [batch, 2, 3]: the position
+/// theta (column, row, 1) for each element, [batch, height, width, 2]; for volumes of {batch, channels, depth, height,
+/// width} with theta [batch, 3, 4]: [batch, depth, height, width, 3]. (PyTorch's affine_grid.) ShapeError if the
+/// shapes do not match.
+Tensor affine_grid(const Operand& theta, const Shape& size, bool align_corners = false);
 
 }  // namespace reel

@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "hostile_grids.hpp"
 #include "hostile_ops.hpp"
 
 using namespace reel;
@@ -108,13 +109,13 @@ const std::vector<std::vector<std::int64_t>> axis_lists{{}, {0, 0}, {0, -2}, {le
 void ops_of_tensors() {
   const std::vector<Named> x = operands();
   const bool huge_only_for_views = true;
-  for (const Unary& op : unary_ops()) {
+  for (const Unary& op : with_grids(unary_ops())) {
     call(
         op.name, "an empty handle", [&] { op.f(Tensor()); }, Outcome::refusal);
     for (const Named& a : x)
       if (huge_only_for_views && a.value.size() < 1 << 20) call(op.name, a.what, [&] { op.f(a.value); });
   }
-  for (const Binary& op : binary_ops()) {
+  for (const Binary& op : with_grids(binary_ops())) {
     call(
         op.name, "empty handles", [&] { op.f(Tensor(), Tensor()); }, Outcome::refusal);
     call(
@@ -332,6 +333,13 @@ void axes_and_sizes() {
     at("eye", [&] { eye(2, i); });
     at("linspace", [&] { linspace(0, 1, i); });
     at("pad", [&] { pad(m, {i, 0}, {0, 0}); });
+    at("b_spline", [&] { b_spline(arange(6), arange(4), static_cast<int>(i)); });
+    at("map_coordinates", [&] { map_coordinates(m, m, {static_cast<int>(i), static_cast<Border>(i)}); });
+    at("affine_grid", [&] { affine_grid(ones({1, 2, 3}), {1, i, i, 2}); });
+    at("affine_grid", [&] { affine_grid(ones({1, 3, 4}), {1, 1, 1, i, 1}, true); });
+    at("grid_sample", [&] {
+      grid_sample(images, zeros({1, 1, 1, 2}), {static_cast<GridMethod>(i), static_cast<GridPadding>(i)});
+    });
     at("slice", [&] { slice(m, {range(i, most)}); });
     at("slice", [&] { slice(m, {range(least, i, -1)}); });
     at("slice", [&] { slice(m, {range(0, 2, i)}); });

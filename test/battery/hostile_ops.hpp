@@ -223,11 +223,6 @@ std::vector<Unary> unary_ops() {
           REEL_OP(quaternion_to_matrix),
           REEL_OP(matrix_to_quaternion),
           {"PiecewiseCubic", [](const Tensor& x) { pchip(arange(4), arange(4))(x); }},
-          {"BSpline", [](const Tensor& x) { b_spline(arange(7), arange(4), 2)(x); }},
-          {"regular_grid",
-           [](const Tensor& x) {
-             regular_grid({x}, x, ones({2, 1}), {.method = GridMethod::nearest});
-           }},
           REEL_OP(l2_normalize),
           REEL_OP(instance_norm),
           REEL_OP(local_response_norm),
@@ -423,13 +418,6 @@ std::vector<Binary> binary_ops() {
       {"interp", [](const Tensor& x, const Tensor& y) { interp(x, y, y); }},
       {"interp", [](const Tensor& x, const Tensor& y) { interp(x, y, x, {.period = 2}); }},
       REEL_OP(pchip),
-      {"b_spline", [](const Tensor& x, const Tensor& y) { b_spline(x, y, 1); }},
-      {"b_spline", [](const Tensor& x, const Tensor& y) { b_spline(y, x, 0); }},
-      {"regular_grid", [](const Tensor& x, const Tensor& y) { regular_grid({x}, x, y); }},
-      {"regular_grid",
-       [](const Tensor& x, const Tensor& y) {
-         regular_grid({arange(2), arange(2)}, x, y, {.method = GridMethod::cubic, .fill = {}});
-       }},
       REEL_OP(akima),
       {"cubic_spline", [](const Tensor& x, const Tensor& y) { cubic_spline(x, y, {.ends = SplineEnds::periodic}); }},
       {"cubic_spline",

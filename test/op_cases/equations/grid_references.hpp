@@ -1,5 +1,7 @@
 // Splines and values on grids by their definitions, as references.hpp has those of curves.
 #pragma once
+#include <cmath>
+#include <cstdint>
 #include <functional>
 
 #include "references.hpp"
@@ -73,6 +75,124 @@ N on_axes(const std::vector<std::size_t>& extents, const std::function<N(const s
   index.push_back(0);
   for (; index.back() < extents[k]; ++index.back()) row.push_back(on_axes(extents, value, one, index));
   return one(k, row);
+}
+
+// ---- Arrays at positions that count elements
+
+/// As reel::Border.
+enum class Beyond { constant, nearest, reflect, mirror, wrap, grid_constant, grid_wrap };
+enum class Around { nearest_up, nearest_even, linear, b_spline, keys };
+
+inline std::int64_t floor_of(long double x) { return static_cast<std::int64_t>(std::floor(x)); }
+
+/// The element that index i stands for; -1: the fill value.
+inline std::int64_t element_at(std::int64_t i, std::int64_t n, Beyond beyond) {
+  while (i < 0 || i >= n) {
+    if (beyond == Beyond::constant || beyond == Beyond::grid_constant) return -1;
+    if (n == 1 || beyond == Beyond::nearest || beyond == Beyond::wrap) return i < 0 ? 0 : n - 1;
+    if (beyond == Beyond::reflect) i = i < 0 ? -1 - i : 2 * n - 1 - i;
+    if (beyond == Beyond::mirror) i = i < 0 ? -i : 2 * n - 2 - i;
+    if (beyond == Beyond::grid_wrap) i += i < 0 ? n : -n;
+  }
+  return i;
+}
+
+/// The weights of coefficients c(i - 1) ... c(i + 2) at i + t.
+template <class N>
+std::vector<N> four_weights(const N& t, bool keys) {
+  std::vector<N> w;
+  for (int k = -1; k <= 2; ++k) {
+    const N d = k <= 0 ? t - N(k) : N(k) - t;  // the distance
+    const bool outer = k == -1 || k == 2;
+    const N a = N(-0.75L), u = N(2) - d;
+    if (keys)
+      w.push_back(outer ? a * (d * d * d - N(5) * d * d + N(8) * d - N(4))
+                        : (a + N(2)) * d * d * d - (a + N(3)) * d * d + N(1));
+    else
+      w.push_back(outer ? u * u * u / N(6) : N(2) / N(3) - d * d * u / N(2));
+  }
+  return w;
+}
+/// The coefficients of the B-splines through the values: one equation for each of them.
+template <class N>
+Numbers<N> coefficients_through(const Numbers<N>& values, Beyond beyond) {
+  const auto n = static_cast<std::int64_t>(values.size());
+  std::vector<Numbers<N>> a(values.size(), Numbers<N>(values.size()));
+  for (std::int64_t i = 0; i < n; ++i)
+    for (const std::int64_t k : {-1, 0, 1}) {
+      N& own = a[static_cast<std::size_t>(i)][static_cast<std::size_t>(element_at(i + k, n, beyond))];
+      own = own + N(k == 0 ? 4 : 1) / N(6);
+    }
+  return eliminated(a, values);
+}
+
+/// The position in the array, or in its period, that x is at.
+template <class N>
+N folded(N x, std::int64_t n, Beyond beyond, bool nearest) {
+  const N last = N(n - 1), zero = N(0);
+  if (beyond == Beyond::wrap && less(x, zero)) {
+    do x = x + last;
+    while (!less(zero, x));
+  } else if (beyond == Beyond::wrap && less(last, x)) {
+    do x = x - last;
+    while (!less(x, last));
+  } else if (beyond == Beyond::nearest) {
+    x = less(x, zero) ? zero : less(last, x) ? last : x;
+  }
+  if (!nearest || (beyond != Beyond::mirror && beyond != Beyond::reflect)) return x;
+  const N edge = beyond == Beyond::mirror ? zero : N(0.5L);
+  while (less(x, zero - edge) || less(last + edge, x)) {
+    if (less(x, zero - edge)) x = zero - edge - edge - x;
+    if (less(last + edge, x)) x = last + edge + last + edge - x;
+  }
+  return x;
+}
+
+/// The function through a row of values at x.
+template <class N>
+N along_row(Numbers<N> row, N x, Around around, Beyond beyond, const N& fill) {
+  const bool nearest = around == Around::nearest_up || around == Around::nearest_even;
+  const bool four = around == Around::b_spline || around == Around::keys;
+  auto n = static_cast<std::int64_t>(row.size());
+  if (n == 1 && (beyond == Beyond::mirror || beyond == Beyond::wrap)) beyond = Beyond::nearest;
+  Beyond taps = beyond;
+  if (around == Around::b_spline) {
+    if (beyond == Beyond::constant || beyond == Beyond::wrap) taps = Beyond::mirror;
+    if (beyond == Beyond::nearest || beyond == Beyond::grid_constant) {
+      const N front = beyond == Beyond::nearest ? row.front() : fill,
+              back = beyond == Beyond::nearest ? row.back() : fill;
+      row.insert(row.begin(), 12, front), row.insert(row.end(), 12, back);
+      x = x + N(12), n += 24;
+    }
+    const Beyond equations = beyond == Beyond::nearest         ? Beyond::reflect
+                             : beyond == Beyond::grid_constant ? Beyond::mirror
+                                                               : taps;
+    row = coefficients_through(row, equations);
+  } else if (beyond == Beyond::constant) {
+    taps = Beyond::nearest;
+  }
+  if (around != Around::keys || beyond != Beyond::nearest) x = folded(x, n, beyond, nearest);
+  std::int64_t i = floor_of(nearest ? x + N(0.5L) : x);
+  if (around == Around::nearest_even && i % 2 != 0 && !less(N(i), x + N(0.5L))) --i;
+  if (around == Around::linear && i == n - 1 && n > 1 && (beyond == Beyond::constant || beyond == Beyond::wrap)) --i;
+  const N t = x - N(i);
+  const auto tap = [&](std::int64_t k) {
+    const std::int64_t e = element_at(k, n, taps);
+    return e < 0 ? fill : row[static_cast<std::size_t>(e)];
+  };
+  if (nearest) return tap(i);
+  if (!four) return tap(i) * (N(1) - t) + tap(i + 1) * t;
+  const std::vector<N> w = four_weights(t, around == Around::keys);
+  return w[0] * tap(i - 1) + w[1] * tap(i) + w[2] * tap(i + 1) + w[3] * tap(i + 2);
+}
+/// The function of several positions x[k] through the values.
+template <class N>
+N at_positions(const std::vector<std::size_t>& extents, const std::function<N(const std::vector<std::size_t>&)>& value,
+               const Numbers<N>& x, Around around, Beyond beyond, const N& fill) {
+  for (std::size_t k = 0; k < x.size() && beyond == Beyond::constant; ++k)
+    if (less(x[k], N(0)) || less(N(static_cast<std::int64_t>(extents[k]) - 1), x[k])) return fill;
+  return on_axes<N>(extents, value,
+                    [&](std::size_t k, const Numbers<N>& row) { return along_row(row, x[k], around, beyond, fill); });
 }
 
 }  // namespace interpolation

@@ -131,6 +131,111 @@ Array on_grid(A x) {
 }
 constexpr RegularGridOptions open_grid(GridMethod m) { return {.method = m, .fill = std::nullopt}; }
 
+// Arrays at positions: coordinates as the second operand.
+Tensor positions_second(const Tensor& x, std::size_t operand) { return operand == 1 ? 1.5 * x + 1 : x; }
+std::vector<std::size_t> last_extents(const Shape& s, int count) {
+  std::vector<std::size_t> extents;
+  for (int k = s.rank() - count; k < s.rank(); ++k) extents.push_back(static_cast<std::size_t>(s[k]));
+  return extents;
+}
+Real at_position(const Array& x, const Index& lead, const Row& position, interpolation::Around around,
+                 interpolation::Beyond beyond, Real fill) {
+  const auto value = [&](const std::vector<std::size_t>& last) {
+    Index i = lead;
+    i.insert(i.end(), last.begin(), last.end());
+    return at(x, i);
+  };
+  return interpolation::at_positions<Real>(last_extents(x.shape, static_cast<int>(position.size())), value, position,
+                                           around, beyond, fill);
+}
+// Of any order and border; the fill value is 0.5.
+template <int Order, Border B>
+Array mapped(A x) {
+  using interpolation::Around;
+  const Array& c = x[1];
+  const std::int64_t d = c.shape[0];
+  Shape lead, rest;
+  for (int k = 0; k < x[0].shape.rank() - static_cast<int>(d); ++k) lead.push_back(x[0].shape[k]);
+  for (int k = 1; k < c.shape.rank(); ++k) rest.push_back(c.shape[k]);
+  Array y;
+  for_each_index(lead, [&](const Index& batch) {
+    for_each_index(rest, [&](const Index& p) {
+      Row position;
+      for (std::int64_t k = 0; k < d; ++k) {
+        Index i = {k};
+        i.insert(i.end(), p.begin(), p.end());
+        position.push_back(at(c, i));
+      }
+      const Around around = Order == 0 ? Around::nearest_up : Order == 1 ? Around::linear : Around::b_spline;
+      y.values.push_back(at_position(x[0], batch, position, around, static_cast<interpolation::Beyond>(B), 0.5L));
+    });
+  });
+  y.shape = lead;
+  for (std::int64_t extent : rest) y.shape.push_back(extent);
+  return y;
+}
+template <int Order, Border B>
+Tensor map_at(X x) {
+  return map_coordinates(x[0], x[1], {Order, B, 0.5});
+}
+
+interpolation::Beyond beyond_of(const GridSampleOptions& o) {
+  using interpolation::Beyond;
+  if (o.padding == GridPadding::zeros) return Beyond::grid_constant;
+  if (o.padding == GridPadding::border) return Beyond::nearest;
+  return o.align_corners ? Beyond::mirror : Beyond::reflect;
+}
+template <GridMethod M, GridPadding P, bool Align>
+Array sampled(A x) {
+  using interpolation::Around;
+  const Array &images = x[0], &grid = x[1];
+  const GridSampleOptions o = {M, P, Align};
+  const int d = images.shape.rank() - 2;
+  Shape result = grid.shape;
+  result.pop_back();
+  Array y;
+  y.shape = {images.shape[0], images.shape[1]};
+  for (int k = 1; k <= d; ++k) y.shape.push_back(result[k]);
+  for_each_index(y.shape, [&](const Index& i) {
+    Row position;
+    for (int k = 0; k < d; ++k) {
+      Index p = {i[0]};
+      p.insert(p.end(), i.begin() + 2, i.end());
+      p.push_back(d - 1 - k);
+      const Real n = static_cast<Real>(images.shape[k + 2]), v = at(grid, p);
+      position.push_back(Align ? (v + 1) / 2 * (n - 1) : ((v + 1) * n - 1) / 2);
+    }
+    const Around around = M == GridMethod::nearest  ? Around::nearest_even
+                          : M == GridMethod::linear ? Around::linear
+                                                    : Around::keys;
+    y.values.push_back(at_position(images, {i[0], i[1]}, position, around, beyond_of(o), 0));
+  });
+  return y;
+}
+template <GridMethod M, GridPadding P, bool Align>
+Tensor sample(X x) {
+  return grid_sample(x[0], x[1], {M, P, Align});
+}
+template <bool Align>
+Array affine(A x, Shape size) {
+  const Array& theta = x[0];
+  const int d = size.rank() - 2;
+  Array y;
+  y.shape = {size[0]};
+  for (int k = 0; k < d; ++k) y.shape.push_back(size[k + 2]);
+  y.shape.push_back(d);
+  for_each_index(y.shape, [&](const Index& i) {
+    Real sum = at(theta, {i[0], i.back(), d});
+    for (int k = 0; k < d; ++k) {
+      const Real n = static_cast<Real>(size[d + 1 - k]), j = static_cast<Real>(i[static_cast<std::size_t>(d - k)]);
+      const Real place = Align ? (n > 1 ? 2 * j / (n - 1) - 1 : 0) : (2 * j + 1) / n - 1;
+      sum += at(theta, {i[0], i.back(), k}) * place;
+    }
+    y.values.push_back(sum);
+  });
+  return y;
+}
+
 // f(samples, coordinates) of each row along an axis; coordinates 0, step, 2 step ... without an operand for them.
 template <class F>
 Array integrals(A x, int axis, Real step, F f) {
@@ -176,6 +281,25 @@ const Shaped rows[] = {
     {"regular_grid", "3,4,3x4x2,5x2;1,2,1x2,2", [](X x) { return regular_grid({x[0], x[1]}, x[2], x[3], open_grid(GridMethod::nearest)); }, on_grid<interpolation::OnGrid::nearest>, {-2, 2}, axes_first},
     {"regular_grid", "4,4,3x1;2,2x2,2x1;3,3,1", [](X x) { return regular_grid({x[0]}, x[1], x[2], open_grid(GridMethod::cubic)); }, on_grid<interpolation::OnGrid::cubic>, {-2, 2}, axis_first, none, 100},
     {"regular_grid", "3,5,3x5x2,2x2", [](X x) { return regular_grid({x[0], x[1]}, x[2], x[3], open_grid(GridMethod::cubic)); }, on_grid<interpolation::OnGrid::cubic>, {-2, 2}, axes_first, none, 200},
+    {"map_coordinates", "4,1x5;2x3,1x4", map_at<0, Border::reflect>, mapped<0, Border::reflect>, {-2, 2}, positions_second, none, 1},
+    {"map_coordinates", "4,1x5;3x4,2x3;2x3x2,2x2x2", map_at<1, Border::constant>, mapped<1, Border::constant>, {-2, 2}, positions_second, none, 10},
+    {"map_coordinates", "4,1x5;1x3,2x2", map_at<1, Border::mirror>, mapped<1, Border::mirror>, {-2, 2}, positions_second, none, 20},
+    {"map_coordinates", "2x2,2x4", map_at<1, Border::grid_constant>, mapped<1, Border::grid_constant>, {-2, 2}, positions_second, none, 20},
+    {"map_coordinates", "4,1x5", map_at<3, Border::constant>, mapped<3, Border::constant>, {-2, 2}, positions_second, none, 60},
+    {"map_coordinates", "3,1x4", map_at<3, Border::nearest>, mapped<3, Border::nearest>, {-2, 2}, positions_second, none, 60},
+    {"map_coordinates", "4,1x5;2,1x2", map_at<3, Border::reflect>, mapped<3, Border::reflect>, {-2, 2}, positions_second, none, 60},
+    {"map_coordinates", "3x2,2x3", map_at<3, Border::mirror>, mapped<3, Border::mirror>, {-2, 2}, positions_second, none, 100},
+    {"map_coordinates", "4,1x5", map_at<3, Border::wrap>, mapped<3, Border::wrap>, {-2, 2}, positions_second, none, 60},
+    {"map_coordinates", "2,1x3", map_at<3, Border::grid_constant>, mapped<3, Border::grid_constant>, {-2, 2}, positions_second, none, 60},
+    {"map_coordinates", "5,1x4;2x2x3,2x2", map_at<3, Border::grid_wrap>, mapped<3, Border::grid_wrap>, {-2, 2}, positions_second, none, 100},
+    {"grid_sample", "1x2x3x4,1x2x2x2;2x1x2x2,2x1x3x2", sample<GridMethod::linear, GridPadding::zeros, false>, sampled<GridMethod::linear, GridPadding::zeros, false>, {-2, 2}, nullptr, none, 20},
+    {"grid_sample", "1x1x2x3x2,1x1x2x1x3", sample<GridMethod::linear, GridPadding::border, true>, sampled<GridMethod::linear, GridPadding::border, true>, {-2, 2}, nullptr, none, 20},
+    {"grid_sample", "1x1x3x2,1x2x2x2", sample<GridMethod::linear, GridPadding::reflection, true>, sampled<GridMethod::linear, GridPadding::reflection, true>, {-2, 2}, nullptr, none, 20},
+    {"grid_sample", "1x1x3x4,1x2x2x2", sample<GridMethod::nearest, GridPadding::reflection, false>, sampled<GridMethod::nearest, GridPadding::reflection, false>, {-2, 2}, nullptr, none, 1},
+    {"grid_sample", "1x1x3x2,1x1x3x2", sample<GridMethod::cubic, GridPadding::border, false>, sampled<GridMethod::cubic, GridPadding::border, false>, {-2, 2}, nullptr, none, 60},
+    {"grid_sample", "1x2x2x3,1x2x1x2", sample<GridMethod::cubic, GridPadding::reflection, true>, sampled<GridMethod::cubic, GridPadding::reflection, true>, {-2, 2}, nullptr, none, 60},
+    {"affine_grid", "2x2x3", [](X x) { return affine_grid(x[0], {2, 1, 2, 3}); }, [](A x) { return affine<false>(x, {2, 1, 2, 3}); }, {-2, 2}, nullptr, none, 8},
+    {"affine_grid", "1x3x4", [](X x) { return affine_grid(x[0], {1, 2, 2, 1, 3}, true); }, [](A x) { return affine<true>(x, {1, 2, 2, 1, 3}); }, {-2, 2}, nullptr, none, 8},
     {"trapezoid", "5;2x3;0x4;3x1", [](X x) { return trapezoid(x[0], 0.25); }, [](A x) { return without_axis(integrals(x, -1, 0.25L, whole), -1); }, {-2, 2}, nullptr, none, 4},
     {"trapezoid", "4x2,4;3x2x3,3", [](X x) { return trapezoid(x[0], x[1], 0); }, [](A x) { return without_axis(integrals(x, 0, 1, whole), 0); }, {-2, 2}, ascending_second, none, 4},
     {"cumulative_trapezoid", "5;2x3;3x1", [](X x) { return cumulative_trapezoid(x[0], 0.25); }, [](A x) { return integrals(x, -1, 0.25L, running); }, {-2, 2}, nullptr, none, 4},

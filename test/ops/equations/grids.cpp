@@ -1,5 +1,6 @@
 // B-splines and values on grids: SciPy's values, grid lines, ends, dtypes and errors. Values and derivatives in every
 // shape and layout are checked by the op table.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <reel/compile.hpp>
@@ -108,6 +109,126 @@ TEST_CASE("regular_grid on its lines, beyond them, and at no number") {
   CHECK(regular_grid({p}, v, zeros({0, 1})).shape() == Shape{0});
 }
 
+namespace {
+
+Border border_of(const std::string& name) {
+  const std::vector<std::string> names = {"constant", "nearest",       "reflect",  "mirror",
+                                          "wrap",     "grid-constant", "grid-wrap"};
+  return static_cast<Border>(std::find(names.begin(), names.end(), name) - names.begin());
+}
+const std::vector<Border> all_borders = {Border::constant, Border::nearest,       Border::reflect,  Border::mirror,
+                                         Border::wrap,     Border::grid_constant, Border::grid_wrap};
+
+}  // namespace
+
+TEST_CASE("map_coordinates is SciPy's") {
+  for (const MapValue& row : map_values) {
+    INFO("order " << row.order << ", " << row.border << ", " << row.shape.size() << " axes of " << row.shape[0]);
+    const auto d = static_cast<std::int64_t>(row.shape.size());
+    const Tensor at = from_data(row.coordinates, Shape{d, static_cast<std::int64_t>(row.coordinates.size()) / d});
+    const MapCoordinatesOptions options = {.order = row.order, .border = border_of(row.border), .fill = -1.5};
+    const Tensor x = from_data(row.array, row.shape);
+    CHECK(worst(map_coordinates(x, at, options), row.values) < 4e-15 * (row.order == 3 ? 20 : 1));
+    // A batch axis, and positions of two axes.
+    const Tensor two = map_coordinates(stack({x, 2 * x}), expand_dims(at, 1), {row.order, options.border, -3});
+    CHECK(two.shape() == Shape{2, 1, at.shape()[1]});
+    if (row.order < 3 && options.border != Border::constant && options.border != Border::grid_constant)
+      CHECK(worst(two(1, 0) / 2, row.values) < 4e-15);
+  }
+}
+
+TEST_CASE("map_coordinates at borders, far away and at no number") {
+  const Tensor x = tensor({1, 2, 4, 3});
+  const auto at = [&](double p, Border border, int order) {
+    return map_coordinates(x, tensor({{p}}), {order, border, -7}).item();
+  };
+  const auto slope = [&](double p, Border border) {
+    return slopes([&](const Tensor& c) { return map_coordinates(x, c, {1, border, -7}); }, tensor({{p}}))[0];
+  };
+  for (const Border border : all_borders) {
+    INFO("border " << static_cast<int>(border));
+    // On the right of a grid line, but of one that ends the array.
+    CHECK(slope(1, border) == 2);
+    CHECK(slope(0, border) == 1);
+    for (const int order : {0, 1, 3}) {
+      CHECK(std::isnan(at(std::nan(""), border, order)));
+      for (const double far : {1e300, -1e300, 1e15, -1e9}) CHECK(std::abs(at(far, border, order)) <= 7);
+      // One element is everywhere.
+      const Tensor one = map_coordinates(tensor({5}), tensor({{0, 0.25}}), {order, border, 5});
+      CHECK(worst(one, {5, 5}) < 1e-15);
+    }
+  }
+  CHECK(slope(3, Border::constant) == -1);
+  CHECK(slope(3, Border::wrap) == -1);
+  CHECK(slope(3, Border::nearest) == 0);
+  CHECK(slope(3, Border::reflect) == 0);
+  CHECK(slope(3, Border::mirror) == 1);
+  CHECK(slope(3, Border::grid_constant) == -10);
+  CHECK(slope(3, Border::grid_wrap) == -2);
+  CHECK(slope(7, Border::constant) == 0);
+  for (const int order : {0, 1, 3}) {
+    CHECK(at(inf, Border::nearest, order) == at(4000, Border::nearest, order));
+    CHECK(at(-inf, Border::constant, order) == -7);
+    CHECK(at(inf, Border::grid_constant, order) == at(4000, Border::grid_constant, order));
+    CHECK(std::isnan(at(inf, Border::reflect, order)));
+  }
+  // Gradients to values are the weights. A position outside has none.
+  const auto to_values = [&](const Tensor& v) {
+    return map_coordinates(v, tensor({{0.25, 9}}), {1, Border::constant, 0});
+  };
+  CHECK(slopes(to_values, x) == Doubles{0.75, 0.25, 0, 0});
+  // The coefficients themselves: B-splines at a point are 1/6, 2/3, 1/6.
+  const Tensor raw = map_coordinates(x, tensor({{1}}), {.prefilter = false});
+  CHECK(std::abs(raw.item() - (1 + 4 * 2 + 4) / 6.0) < 1e-15);
+}
+
+TEST_CASE("grid_sample and affine_grid are PyTorch's") {
+  for (const SampleValue& row : sample_values) {
+    INFO(row.method << ", " << row.padding << ", " << row.shape.size() << " axes, corners " << row.align_corners);
+    const std::string method = row.method, padding = row.padding;
+    const GridSampleOptions options = {method == "nearest"    ? GridMethod::nearest
+                                       : method == "bilinear" ? GridMethod::linear
+                                                              : GridMethod::cubic,
+                                       padding == "zeros"    ? GridPadding::zeros
+                                       : padding == "border" ? GridPadding::border
+                                                             : GridPadding::reflection,
+                                       row.align_corners};
+    const Tensor x = from_data(row.images, row.shape), grid = from_data(row.grid, row.grid_shape);
+    CHECK(worst(grid_sample(x, grid, options), row.values) < 1e-14);
+    const auto squares = [&](const Tensor& v, const Tensor& g) { return sum(square(grid_sample(v, g, options))); };
+    CHECK(worst(grad([&](const Tensor& v) { return squares(v, grid); })(x), row.to_images) < 4e-14);
+    CHECK(worst(grad([&](const Tensor& g) { return squares(x, g); })(grid), row.to_grid) < 4e-14);
+  }
+  for (const AffineGridValue& row : affine_grid_values) {
+    const auto d = static_cast<std::int64_t>(row.size.size()) - 2;
+    const Tensor theta = from_data(row.theta, Shape{row.size[0], d, d + 1});
+    CHECK(worst(affine_grid(theta, row.size, row.align_corners), row.grid) < 2e-15);
+  }
+}
+
+TEST_CASE("grid_sample has second derivatives, which PyTorch's has not") {
+  // In a cell the bilinear function is a + b u + c v + e u v: its mixed derivative is e, with 1 for each pixel.
+  const Tensor x = tensor({{1, 2}, {5, 11}}), at = tensor({0.25, -0.5});
+  const auto f = [&](const Tensor& p) {
+    return sum(grid_sample(reshape(x, {1, 1, 2, 2}), reshape(p, {1, 1, 1, 2}), {.align_corners = true}));
+  };
+  CHECK(worst(hessian(f)(at), {0, 5 / 4.0, 5 / 4.0, 0}) < 1e-15);
+  // Nothing far outside but zeros; the nearest element for infinite positions; NaN at NaN.
+  const Tensor image = reshape(x, {1, 1, 2, 2});
+  const auto one = [&](double c, double r, const GridSampleOptions& o) {
+    return grid_sample(image, reshape(tensor({c, r}), {1, 1, 1, 2}), o).item();
+  };
+  for (const GridMethod m : {GridMethod::nearest, GridMethod::linear, GridMethod::cubic}) {
+    CHECK(one(1e300, 0, {m}) == 0);
+    CHECK(one(-inf, inf, {m}) == 0);
+    CHECK(std::abs(one(-inf, 1e300, {m, GridPadding::border}) - 5) < 1e-14);
+    CHECK(std::isfinite(one(1e300, -1e18, {m, GridPadding::reflection})));
+    CHECK(std::isnan(one(std::nan(""), 0, {m})));
+    CHECK(grid_sample(image, zeros({1, 0, 3, 2}), {m}).shape() == Shape{1, 1, 0, 3});
+    CHECK(grid_sample(zeros({0, 2, 3, 3}), zeros({0, 1, 3, 2}), {m}).shape() == Shape{0, 2, 1, 3});
+  }
+}
+
 TEST_CASE("splines and grids: dtypes, errors, traces") {
   const Tensor p = tensor({0, 1, 2, 3}), v = tensor({1, 2, 0, 1}), x = tensor({{0.25}, {1.5}});
   for (const DType d : {DType::float16, DType::bfloat16, DType::float32}) {
@@ -137,6 +258,34 @@ TEST_CASE("splines and grids: dtypes, errors, traces") {
   // More equal knots at an end than the degree needs: the interval is the next one that is not empty.
   CHECK(b_spline(tensor({0, 0, 0, 1, 2, 2, 2}), tensor({3, 3, 3, 3, 3}), 1)(tensor({0, 2, 5})).to_vector() ==
         Doubles{3, 3, 3});
+  const Tensor image = ones({1, 2, 3, 4}), grid = zeros({1, 2, 2, 2});
+  for (const DType d : {DType::float16, DType::bfloat16, DType::float32}) {
+    CHECK(map_coordinates(cast(v, d), cast(transpose(x), d)).dtype() == d);
+    CHECK(grid_sample(cast(image, d), cast(grid, d)).dtype() == d);
+    CHECK(affine_grid(ones({1, 2, 3}, d), {1, 1, 2, 2}).dtype() == d);
+  }
+  CHECK(map_coordinates(arange(4), ones({1, 1}, DType::int64)).dtype() == DType::float64);
+  CHECK_THROWS_WITH(map_coordinates(v, transpose(x), {.order = 2}), Contains("map_coordinates: the order is 2"));
+  CHECK_THROWS_WITH(map_coordinates(v, x), Contains("map_coordinates: x is [4] and coordinates are [2, 1]"));
+  CHECK_THROWS_AS(map_coordinates(v, zeros({0, 2})), ShapeError);
+  CHECK_THROWS_WITH(map_coordinates(zeros({2, 0, 3}), zeros({2, 1})), Contains("axis 1 has no elements"));
+  CHECK_THROWS_AS(map_coordinates(make_complex(v, v), x), TypeError);
+  CHECK_THROWS_WITH(grid_sample(image, zeros({2, 2, 2, 2})),
+                    Contains("grid_sample: x is [1, 2, 3, 4] and the grid [2, 2, 2, 2]"));
+  CHECK_THROWS_AS(grid_sample(image, zeros({1, 2, 2, 3})), ShapeError);
+  CHECK_THROWS_WITH(grid_sample(zeros({1, 2, 0, 4}), grid), Contains("axis 2 has no elements"));
+  CHECK_THROWS_WITH(affine_grid(ones({1, 2, 3}), {2, 1, 4, 4}),
+                    Contains("affine_grid: theta is [1, 2, 3] and the size [2, 1, 4, 4]"));
+  CHECK_THROWS_AS(affine_grid(ones({1, 2, 3}), {1, 1, -1, 4}), ShapeError);
+  const auto warped = compile([](const Tensor& images, const Tensor& theta, const Tensor& array, const Tensor& at) {
+    return grid_sample(images, affine_grid(theta, {1, 1, 1, 2}), {.padding = GridPadding::reflection}) +
+           map_coordinates(array, at, {.border = Border::grid_wrap});
+  });
+  const Tensor theta = tensor({{{0.5, 0.1, 0.2}, {-0.3, 0.8, 0}}}), images = reshape(arange(0.0, 24.0), {1, 2, 3, 4});
+  const Tensor warp = grid_sample(images, affine_grid(theta, {1, 1, 1, 2}), {.padding = GridPadding::reflection}) +
+                      map_coordinates(v, transpose(x), {.border = Border::grid_wrap});
+  CHECK(array_equal(warped(images, theta, v, transpose(x)), warp));
+  CHECK(array_equal(warped(images, theta, v, transpose(x)), warp));
   const auto traced = compile([](const Tensor& knots, const Tensor& values, const Tensor& at) {
     const RegularGridOptions cubic = {.method = GridMethod::cubic};
     return regular_grid({knots}, values, at, cubic) + b_spline(knots, values(range(0, 2)), 1)(at(all, 0));

@@ -1,9 +1,12 @@
-"""Writes grid_values.hpp: SciPy's B-splines and values on grids.
+"""Writes grid_values.hpp: SciPy's B-splines, values on grids and at coordinates, and PyTorch's samples of images.
 
-Usage: make_grid_values.py > grid_values.hpp, with SciPy 1.10 and NumPy 1.24. The tests read the stored file alone.
+Usage: make_grid_values.py > grid_values.hpp, with SciPy 1.10, NumPy 1.24 and PyTorch 1.13. The tests read the stored
+file alone.
 """
 import numpy
+import torch
 from scipy.interpolate import BSpline, RegularGridInterpolator
+from scipy.ndimage import map_coordinates
 
 braces = lambda values: "{" + ", ".join(repr(float(v)) for v in numpy.ravel(values)) + "}"
 numbers = numpy.random.RandomState(14)
@@ -11,6 +14,7 @@ numbers = numpy.random.RandomState(14)
 print("""// Made by make_grid_values.py. Not to be edited.
 #pragma once
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 struct BSplineValue {
@@ -23,6 +27,24 @@ struct RegularGridValue {
   std::vector<std::vector<double>> axes;
   std::vector<double> values, points;  // [n_1, ..., n_d, 2]; [points, d]
   std::vector<double> inside, beyond;  // [points, 2]: NaN, and the outermost polynomials outside
+};
+struct MapValue {
+  int order;
+  const char* border;
+  std::vector<std::int64_t> shape;
+  std::vector<double> array, coordinates, values;  // coordinates [d, positions]; the fill value is -1.5
+};
+struct SampleValue {
+  const char* method;
+  const char* padding;
+  bool align_corners;
+  std::vector<std::int64_t> shape, grid_shape;
+  std::vector<double> images, grid, values, to_images, to_grid;  // gradients of the sum of squares
+};
+struct AffineGridValue {
+  bool align_corners;
+  std::vector<std::int64_t> size;
+  std::vector<double> theta, grid;
 };
 
 // clang-format off
@@ -64,5 +86,55 @@ for method in "nearest", "linear", "cubic":
         grid = "{" + ", ".join(map(braces, axes)) + "}"
         print(f'    {{"{method}", {grid}, {braces(values)}, {braces(points)},')
         print("     " + ", ".join(map(braces, (result(numpy.nan), result(None)))).replace("nan", "NAN") + "},")
+print("""};
+
+inline const std::vector<MapValue> map_values = {""")
+integers = lambda values: "{" + ", ".join(map(str, values)) + "}"
+rounded = lambda low, high, shape: numpy.round(numbers.uniform(low, high, shape), 3)
+
+def mapped(x, at, order, border):
+    if order == 3 and border == "nearest":  # beyond its padding of 12 elements, SciPy's values are off by 1e-7
+        at = numpy.clip(at, -12, numpy.array(x.shape)[:, None] + 11)
+    if order < 3 or border != "reflect":
+        return map_coordinates(x, at, order=order, mode=border, cval=-1.5)
+    # The spline of SciPy's filter misses the values: by 4e-4 for 2 elements, 1e-6 for 5.
+    for k, n in enumerate(x.shape):
+        system = (4 * numpy.eye(n) + numpy.eye(n, k=1) + numpy.eye(n, k=-1)) / 6
+        system[0, 0] = system[-1, -1] = 5 / 6
+        x = numpy.moveaxis(numpy.tensordot(numpy.linalg.inv(system), x, (1, k)), 0, k)
+    return map_coordinates(x, at, order=order, mode=border, prefilter=False)
+
+LINE = [-12.7, -6.2, -5, -1.25, -0.75, -0.5, 0, 0.3, 1, 2.6, 3.999, 4, 4.4, 4.6, 5.25, 8, 9.1, 23.4]
+for order in 0, 1, 3:
+    for border in "constant", "nearest", "reflect", "mirror", "wrap", "grid-constant", "grid-wrap":
+        for shape in [5], [2], [4, 3]:
+            x = rounded(-2, 2, shape)
+            at = numpy.array([LINE]) if len(shape) == 1 else rounded(-3, 6, (2, 6))
+            y = mapped(x, at, order, border)
+            print(f'    {{{order}, "{border}", {integers(shape)}, {braces(x)},\n     {braces(at)}, {braces(y)}}},')
+print("""};
+
+inline const std::vector<SampleValue> sample_values = {""")
+yes = lambda flag: "true" if flag else "false"
+for method in "nearest", "bilinear", "bicubic":
+    for padding in "zeros", "border", "reflection":
+        for align in False, True:
+            for shape, grid_shape in ((2, 1, 3, 4), (2, 2, 2, 2)), ((1, 1, 2, 3, 2), (1, 1, 2, 2, 3)):
+                if method == "bicubic" and len(shape) == 5:
+                    continue
+                x = torch.tensor(rounded(-2, 2, shape), requires_grad=True)
+                grid = torch.tensor(rounded(-1.8, 1.8, grid_shape), requires_grad=True)
+                y = torch.nn.functional.grid_sample(x, grid, method, padding, align)
+                (y * y).sum().backward()
+                print(f'    {{"{method}", "{padding}", {yes(align)}, {integers(shape)}, {integers(grid_shape)},')
+                print("     " + ", ".join(braces(v.detach().numpy()) for v in (x, grid, y, x.grad, grid.grad)) + "},")
+print("""};
+
+inline const std::vector<AffineGridValue> affine_grid_values = {""")
+for size in (2, 1, 2, 3), (1, 1, 1, 4), (1, 2, 2, 1, 3):
+    for align in False, True:
+        theta = rounded(-2, 2, (size[0], len(size) - 2, len(size) - 1))
+        grid = torch.nn.functional.affine_grid(torch.tensor(theta), size, align)
+        print(f"    {{{yes(align)}, {integers(size)}, {braces(theta)}, {braces(grid.numpy())}}},")
 print("};")
 print("// clang-format on")
