@@ -336,6 +336,8 @@ void axes_and_sizes() {
     at("b_spline", [&] { b_spline(arange(6), arange(4), static_cast<int>(i)); });
     at("map_coordinates", [&] { map_coordinates(m, m, {static_cast<int>(i), static_cast<Border>(i)}); });
     at("affine_grid", [&] { affine_grid(ones({1, 2, 3}), {1, i, i, 2}); });
+    at("resize", [&] { resize(m, {2, i}); });
+    at("resize", [&] { resize(m, {i, 1}, {static_cast<ResizeMethod>(i), false, true}); });
     at("affine_grid", [&] { affine_grid(ones({1, 3, 4}), {1, 1, 1, i, 1}, true); });
     at("grid_sample", [&] {
       grid_sample(images, zeros({1, 1, 1, 2}), {static_cast<GridMethod>(i), static_cast<GridPadding>(i)});

@@ -1,5 +1,7 @@
 // B-splines, values on grids and images, for hostile_arguments.cpp: further ops of one and of two tensors.
 #pragma once
+#include <reel/image.hpp>
+
 #include "hostile_ops.hpp"
 
 namespace {
@@ -11,6 +13,9 @@ std::vector<Unary> with_grids(std::vector<Unary> ops) {
       {"affine_grid", [](const Tensor& x) { affine_grid(x, {2, 1, 2, 2}); }},
       {"grid_sample", [](const Tensor& x) { grid_sample(x, zeros({1, 2, 2, 2})); }},
       {"map_coordinates", [](const Tensor& x) { map_coordinates(ones({3, 3}), x, {0, Border::grid_wrap}); }},
+      {"resize", [](const Tensor& x) { resize(x, {2, 3}); }},
+      {"resize", [](const Tensor& x) { resize(x, {1, 3, 2, 9}, {ResizeMethod::lanczos5}); }},
+      {"resize", [](const Tensor& x) { resize(x, {7}, {ResizeMethod::nearest}); }},
       {"regular_grid", [](const Tensor& x) { regular_grid({x}, x, ones({2, 1}), {.method = GridMethod::nearest}); }},
   };
   ops.insert(ops.end(), further.begin(), further.end());

@@ -9,7 +9,7 @@ std::span<const Family> further_families() {
       {"factorisations, `<reel/linalg/factorisations.hpp>`", factorisations},
       {"Fourier transforms, `<reel/fft.hpp>`", fft_rows},
       {"indexing, `<reel/ops/indexing.hpp>`", indexing},
-      {"interpolation, `<reel/interpolate.hpp>`, `<reel/integrate.hpp>`", interpolation_rows},
+      {"interpolation, `<reel/interpolate.hpp>`, `<reel/integrate.hpp>`, `<reel/image.hpp>`", interpolation_rows},
       {"laws, `<reel/stats.hpp>`", laws},
       {"losses, `<reel/ops/losses.hpp>`", losses},
       {"matrix functions, `<reel/linalg/functions.hpp>`", matrix_functions},

@@ -195,4 +195,40 @@ N at_positions(const std::vector<std::size_t>& extents, const std::function<N(co
                     [&](std::size_t k, const Numbers<N>& row) { return along_row(row, x[k], around, beyond, fill); });
 }
 
+// ---- Arrays at other sizes
+
+/// As reel::ResizeOptions; Keys's coefficient is -0.5.
+struct Resizing {
+  int method;  // nearest, linear, cubic, lanczos3, lanczos5
+  bool antialias, align_corners;
+};
+inline long double resize_kernel(int method, long double x) {
+  const long double radius = method == 3 ? 3 : 5, pi = 3.14159265358979323846264338327950288L;
+  if (method == 1) return x < 1 ? 1 - x : 0;
+  if (method > 2)
+    return x == 0 ? 1 : x > radius ? 0 : radius * std::sin(pi * x) * std::sin(pi * x / radius) / (pi * pi * x * x);
+  if (x < 1) return 1.5L * x * x * x - 2.5L * x * x + 1;
+  return x < 2 ? -0.5L * x * x * x + 2.5L * x * x - 4 * x + 2 : 0;
+}
+/// The weights of n elements in element i of m.
+inline std::vector<long double> resize_weights(const Resizing& r, std::int64_t n, std::int64_t m, std::int64_t i) {
+  const long double from = static_cast<long double>(n), to = static_cast<long double>(m),
+                    at = static_cast<long double>(i);
+  const long double step = !r.align_corners ? from / to : m > 1 ? (from - 1) / (to - 1) : 0;
+  const long double place = r.align_corners ? at * step : (at + 0.5L) * step - 0.5L;
+  std::vector<long double> w(static_cast<std::size_t>(n));
+  if (r.method == 0) {
+    w[static_cast<std::size_t>(std::floor(place + 0.5L))] = 1;
+    return w;
+  }
+  long double sum = 0;
+  for (std::int64_t j = 0; j < n; ++j) {
+    const long double distance = absolute(place - static_cast<long double>(j));
+    sum += w[static_cast<std::size_t>(j)] =
+        resize_kernel(r.method, r.antialias && step > 1 ? distance / step : distance);
+  }
+  for (long double& v : w) v /= sum;
+  return w;
+}
+
 }  // namespace interpolation

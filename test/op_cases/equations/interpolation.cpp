@@ -1,4 +1,5 @@
-// Rows of the ops of <reel/interpolate.hpp> and <reel/integrate.hpp>.
+// Rows of the ops of <reel/interpolate.hpp>, <reel/integrate.hpp> and <reel/image.hpp>.
+#include <reel/image.hpp>
 #include <reel/integrate.hpp>
 #include <reel/interpolate.hpp>
 
@@ -236,6 +237,32 @@ Array affine(A x, Shape size) {
   return y;
 }
 
+// Even axes get two elements more, odd ones one less.
+template <int Method, bool Antialias, bool Align>
+Array resized(A x) {
+  Array y = x[0];
+  for (int k = 0; k < y.shape.rank(); ++k) {
+    const std::int64_t m = x[0].shape[k] + (k % 2 == 0 ? 2 : -1);
+    y = along(y, k, [&](const Row& row) {
+      Row made;
+      for (std::int64_t i = 0; i < m; ++i) {
+        const auto w =
+            interpolation::resize_weights({Method, Antialias, Align}, static_cast<std::int64_t>(row.size()), m, i);
+        made.push_back(0);
+        for (std::size_t j = 0; j < row.size(); ++j) made.back() += w[j] * row[j];
+      }
+      return made;
+    });
+  }
+  return y;
+}
+template <int Method, bool Antialias, bool Align>
+Tensor resize_by(X x) {
+  Shape s = x[0].shape();
+  for (int k = 0; k < s.rank(); ++k) s[k] += k % 2 == 0 ? 2 : -1;
+  return resize(x[0], s, {static_cast<ResizeMethod>(Method), Antialias, Align});
+}
+
 // f(samples, coordinates) of each row along an axis; coordinates 0, step, 2 step ... without an operand for them.
 template <class F>
 Array integrals(A x, int axis, Real step, F f) {
@@ -300,6 +327,13 @@ const Shaped rows[] = {
     {"grid_sample", "1x2x2x3,1x2x1x2", sample<GridMethod::cubic, GridPadding::reflection, true>, sampled<GridMethod::cubic, GridPadding::reflection, true>, {-2, 2}, nullptr, none, 60},
     {"affine_grid", "2x2x3", [](X x) { return affine_grid(x[0], {2, 1, 2, 3}); }, [](A x) { return affine<false>(x, {2, 1, 2, 3}); }, {-2, 2}, nullptr, none, 8},
     {"affine_grid", "1x3x4", [](X x) { return affine_grid(x[0], {1, 2, 2, 1, 3}, true); }, [](A x) { return affine<true>(x, {1, 2, 2, 1, 3}); }, {-2, 2}, nullptr, none, 8},
+    {"resize", "3x4;2x3x2", resize_by<0, true, false>, resized<0, true, false>, {-2, 2}, nullptr, none, 1},
+    {"resize", "3;3x5;2x4x1x2", resize_by<1, true, false>, resized<1, true, false>, {-2, 2}, nullptr, none, 10},
+    {"resize", "4x3;1x4", resize_by<1, false, true>, resized<1, false, true>, {-2, 2}, nullptr, none, 10},
+    {"resize", "3x6;2", resize_by<2, true, false>, resized<2, true, false>, {-2, 2}, nullptr, none, 10},
+    {"resize", "4x3", resize_by<2, false, true>, resized<2, false, true>, {-2, 2}, nullptr, none, 10},
+    {"resize", "3x5", resize_by<3, true, false>, resized<3, true, false>, {-2, 2}, nullptr, none, 10},
+    {"resize", "2x4", resize_by<4, true, true>, resized<4, true, true>, {-2, 2}, nullptr, none, 10},
     {"trapezoid", "5;2x3;0x4;3x1", [](X x) { return trapezoid(x[0], 0.25); }, [](A x) { return without_axis(integrals(x, -1, 0.25L, whole), -1); }, {-2, 2}, nullptr, none, 4},
     {"trapezoid", "4x2,4;3x2x3,3", [](X x) { return trapezoid(x[0], x[1], 0); }, [](A x) { return without_axis(integrals(x, 0, 1, whole), 0); }, {-2, 2}, ascending_second, none, 4},
     {"cumulative_trapezoid", "5;2x3;3x1", [](X x) { return cumulative_trapezoid(x[0], 0.25); }, [](A x) { return integrals(x, -1, 0.25L, running); }, {-2, 2}, nullptr, none, 4},

@@ -1,9 +1,10 @@
-// B-splines and values on grids: SciPy's values, grid lines, ends, dtypes and errors. Values and derivatives in every
-// shape and layout are checked by the op table.
+// B-splines, values on grids, images at other sizes: values of peers, grid lines, ends, dtypes and errors. Values and
+// derivatives in every shape and layout are checked by the op table.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <reel/compile.hpp>
+#include <reel/image.hpp>
 #include <reel/interpolate.hpp>
 #include <reel/reel.hpp>
 #include <string>
@@ -227,6 +228,65 @@ TEST_CASE("grid_sample has second derivatives, which PyTorch's has not") {
     CHECK(grid_sample(image, zeros({1, 0, 3, 2}), {m}).shape() == Shape{1, 1, 0, 3});
     CHECK(grid_sample(zeros({0, 2, 3, 3}), zeros({0, 1, 3, 2}), {m}).shape() == Shape{0, 2, 1, 3});
   }
+}
+
+TEST_CASE("resize is JAX's, PyTorch's and Pillow's") {
+  for (const ResizeValue& row : resize_values) {
+    INFO("method " << row.method << ", " << row.shape.size() << " axes of " << row.shape[0] << ", corners "
+                   << row.align_corners);
+    const ResizeOptions options = {static_cast<ResizeMethod>(row.method), row.antialias, row.align_corners, row.cubic};
+    CHECK(worst(resize(from_data(row.x, row.shape), row.size, options), row.y) < 1e-14);
+  }
+}
+
+TEST_CASE("resize: weights, axes left alone, no part of what has no weight") {
+  const Tensor pair = tensor({1, 2}), four = tensor({1, 2, 3, 4});
+  const auto doubled = [](const Tensor& x) { return resize(x, {4}); };
+  CHECK(doubled(pair).to_vector() == Doubles{1, 1.25, 1.75, 2});
+  CHECK(slopes([&](const Tensor& x) { return four * doubled(x); }, pair) == Doubles{3.25, 6.75});
+  // NaN stays where its weight is.
+  const Tensor hole = tensor({1, 2, std::nan(""), 4, 5, 6});
+  for (const ResizeMethod m : {ResizeMethod::nearest, ResizeMethod::linear, ResizeMethod::cubic}) {
+    const Doubles y = resize(hole, {12}, {m}).to_vector();
+    CHECK(std::isnan(y[4]));
+    CHECK(!std::isnan(y[0]));
+    CHECK(!std::isnan(y[11]));
+  }
+  const Doubles y = resize(hole, {3}).to_vector();
+  CHECK((!std::isnan(y[2]) && std::isnan(y[1])));
+  // The sum of the results is that of the image, divided by the ratio, where no weight is cut off.
+  CHECK(array_equal(resize(four, {4}), four));
+  const Tensor x = reshape(arange(0.0, 24.0), {2, 3, 4});
+  CHECK(worst(resize(x, {2, 6, 4}), resize(resize(x, {2, 3, 4}), {2, 6, 4}).to_vector()) == 0);
+  CHECK(worst(max(abs(resize(ones({3, 5}), {7, 2}, {ResizeMethod::lanczos5}) - 1)), {0}) < 1e-15);
+  // Derivatives of the second order are those of what is made of it.
+  const auto f = [](const Tensor& v) { return sum(square(resize(v, {3}, {ResizeMethod::cubic}))); };
+  const auto row = [](std::int64_t k) { return slice(resize(eye(2), {3, 2}, {ResizeMethod::cubic}), {all, k}); };
+  for (std::int64_t i = 0; i < 2; ++i)
+    for (std::int64_t j = 0; j < 2; ++j)
+      CHECK(std::abs(hessian(f)(pair)(i, j).item() - 2 * sum(row(i) * row(j)).item()) < 1e-15);
+}
+
+TEST_CASE("resize: dtypes, errors, no elements, traces") {
+  const Tensor x = reshape(arange(0.0, 12.0), {3, 4});
+  for (const DType d : {DType::float16, DType::bfloat16, DType::float32})
+    CHECK(resize(cast(x, d), {2, 5}).dtype() == d);
+  CHECK(resize(cast(x, DType::int32), {2, 5}).dtype() == DType::float64);
+  for (const DType d : {DType::boolean, DType::int32, DType::complex64})
+    CHECK(resize(cast(x, d), {2, 5}, {ResizeMethod::nearest}).dtype() == d);
+  CHECK_THROWS_AS(resize(make_complex(x, x), {2, 5}), TypeError);
+  CHECK_THROWS_WITH(resize(x, {2}), Contains("resize: x is [3, 4] and the shape [2]"));
+  CHECK_THROWS_WITH(resize(zeros({0, 4}), {2, 4}), Contains("resize: axis 0 of x has 0 elements and shall have 2"));
+  CHECK_THROWS_AS(resize(x, {-1, 4}), ShapeError);
+  CHECK_THROWS_AS(resize(x, {3, std::int64_t{1} << 30}), ShapeError);
+  CHECK_THROWS_WITH(resize(x, {2, 4}, {.cubic = inf}), Contains("resize: the cubic coefficient is inf"));
+  CHECK_THROWS_AS(resize(x, {2, 4}, {static_cast<ResizeMethod>(9)}), ValueError);
+  CHECK_THROWS_AS(resize(Tensor(), {2, 4}), ValueError);
+  CHECK(resize(x, {3, 0}).shape() == Shape{3, 0});
+  CHECK(resize(zeros({0, 4}), {0, 9}).shape() == Shape{0, 9});
+  CHECK(resize(zeros({}), {}).item() == 0);
+  const auto traced = compile([](const Tensor& v) { return resize(v, {5, 2}, {ResizeMethod::lanczos3}); });
+  CHECK(array_equal(traced(x), resize(x, {5, 2}, {ResizeMethod::lanczos3})));
 }
 
 TEST_CASE("splines and grids: dtypes, errors, traces") {

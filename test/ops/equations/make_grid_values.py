@@ -1,10 +1,13 @@
-"""Writes grid_values.hpp: SciPy's B-splines, values on grids and at coordinates, and PyTorch's samples of images.
+"""Writes grid_values.hpp: SciPy's B-splines, values on grids and at coordinates, PyTorch's samples of images, and images
+at other sizes by JAX's definition, which PyTorch's and Pillow's results are compared with.
 
-Usage: make_grid_values.py > grid_values.hpp, with SciPy 1.10, NumPy 1.24 and PyTorch 1.13. The tests read the stored
-file alone.
+Usage: make_grid_values.py > grid_values.hpp, with SciPy 1.10, NumPy 1.24 and PyTorch 1.13 and
+Pillow 9.4. The tests read the stored file alone.
 """
+import mpmath
 import numpy
 import torch
+from PIL import Image
 from scipy.interpolate import BSpline, RegularGridInterpolator
 from scipy.ndimage import map_coordinates
 
@@ -45,6 +48,13 @@ struct AffineGridValue {
   bool align_corners;
   std::vector<std::int64_t> size;
   std::vector<double> theta, grid;
+};
+struct ResizeValue {
+  int method;  // of reel::ResizeMethod
+  bool antialias, align_corners;
+  double cubic;
+  std::vector<std::int64_t> shape, size;
+  std::vector<double> x, y;
 };
 
 // clang-format off
@@ -136,5 +146,78 @@ for size in (2, 1, 2, 3), (1, 1, 1, 4), (1, 2, 2, 1, 3):
         theta = rounded(-2, 2, (size[0], len(size) - 2, len(size) - 1))
         grid = torch.nn.functional.affine_grid(torch.tensor(theta), size, align)
         print(f"    {{{yes(align)}, {integers(size)}, {braces(theta)}, {braces(grid.numpy())}}},")
+print("""};
+
+inline const std::vector<ResizeValue> resize_values = {""")
+
+
+def kernel(method, cubic, x):
+    """As jax.image's, with an exact sinc."""
+    if method == 0:
+        raise ValueError
+    if method == 1:
+        return max(mpmath.mpf(0), 1 - x)
+    if method == 2:
+        a = mpmath.mpf(cubic)
+        if x >= 2:
+            return mpmath.mpf(0)
+        return ((a + 2) * x - (a + 3)) * x * x + 1 if x < 1 else ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    radius = 3 if method == 3 else 5
+    return mpmath.sincpi(x) * mpmath.sincpi(x / radius) if x <= radius else mpmath.mpf(0)
+
+
+def weights(method, antialias, align, cubic, n, m):
+    """[m, n], as jax.image's compute_weight_mat."""
+    result = numpy.zeros((m, n))
+    for i in range(m):
+        if align:
+            step = mpmath.mpf(n - 1) / (m - 1) if m > 1 else mpmath.mpf(0)
+            place = i * step
+        else:
+            step = mpmath.mpf(n) / m
+            place = (i + mpmath.mpf(1) / 2) * step - mpmath.mpf(1) / 2
+        if method == 0:
+            result[i, int(mpmath.floor(place + mpmath.mpf(1) / 2))] = 1
+            continue
+        scale = max(step, 1) if antialias else 1
+        row = [kernel(method, cubic, abs(place - j) / scale) for j in range(n)]
+        result[i] = [float(v / sum(row)) for v in row]
+    return result
+
+
+def resized(x, size, *how):
+    for k, m in enumerate(size):
+        if m != x.shape[k]:
+            x = numpy.moveaxis(numpy.tensordot(weights(*how, x.shape[k], m), x, (1, k)), 0, k)
+    return x
+
+
+def compare_with_peers():
+    x = numbers.uniform(-2, 2, (9, 7))
+    for size in (4, 5), (20, 3), (13, 17):
+        for align in False, True:
+            for antialias in False, True:
+                for method, name in (1, "bilinear"), (2, "bicubic"):
+                    if antialias and align or name == "bicubic" and not antialias:
+                        continue  # PyTorch's antialias aligns no corners; without it, its cubic repeats the border
+                    y = torch.nn.functional.interpolate(torch.tensor(x)[None, None], size, mode=name, align_corners=align,
+                                                        antialias=antialias)[0, 0].numpy()
+                    error = abs(y - resized(x, size, method, antialias, align, -0.5)).max()
+                    assert error < 1e-13, (size, align, antialias, name, error)
+        y = torch.nn.functional.interpolate(torch.tensor(x)[None, None], size, mode="nearest-exact")[0, 0].numpy()
+        assert (y == resized(x, size, 0, False, False, 0)).all()
+        for method, name in (1, Image.BILINEAR), (2, Image.BICUBIC), (3, Image.LANCZOS):
+            y = numpy.array(Image.fromarray(x.astype(numpy.float32)).resize(size[::-1], name))
+            assert abs(y - resized(x, size, method, True, False, -0.5)).max() < 2e-6
+
+
+compare_with_peers()
+for method in range(5):
+    for antialias, align, cubic in (True, False, -0.5), (False, False, -0.75), (True, True, -0.5):
+        for shape, size in ([6], [4]), ([3], [7]), ([1], [3]), ([5], [1]), ([2, 4, 3], [3, 2, 3]), ([2, 3, 4], [1, 5, 2]):
+            x = rounded(-2, 2, shape)
+            y = resized(x, size, method, antialias, align, cubic)
+            print(f"    {{{method}, {yes(antialias)}, {yes(align)}, {cubic}, {integers(shape)}, {integers(size)}, {braces(x)},")
+            print(f"     {braces(y)}}},")
 print("};")
 print("// clang-format on")

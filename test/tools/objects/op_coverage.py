@@ -14,7 +14,7 @@ EXEMPT = {"full", "random_categorical", "random_choice", "random_shuffle",  # ma
           "fixed_quad", "quad",  # of functions: test/optim/equations/quadrature.cpp
           "symmetric_function"}  # of a function: test/ops/linalg/symmetric_function.cpp
 FOLDERS = ["ops", "linalg", "stats"]
-HEADERS = ["fft.hpp", "geometry.hpp", "integrate.hpp", "interpolate.hpp", "nn.hpp", "sequence.hpp", "signal.hpp",
+HEADERS = ["fft.hpp", "geometry.hpp", "image.hpp", "integrate.hpp", "interpolate.hpp", "nn.hpp", "sequence.hpp", "signal.hpp",
            "special.hpp"]
 nm, root, library = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
 symbols = subprocess.run([nm, "-DC", "--defined-only", library], capture_output=True, text=True, check=True).stdout

@@ -1,6 +1,7 @@
-// B-splines and values on grids by their definitions.
+// B-splines, values on grids and images at other sizes by their definitions.
 #include "grids.hpp"
 
+#include <reel/image.hpp>
 #include <reel/interpolate.hpp>
 
 #include "../../../op_cases/equations/grid_references.hpp"
@@ -319,10 +320,66 @@ Op affine_op() {
   return o;
 }
 
+// ---- resize. ints: method, antialias, align_corners, the extents of the result.
+
+void eval_resize(const Statement& s, const Inputs& in, Arrays& out) {
+  Array y = *in[0];
+  const DType dtype = s.ints[0] == 0 ? y.dtype : floating_dtype(in);
+  const interpolation::Resizing how = {static_cast<int>(s.ints[0]), s.ints[1] != 0, s.ints[2] != 0};
+  for (std::size_t k = 0; k < y.shape.size(); ++k) {
+    const std::int64_t n = y.shape[k], m = s.ints[k + 3];
+    if (n == m) continue;
+    if (n == 0) throw Unfit();
+    Extents shape = y.shape;
+    shape[k] = m;
+    Array z(dtype, shape);
+    for (std::int64_t i = 0; i < z.size(); ++i) {
+      Extents index = indices_of(shape, i);
+      const auto w = interpolation::resize_weights(how, n, m, index[k]);
+      Num sum = Num(Real(0));
+      for (std::int64_t j = 0; j < n; ++j) {
+        index[k] = j;
+        const Num& own = y[position_of(y.shape, index)];
+        if (how.method == 0 && w[at(j)] != 0) sum = own;
+        if (how.method != 0) sum += Num(rounded(own.re * Jet(w[at(j)]), 4));
+      }
+      z[i] = how.method == 0 ? sum : Num(settled(sum.re, in));
+    }
+    y = std::move(z);
+  }
+  y.dtype = dtype, y.weak = false;
+  out.push_back(std::move(y));
+}
+Op resize_op() {
+  Op o;
+  o.name = "resize";
+  o.make = [](Maker& m, Statement& s) {
+    const int x = m.floating(0, 3);
+    if (x < 0) return false;
+    s.args = {Maker::arg(x)};
+    s.ints = {m.below(5), m.below(2), m.below(2)};
+    for (const std::int64_t n : m.at(x).shape) s.ints.push_back(m.chance(0.4) ? n : m.between(1, 4));
+    return true;
+  };
+  o.eval = eval_resize;
+  const auto size_of = [](const Statement& s) { return Extents(s.ints.begin() + 3, s.ints.end()); };
+  o.call = [size_of](const Statement& s, const Operands& a, std::vector<Tensor>& out) {
+    const auto method = static_cast<reel::ResizeMethod>(s.ints[0]);
+    out.push_back(reel::resize(a[0], size_of(s), {method, s.ints[1] != 0, s.ints[2] != 0}));
+  };
+  o.text = [size_of](const Statement& s, const Strings& a) {
+    const auto yes = [&](std::size_t k) { return s.ints[k] != 0 ? "true" : "false"; };
+    return "resize(" + a[0] + ", " + braces(size_of(s)) + ", {static_cast<ResizeMethod>(" + std::to_string(s.ints[0]) +
+           "), " + yes(1) + ", " + yes(2) + "})";
+  };
+  return o;
+}
+
 }  // namespace
 
 void add_grids(std::vector<Op>& table) {
-  for (Op o : {b_spline_op(), grid_op(), map_op(), sample_op(), affine_op()}) table.push_back(std::move(o));
+  for (Op o : {b_spline_op(), grid_op(), map_op(), sample_op(), affine_op(), resize_op()})
+    table.push_back(std::move(o));
 }
 
 }  // namespace random_programs
