@@ -346,6 +346,9 @@ const Row rows[] = {
      [](const Operands& a) { return std::vector{reel::lstsq(without_last(a[0]), a[1])}; }},
 };
 
+// Factors have the rounding errors of a's dtype, which that of the result does not tell.
+bool factors_first(const Row& r) { return std::string(r.name) == "lu_solve"; }
+
 void add(std::vector<Op>& t, const Row& r) {
   Op o;
   o.name = r.name;
@@ -365,6 +368,7 @@ void add(std::vector<Op>& t, const Row& r) {
     const DType d = factor_dtype(in);
     const Array& a = *in[0];
     if (batches(a) == 0) throw Unfit();  // nothing says how many results there are
+    if (factors_first(r) && in[1]->dtype != a.dtype) throw Unfit();
     if (in.size() == 2 && (in[1]->rank() != a.rank() || batches(*in[1]) != batches(a))) throw Unfit();
     for (std::int64_t b = 0; b < batches(a); ++b) {
       Matrices results = r.eval(matrix(a, b), in.size() == 2 ? matrix(*in[1], b) : Matrix());
