@@ -117,6 +117,9 @@ void add_arrays(std::vector<Program>& programs, DType dtype) {
       [](X x) { return sylvester(x[0] + 60 * eye(40), x[1] + 60 * eye(30), x[2]); });
   add("banded_solve", {{500, 4, 60}, {500, 60}},
       [](X x) { return banded_solve(x[0] + 2 * one_hot(3, 60), 1, 2, x[1]); });
+  add("banded_cholesky", {{500, 4, 60}}, [](X x) {
+    return banded_cholesky(x[0] + 9 * reshape(one_hot(0, 4), {4, 1}));
+  });
   add("tridiagonal_solve", {{2000, 39}, {2000, 40}, {2000, 39}, {2000, 40}},
       [](X x) { return tridiagonal_solve(x[0], x[1] + 4, x[2], x[3]); });
   add("toeplitz_solve", {{90, 70}, {90, 70}, {90, 70}},

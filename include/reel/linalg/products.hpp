@@ -34,6 +34,12 @@ Tensor multi_dot(std::initializer_list<Tensor> factors);
 /// < 0 gives the power -n of the inverse, with the errors of inverse.
 Tensor matrix_power(const Operand& a, std::int64_t n);
 
+/// The first n columns of H_1 H_2 ... H_k for reflectors H_i = 1 - tau_i v_i v_i^H: a is [..., m, n], tau [..., k], m
+/// >= n >= k (ShapeError), and v_i is 0 above row i, 1 there, and column i of a below (LAPACK's orgqr and ungqr;
+/// PyTorch's householder_product). Other elements of a are not read and have gradient 0. By one triangular matrix for
+/// all reflectors (Schreiber and Van Loan 1989). Dtypes as of factorisations.
+Tensor householder_product(const Operand& a, const Operand& tau);
+
 /// x with tensordot(a, x, x.rank()) = b, where a has the shape b.shape() + x.shape() (NumPy's tensorsolve). ShapeError
 /// unless both groups of axes have as many elements. Other errors are those of solve.
 Tensor tensorsolve(const Operand& a, const Operand& b);

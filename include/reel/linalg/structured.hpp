@@ -15,7 +15,21 @@ namespace [[gnu::visibility("default")]] reel {
 /// 1) (below + above + 1) multiplications. ValueError for a negative number of diagonals, and for a singular
 /// matrix.
 Tensor banded_solve(const Operand& bands, std::int64_t below, std::int64_t above, const Operand& b);
-/// The same for a tridiagonal matrix: `lower` and `upper` [..., n - 1], `diagonal` [..., n].
+struct BandedTriangularOptions {
+  bool lower = true, adjoint = false;
+};
+/// The same for a triangular matrix, by substitution: the main diagonal is the first of the bands if it is lower
+/// triangular, the last if it is upper. With `adjoint` a^H x = b.
+Tensor banded_triangular_solve(const Operand& bands, const Operand& b, const BandedTriangularOptions& options = {});
+/// The lower triangular L with L L^H = a, in the storage of a: bands [..., w + 1, n] has a(j + d, j) at bands[..., d,
+/// j], the main diagonal first, for a symmetric or Hermitian positive definite a, of which the upper triangle is not
+/// stored (SciPy's cholesky_banded with lower = True). Imaginary parts of the diagonal, and elements of bands that a
+/// does not have, are not read, have gradient 0, and are 0 in the result. A matrix that is not finite gives NaN;
+/// ValueError names one that is not positive definite. About n (w + 1)^2 multiplications, for derivatives too: dL from
+/// S(dL, L) = da, S(x, l) the band of x l^H + l x^H (Murray 2016, arXiv:1602.07527). With L, a x = b is
+/// banded_triangular_solve(L, banded_triangular_solve(L, b), {.adjoint = true}).
+Tensor banded_cholesky(const Operand& bands);
+/// The same as banded_solve for a tridiagonal matrix: `lower` and `upper` [..., n - 1], `diagonal` [..., n].
 Tensor tridiagonal_solve(const Operand& lower, const Operand& diagonal, const Operand& upper, const Operand& b);
 /// The product of that tridiagonal matrix with x, which is a vector or matrix as b is. (tf.linalg.tridiagonal_matmul.)
 Tensor tridiagonal_matmul(const Operand& lower, const Operand& diagonal, const Operand& upper, const Operand& x);

@@ -210,6 +210,31 @@ Tensor dominant(const Tensor& x, std::size_t operand) {
   return reshape(reshape(x, {n, n}) + 6 * eye(n), x.shape());
 }
 
+// Reflectors applied to columns of the identity, one after another, the last first.
+Array reflected(A x) {
+  const Array &a = x[0], &tau = x[1];
+  const std::int64_t m = a.shape[-2], n = a.shape[-1], k = tau.shape[-1];
+  const bool batched = a.shape.rank() > 2 || tau.shape.rank() > 1;
+  Array all{batched ? Shape{2, m, n} : Shape{m, n}, {}};
+  for (std::int64_t b = 0; b < (batched ? 2 : 1); ++b) {
+    const auto element = [&](std::int64_t i, std::int64_t j) {
+      return i < j    ? 0
+             : i == j ? 1
+                      : a.values[static_cast<std::size_t>(((a.shape.rank() > 2 ? b : 0) * m + i) * n + j)];
+    };
+    Array q = build({m, n}, [](const Index& i) { return i[0] == i[1] ? 1 : 0; });
+    for (std::int64_t r = k - 1; r >= 0; --r)
+      for (std::int64_t j = 0; j < n; ++j) {
+        Real along = 0;
+        for (std::int64_t i = r; i < m; ++i) along += element(i, r) * at(q, {i, j});
+        along *= tau.values[static_cast<std::size_t>((tau.shape.rank() > 1 ? b : 0) * k + r)];
+        for (std::int64_t i = r; i < m; ++i) at(q, {i, j}) -= along * element(i, r);
+      }
+    all.values.insert(all.values.end(), q.values.begin(), q.values.end());
+  }
+  return all;
+}
+
 // clang-format off
 constexpr Shaped rows[] = {
     {"kron", "2x3,3x2;2,3;2x1x2,3x2;(),3;2x2,();0x2,3x1;2,3x1x2", [](X x) { return kron(x[0], x[1]); }, [](A x) { return kronecker(x[0], x[1]); }},
@@ -249,6 +274,7 @@ constexpr Shaped rows[] = {
     {"cond", "3x3;2x3x3", [](X x) { return cond(x[0], MatrixNorm::frobenius); }, [](A x) { return over_spectra(x[0], [](const Row& s) { Real a = 0, b = 0; for (const Real v : s) a += v * v, b += 1 / (v * v); return std::sqrt(a * b); }); }, {-1, 1}, apart, none, 100},
     {"cond", "3x3;2x3x3", [](X x) { return cond(x[0], MatrixNorm::nuclear); }, [](A x) { return over_spectra(x[0], [](const Row& s) { Real a = 0, b = 0; for (const Real v : s) a += v, b += 1 / v; return a * b; }); }, {-1, 1}, apart, none, 100},
     {"cond", "3x3;2x3x3", [](X x) { return cond(x[0], MatrixNorm::one); }, [](A x) { return over_matrices(x[0], [](const Array& m) { return largest_column(m) * largest_column(inverse_of(m)); }); }, {-1, 1}, apart, none, 100},
+    {"householder_product", "4x3,3;3x3,2;2x4x2,2;4x2,2x1;2x1,1;3x2,0;0x0,0", [](X x) { return householder_product(x[0], x[1]); }, reflected, {-1, 1}, nullptr, none, 10},
     {"matrix_norm", "2x2", [](X x) { return matrix_norm(make_complex(x[0], 2 * x[0]), MatrixNorm::frobenius, true); }, [](A x) { return fold(build(x[0].shape, [&](const Index& i) { return std::sqrt(Real(5)) * at(x[0], i); }), {-2, -1}, true, root); }, {0.2, 2}, nullptr, by_complex, 4},
 };
 // clang-format on

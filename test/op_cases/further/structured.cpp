@@ -1,5 +1,6 @@
 // Rows of the ops of <reel/linalg/structured.hpp>. References solve the dense system in long double.
 #include <algorithm>
+#include <complex>
 #include <reel/linalg.hpp>
 
 #include "../naive.hpp"
@@ -105,6 +106,36 @@ Array complex_real_part(const Array& p, const Array& q, const Array& b) {
   return build({n}, [&](const Index& i) { return at(x, {i[0], 0}); });
 }
 
+// The real part of the Cholesky factor of p + iq, as a band of its lower triangle.
+Array factor_of(const Array& p, const Array& q) {
+  const std::int64_t below = p.shape[0] - 1, n = p.shape[1];
+  using Complex = std::complex<Real>;
+  std::vector<std::vector<Complex>> l(static_cast<std::size_t>(n), std::vector<Complex>(static_cast<std::size_t>(n)));
+  Array band = build(p.shape, [](const Index&) { return 0; });
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = j; i <= std::min(n - 1, j + below); ++i) {
+      const auto row = static_cast<std::size_t>(i), column = static_cast<std::size_t>(j);
+      Complex sum(at(p, {i - j, j}), i == j ? 0 : at(q, {i - j, j}));
+      for (std::size_t k = 0; k < column; ++k) sum -= l[row][k] * std::conj(l[column][k]);
+      l[row][column] = i == j ? std::sqrt(sum.real()) : sum / l[column][column];
+      at(band, {i - j, j}) = l[row][column].real();
+    }
+  return band;
+}
+Array factors_of(const Array& p, const Array& q) {
+  if (p.shape.rank() == 2) return factor_of(p, q);
+  Array all{p.shape, {}};
+  for (std::int64_t k = 0; k < p.shape[0]; ++k) {
+    const Array one = factor_of(part(p, 2, k), part(q, 2, k));
+    all.values.insert(all.values.end(), one.values.begin(), one.values.end());
+  }
+  return all;
+}
+Array zeros_like(const Array& x) { return {x.shape, Row(x.values.size())}; }
+Array transposed(const Array& a) {
+  return build(a.shape, [&](const Index& i) { return at(a, {i[1], i[0]}); });
+}
+
 // The main diagonal outweighs the others: the row of the band, the operand, or the first element.
 template <std::int64_t Row>
 Tensor dominant_band(const Tensor& x, std::size_t operand) {
@@ -123,6 +154,12 @@ constexpr Shaped rows[] = {
     {"banded_solve", "3x4,4x2", [](X x) { return banded_solve(x[0], 2, 0, x[1]); }, [](A x) { return systems(x, 2, [](const auto& p) { return banded(p[0], 2, 0); }); }, {-2, 2}, dominant_band<0>, none, 10},
     {"banded_solve", "1x4,4", [](X x) { return banded_solve(x[0], 0, 0, x[1]); }, [](A x) { return systems(x, 2, [](const auto& p) { return banded(p[0], 0, 0); }); }, {1, 2}, nullptr, none, 2},
     {"banded_solve", "3x4,3x4,4", [](X x) { return real(banded_solve(make_complex(x[0], x[1]), 1, 1, x[2])); }, [](A x) { return complex_real_part(banded(x[0], 1, 1), banded(x[1], 1, 1), x[2]); }, {-2, 2}, dominant_band<1>, by_complex, 20},
+    {"banded_triangular_solve", "3x4,4x2;1x3,3;2x2x3,3x2;3x2,2x2;2x2x3,2x3", [](X x) { return banded_triangular_solve(x[0], x[1]); }, [](A x) { return systems(x, 2, [](const auto& p) { return banded(p[0], p[0].shape[0] - 1, 0); }); }, {-2, 2}, dominant_band<0>, none, 10},
+    {"banded_triangular_solve", "3x4,4x2", [](X x) { return banded_triangular_solve(x[0], x[1], {.lower = false}); }, [](A x) { return systems(x, 2, [](const auto& p) { return banded(p[0], 0, 2); }); }, {-2, 2}, dominant_band<2>, none, 10},
+    {"banded_triangular_solve", "3x4,4", [](X x) { return banded_triangular_solve(x[0], x[1], {.adjoint = true}); }, [](A x) { return systems(x, 2, [](const auto& p) { return transposed(banded(p[0], 2, 0)); }); }, {-2, 2}, dominant_band<0>, none, 10},
+    {"banded_triangular_solve", "2x4,4x2", [](X x) { return banded_triangular_solve(x[0], x[1], {.lower = false, .adjoint = true}); }, [](A x) { return systems(x, 2, [](const auto& p) { return transposed(banded(p[0], 0, 1)); }); }, {-2, 2}, dominant_band<1>, none, 10},
+    {"banded_cholesky", "3x5;1x3;2x2x4;3x1;4x2", [](X x) { return banded_cholesky(x[0]); }, [](A x) { return factors_of(x[0], zeros_like(x[0])); }, {-2, 2}, dominant_band<0>, none, 10},
+    {"banded_cholesky", "3x4,3x4", [](X x) { return real(banded_cholesky(make_complex(x[0], x[1]))); }, [](A x) { return factors_of(x[0], x[1]); }, {-2, 2}, dominant_band<0>, by_complex, 20},
     {"tridiagonal_solve", "4,5,4,5;4,5,4,5x2;1,2,1,2;0,1,0,1;2,2x3,2,3;2x2,3,2,2x3x2;3,2x4,2x3,2x4", [](X x) { return tridiagonal_solve(x[0], x[1], x[2], x[3]); }, [](A x) { return systems(x, 1, tridiagonal); }, {-2, 2}, dominant_diagonal, none, 10},
     {"tridiagonal_matmul", "4,5,4,5;4,5,4,5x2;1,2,1,2;0,1,0,1;2,2x3,2,3;2x2,3,2,2x3x2;3,2x4,2x3,2x4", [](X x) { return tridiagonal_matmul(x[0], x[1], x[2], x[3]); }, [](A x) { return systems(x, 1, tridiagonal, multiplied); }, {-2, 2}, nullptr, none, 4},
     {"toeplitz_solve", "4,4,4;4,4,4x2;1,1,1;2,2,2;2x3,3,2x3;3,2x3,3x2;3,3,2x3x1", [](X x) { return toeplitz_solve(x[0], x[1], x[2]); }, [](A x) { return systems(x, 1, toeplitz_of); }, {-2, 2}, dominant_first, none, 10},

@@ -63,8 +63,23 @@ struct BandedElimination {
             adjoint ? conjugate(bands[(below + j - i) * n + i]) : bands[(above + i - j) * n + j];
   }
 
+  // Forward substitution, for a lower triangular matrix.
+  std::int64_t substitute(const T* rows, T* x) const {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const T* row = rows + i * width() + below - i;
+      if (row[i] == T(0)) return i + 1;
+      for (std::int64_t c = 0; c < columns; ++c) {
+        T sum = x[i * columns + c];
+        for (std::int64_t j = std::max<std::int64_t>(0, i - below); j < i; ++j) sum -= row[j] * x[j * columns + c];
+        x[i * columns + c] = sum / row[i];
+      }
+    }
+    return 0;
+  }
+
   // The order of the pivot that is zero, or 0.
   std::int64_t solve(T* rows, T* x) const {
+    if (above == 0) return substitute(rows, x);
     for (std::int64_t k = 0; k < n; ++k) {
       const std::int64_t last = std::min(n - 1, k + below), end = std::min(n - 1, k + below + above);
       const auto at = [&](std::int64_t i, std::int64_t j) -> T& { return rows[i * width() + j - i + below]; };
@@ -91,6 +106,72 @@ struct BandedElimination {
         x[k * columns + c] = sum / rows[k * width() + below];
       }
     return 0;
+  }
+};
+
+double real_part(double x) { return x; }
+double real_part(const std::complex<double>& x) { return x.real(); }
+bool is_finite(double x) { return std::isfinite(x); }
+bool is_finite(const std::complex<double>& x) { return std::isfinite(x.real()) && std::isfinite(x.imag()); }
+
+// Lower triangles in band storage. All loops go over elements of the band alone.
+template <class T>
+struct BandedTriangle {
+  std::int64_t n, below;
+
+  template <class U>
+  U& at(U* x, std::int64_t i, std::int64_t j) const {
+    return x[(i - j) * n + j];
+  }
+  std::int64_t first_column(std::int64_t i) const { return std::max<std::int64_t>(0, i - below); }
+  std::int64_t last_row(std::int64_t j) const { return std::min(n - 1, j + below); }
+
+  // f of each element that the matrix has; zero for the others.
+  template <class F>
+  void for_each(T* x, const F& f) const {
+    for (std::int64_t d = 0; d <= below; ++d)
+      for (std::int64_t j = 0; j < n; ++j)
+        if (j + d < n)
+          f(x[d * n + j]);
+        else
+          x[d * n + j] = T(0);
+  }
+  std::int64_t factorise(T* a) const {
+    bool finite = true;
+    for_each(a, [&](T& x) { finite = finite && is_finite(x); });
+    if (!finite) for_each(a, [](T& x) { x = T(std::numeric_limits<double>::quiet_NaN()); });
+    for (std::int64_t j = 0; j < n && finite; ++j)
+      for (std::int64_t i = j; i <= last_row(j); ++i) {
+        T sum = at(a, i, j);
+        for (std::int64_t k = first_column(i); k < j; ++k) sum -= at(a, i, k) * conjugate(at(a, j, k));
+        if (i == j && !(real_part(sum) > 0)) return j + 1;
+        at(a, i, j) = i == j ? T(std::sqrt(real_part(sum))) : sum / at(a, j, j);
+      }
+    return 0;
+  }
+  void change(const T* l, T* b) const {
+    for_each(b, [](T&) {});
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = j; i <= last_row(j); ++i) {
+        T sum = at(b, i, j);
+        for (std::int64_t k = first_column(i); k < j; ++k)
+          sum -= at(b, i, k) * conjugate(at(l, j, k)) + at(l, i, k) * conjugate(at(b, j, k));
+        at(b, i, j) =
+            i == j ? T(0.5 * real_part(sum) / real_part(at(l, j, j))) : (sum - at(l, i, j) * at(b, j, j)) / at(l, j, j);
+      }
+  }
+  void cotangent(const T* l, T* g) const {
+    for_each(g, [](T&) {});
+    // (y + y^H)(i, j)
+    const auto whole = [&](std::int64_t i, std::int64_t j) {
+      return i > j ? at(g, i, j) : i < j ? conjugate(at(g, j, i)) : T(2 * real_part(at(g, i, i)));
+    };
+    for (std::int64_t k = n - 1; k >= 0; --k)
+      for (std::int64_t i = last_row(k); i >= k; --i) {
+        T sum = at(g, i, k);
+        for (std::int64_t j = k + 1; j <= last_row(k); ++j) sum -= whole(i, j) * at(l, j, k);
+        at(g, i, k) = i > k ? sum / at(l, k, k) : T(0.5 * real_part(sum) / real_part(at(l, k, k)));
+      }
   }
 };
 
@@ -160,6 +241,38 @@ Fault solve_banded(const Tensor& bands, Bandwidths widths, bool adjoint, const T
                                 system.load(one, adjoint, scratch);
                                 return system.solve(scratch, right);
                               });
+  });
+}
+
+namespace {
+// work(triangle, l, x) for each matrix x of the batch, and its l.
+template <class Work>
+Fault for_each_triangle(const Tensor& l, const Tensor& x, const Work& work) {
+  if (x.size() == 0) return {};
+  const Tensor matrices = contiguous(l);
+  const std::int64_t n = x.shape()[-1], rows = x.shape()[-2];
+  const Shape batch = batch_behind(x, 2);
+  return with_elements(x, [&]<class T>(T) {
+    const BandedTriangle<T> triangle{n, rows - 1};
+    return for_each_system<T>(matrices, batch, rows * n, x, batch, 1, n * rows * rows,
+                              [&](const T* one, T* to, T*) { return work(triangle, one, to); });
+  });
+}
+}  // namespace
+
+Fault banded_cholesky(const Tensor& a) {
+  return for_each_triangle(a, a, [](const auto& triangle, const auto*, auto* x) { return triangle.factorise(x); });
+}
+void banded_cholesky_change(const Tensor& l, const Tensor& b) {
+  for_each_triangle(l, b, [](const auto& triangle, const auto* one, auto* x) {
+    triangle.change(one, x);
+    return std::int64_t{0};
+  });
+}
+void banded_cholesky_cotangent(const Tensor& l, const Tensor& g) {
+  for_each_triangle(l, g, [](const auto& triangle, const auto* one, auto* x) {
+    triangle.cotangent(one, x);
+    return std::int64_t{0};
   });
 }
 

@@ -234,6 +234,29 @@ Tensor matrix_power(const Operand& a, std::int64_t n) {
   }
 }
 
+Tensor householder_product(const Operand& reflectors, const Operand& factors) {
+  constexpr const char* op = "householder_product";
+  const tape::OpScope scope(reflectors);
+  const Operand* both[] = {&reflectors, &factors};
+  const DType dtype = ops::floating_of(ops::common_dtype(op, both)), computed = ops::lapack_dtype(dtype);
+  const Tensor a = ops::cast_to(ops::to_tensor(op, reflectors, "a"), computed),
+               tau = ops::cast_to(ops::to_tensor(op, factors, "tau"), computed);
+  if (a.rank() < 2 || tau.rank() < 1 || a.shape()[-2] < a.shape()[-1] || a.shape()[-1] < tau.shape()[-1])
+    fail<ShapeError>(op, "a is {}, tau {}; they must be [..., m, n] and [..., k], m >= n >= k", a.shape(), tau.shape());
+  ops::require_rank(op, ops::broadcast_shapes(op, ops::batch_of(a), ops::batch_of(tau, 1)).rank() + 2);
+  const std::int64_t m = a.shape()[-2], n = a.shape()[-1], k = tau.shape()[-1];
+  const auto rows = [](const Tensor& x, std::int64_t count) {
+    return slice(x, {ellipsis, range(0, count), range_from(0)});
+  };
+  const Tensor v = tril(slice(a, {ellipsis, range_from(0), range(0, k)}), -1) + eye(m, k, computed);
+  // The product is 1 - v t v^H with (1 + d u) t = d, d the diagonal matrix of tau, u the triangle of v^H v above it.
+  const Tensor scale = expand_dims(tau, -1), u = triu(ops::adjoint_product(op, v, v), 1);
+  const Tensor right = multiply(scale, ops::adjoint(rows(v, n)));
+  const Tensor t =
+      ops::triangular_solve_for(ops::Caller::rule, multiply(scale, u), right, {.lower = false, .unit_diagonal = true});
+  return ops::cast_to(eye(m, n, computed) - ops::product(op, v, t), dtype);
+}
+
 Tensor tensorsolve(const Operand& first, const Operand& second) {
   constexpr const char* op = "tensorsolve";
   const tape::OpScope scope(first);

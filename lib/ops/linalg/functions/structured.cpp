@@ -245,6 +245,22 @@ Tensor banded_solve(const Operand& bands, std::int64_t below, std::int64_t above
   });
 }
 
+Tensor banded_triangular_solve(const Operand& bands, const Operand& b, const BandedTriangularOptions& options) {
+  constexpr const char* op = "banded_triangular_solve";
+  const tape::OpScope scope(bands);
+  const auto [operands, dtype] = ops::in_wide_dtype(op, {&bands, &b});
+  const Tensor& a = operands[0];
+  if (a.rank() < 2 || a.shape()[-2] < 1)
+    fail<ShapeError>(op, "bands are {}; they must be [..., diagonals, n]", a.shape());
+  const std::int64_t beside = a.shape()[-2] - 1;
+  const ops::Band band(options.lower ? beside : 0, options.lower ? 0 : beside, options.adjoint);
+  Shape diagonal = a.shape();
+  diagonal.erase(diagonal.rank() - 2);
+  return ops::solved_as_matrix(op, operands[1], diagonal, dtype, [&](const Tensor& right) {
+    return ops::named(op, [&] { return ops::banded(band, a, right); });
+  });
+}
+
 Tensor tridiagonal_solve(const Operand& lower, const Operand& diagonal, const Operand& upper, const Operand& b) {
   constexpr const char* op = "tridiagonal_solve";
   const tape::OpScope scope(lower);

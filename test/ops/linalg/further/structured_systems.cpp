@@ -101,6 +101,81 @@ TEST_CASE("derivatives of structured solvers, real and complex, to order 3") {
       {c, r, drawn({3}, "right")}, {.order = 3, .slack = 4});
 }
 
+TEST_CASE("banded Cholesky factors: the dense ones, derivatives to order 3, long bands, what is not read") {
+  const std::int64_t n = 6;
+  for (const std::int64_t below : {0, 1, 3}) {
+    INFO(below << " diagonals");
+    const Tensor p = drawn({below + 1, n}, "p") + 7.0 * reshape(one_hot(0, below + 1), {-1, 1});
+    const Tensor q = 0.5 * drawn({below + 1, n}, "q");
+    // The same matrix from its lower triangle, and the factor's band.
+    const auto whole = [&](const Tensor& x) { return dense(x, below, 0); };
+    const Tensor l = banded_cholesky(p);
+    CHECK(largest(whole(l) - cholesky(whole(p))) < 1e-14);
+    const Tensor b = drawn({n, 2}, "b");
+    const Tensor x = banded_triangular_solve(l, banded_triangular_solve(l, b), {.adjoint = true});
+    const Tensor a = whole(p) + transpose(tril(whole(p), -1));
+    CHECK(largest(matmul(a, x) - b) < 1e-13);
+    CHECK(largest(banded_triangular_solve(p, b) - triangular_solve(whole(p), b)) < 1e-14);
+    linalg::check_one([](const support::Tensors& t) { return banded_cholesky(t[0]); }, {p}, {.order = 3, .slack = 4});
+    linalg::check(
+        [](const support::Tensors& t) {
+          const Tensor z = banded_cholesky(make_complex(t[0], t[1]));
+          return support::Tensors{real(z), imag(z)};
+        },
+        {p, q}, {.order = 3, .slack = 4});
+    const Tensor gradient = grad([](const Tensor& t) { return sum(exp(banded_cholesky(t))); })(p);
+    for (std::int64_t d = 1; d <= below; ++d)
+      for (std::int64_t j = n - d; j < n; ++j) {
+        CHECK(gradient(d, j).item() == 0);
+        CHECK(l(d, j).item() == 0);
+      }
+  }
+  // A long band: squares of diagonal elements tend to 2, the root of x = 2.5 - 1 / x.
+  const Tensor bands = stack({full({100000}, 2.5), full({100000}, -1.0)});
+  const Tensor long_factor = banded_cholesky(bands);
+  CHECK(square(long_factor(0, 99999)).item() == Approx(2).epsilon(1e-15));
+  CHECK(long_factor(1, 99998).item() == Approx(-std::sqrt(0.5)).epsilon(1e-15));
+  CHECK(std::isfinite(grad([](const Tensor& t) { return sum(log(banded_cholesky(t)(0))); })(bands)(0, 0).item()));
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  CHECK(std::isnan(banded_cholesky(tensor({{4, nan}, {1, 0}}))(0, 0).item()));
+  CHECK(banded_cholesky(tensor({{4, 4}, {2, nan}}))(1, 1).item() == 0);
+  CHECK(banded_cholesky(ones({1, 2}, DType::int32)).dtype() == DType::float64);
+  CHECK(banded_cholesky(ones({1, 2}, DType::float16)).dtype() == DType::float16);
+  CHECK(banded_cholesky(zeros({2, 0})).shape() == Shape{2, 0});
+  CHECK_THROWS_WITH(banded_cholesky(stack({tensor({{4, 4}, {1, 0}}), tensor({{1, 1}, {2, 0}})})),
+                    Contains("banded_cholesky: the matrix is not positive definite: the leading minor of order 2 of "
+                             "matrix [1]"));
+  CHECK_THROWS_WITH(banded_cholesky(ones({3})), Contains("banded_cholesky: bands are [3]"));
+  CHECK_THROWS_WITH(banded_cholesky(ones({0, 3})), Contains("banded_cholesky: bands are [0, 3]"));
+  CHECK_THROWS_WITH(banded_triangular_solve(ones({3}), ones({3})), Contains("banded_triangular_solve: bands are [3]"));
+  CHECK_THROWS_WITH(banded_triangular_solve(tensor({{1, 0}, {1, 0}}), ones({2})),
+                    Contains("banded_triangular_solve: ") && Contains("pivot 2 is zero"));
+  CHECK_THROWS_AS(banded_triangular_solve(ones({2, 3}), ones({2})), ShapeError);
+}
+
+TEST_CASE("householder_product: reflectors of one, complex ones, and errors") {
+  const Tensor a = drawn({5, 3}, "a"), tau = tensor({0.5, 0, 1.5});
+  linalg::check_one([](const support::Tensors& x) { return householder_product(x[0], x[1]); }, {a, tau},
+                    {.order = 3, .slack = 4});
+  // With tau = 2 / |v|^2 each factor is unitary, for complex vectors too.
+  const Tensor z = make_complex(a, drawn({5, 3}, "b"));
+  const Tensor v = tril(z, -1) + eye(5, 3), factors = 2.0 / sum(square(abs(v)), 0);
+  const Tensor q = householder_product(z, factors);
+  CHECK(q.dtype() == DType::complex128);
+  CHECK(largest(abs(matmul(conj(transpose(q)), q) - eye(3))) < 1e-15);
+  Tensor whole = eye(5);
+  for (std::int64_t i = 0; i < 3; ++i) {
+    const Tensor column = slice(v, {range_from(0), range(i, i + 1)});
+    whole = matmul(whole, eye(5) - factors(i) * matmul(column, conj(transpose(column))));
+  }
+  CHECK(largest(abs(slice(whole, {range_from(0), range(0, 3)}) - q)) < 1e-15);
+  CHECK(householder_product(cast(a, DType::float16), cast(tau, DType::float16)).dtype() == DType::float16);
+  CHECK_THROWS_WITH(householder_product(transpose(a), tau), Contains("householder_product: a is [3, 5], tau [3]"));
+  CHECK_THROWS_WITH(householder_product(a, ones({4})), Contains("m >= n >= k"));
+  CHECK_THROWS_AS(householder_product(a, 1.0), ShapeError);
+  CHECK_THROWS_AS(householder_product(ones({2, 5, 3}), ones({3, 2})), ShapeError);
+}
+
 TEST_CASE("structured solvers: dtypes, NaN and errors") {
   const Tensor bands = tensor({{0, 1, 1}, {4, 4, 4}, {1, 1, 0}}), b = tensor({1, 2, 3});
   for (const DType dtype : {DType::float32, DType::complex64, DType::float16}) {
