@@ -17,7 +17,7 @@ namespace reel::autodiff {
 
 namespace {
 
-constexpr int parts = 4;  // of a step
+constexpr std::size_t parts = 4;  // of a step
 using Values = std::array<double, parts + 1>;
 
 int sign_of(double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
@@ -75,19 +75,19 @@ double EventSearch::refined(std::size_t event, const Tensor& y, double start, do
 
 std::vector<EventRoot> EventSearch::roots_of(std::size_t event, const Tensor& y, const TakenStep& taken,
                                              const StepResult& step) {
-  const auto at = [&](int k) { return taken.length * k / parts; };
+  const auto at = [&](std::size_t k) { return taken.length * static_cast<double>(k) / parts; };
   Values g{before_[event]};
   g[parts] = value_at(event, step.y, taken.end);
   bool changes = is_root(g[0], g[parts]);
-  for (int k = 1; k < parts; ++k) {
+  for (std::size_t k = 1; k < parts; ++k) {
     g[k] = value_at(event, between(ode_, y, step, taken.length, static_cast<double>(k) / parts), taken.start + at(k));
     changes = changes || sign_of(g[k]) != sign_of(g[parts]);
   }
   before_[event] = g[parts];
   std::vector<EventRoot> roots;
   if (!changes) return roots;
-  for (int k = 1; k < parts; ++k) g[k] = value_after(event, y, taken.start, at(k));
-  for (int k = 0; k < parts; ++k) {
+  for (std::size_t k = 1; k < parts; ++k) g[k] = value_after(event, y, taken.start, at(k));
+  for (std::size_t k = 0; k < parts; ++k) {
     const int direction = events_[event].direction;
     if (!is_root(g[k], g[k + 1]) || direction * g[k] > 0) continue;
     const double length = g[k + 1] == 0 ? at(k + 1) : refined(event, y, taken.start, at(k), g[k], at(k + 1), g[k + 1]);
