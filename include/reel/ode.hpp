@@ -69,7 +69,8 @@ struct OdeEvents {
 ///
 /// Derivatives of every order in both modes, by y0 and by all that f and the events read: dt = -dg / (dg / dt) along
 /// the step that ends at the root, whose length is no constant, and those of the state at it follow. ValueError from a
-/// derivative of a root where dg / dt is 0. They are discrete: ValueError for OdeAdjoint::continuous.
+/// derivative of a root where dg / dt is 0. With OdeAdjoint::continuous roots are ends of intervals, as times are, and
+/// dg / dt is that along the solution; steps are searched first, of which three numbers each are kept meanwhile.
 OdeEvents odeint_events(const OdeFunction& f, const Operand& y0, const Operand& t, const std::vector<OdeEvent>& events,
                         const OdeOptions& options = {});
 

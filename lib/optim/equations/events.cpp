@@ -111,12 +111,12 @@ std::int64_t EventSearch::find(const Tensor& y, const TakenStep& taken, const St
   return -1;
 }
 
-EventPoint event_point(const Ode& ode, const OdeEvent& event, const EventRoot& root, const Tensor& y, double start) {
-  const Tensor found = number_of(ode, root.length);
-  const auto state = [ode, y, t = number_of(ode, start)](const Tensor& h) { return take_step(ode, y, t, h, false).y; };
-  const ops::Quantity begin = number_of(ode, start);
-  const auto residual = [ode, event, state, begin](const Tensor& h) {
-    return value_of(ode, event, state(h), begin + h);
+EventPoint event_point(const Ode& ode, const OdeEvent& event, double begin, double length,
+                       const Callback<Tensor(const Tensor&)>& state) {
+  const Tensor found = number_of(ode, length);
+  const ops::Quantity start = number_of(ode, begin);
+  const auto residual = [ode, event, state, start](const Tensor& h) {
+    return value_of(ode, event, state(h), start + h);
   };
   // The matrix is the derivative by time alone.
   const LinearSolver by_slope = [](const LinearOperator& slope, const Tensor& b) {
@@ -131,7 +131,7 @@ EventPoint event_point(const Ode& ode, const OdeEvent& event, const EventRoot& r
     if (tape::active()) static_cast<void>(residual(found));  // tells what it reads
     return found;
   });
-  return {begin + h, state(h)};
+  return {start + h, state(h)};
 }
 
 }  // namespace reel::autodiff

@@ -41,6 +41,11 @@ struct Problem {
   bool passes(double from, double to) const { return direction() * (to - from) >= 0; }
 };
 
+double root_time(const StepPlan& plan, std::size_t root) {
+  const TakenStep& step = plan.steps[plan.roots[root].step];
+  return plan.roots[root].length == step.length ? step.end : step.start + plan.roots[root].length;
+}
+
 StepPlan plan_of(const Problem& p) {
   const tape::Suspend unrecorded;
   StepPlan plan;
@@ -49,11 +54,10 @@ StepPlan plan_of(const Problem& p) {
   find_steps(p.ode, y0, p.times[0], p.times.back(), p.options,
              [&](const Tensor& y, const TakenStep& taken, const StepResult& step) {
                plan.stopped_by = events.find(y, taken, step, plan.steps.size(), plan.roots);
-               const bool whole = plan.stopped_by < 0 || plan.roots.back().length == taken.length;
-               const double end = whole ? taken.end : taken.start + plan.roots.back().length;
-               for (std::size_t k = plan.step_of_output.size(); k < p.times.size() && p.passes(p.times[k], end); ++k)
-                 plan.step_of_output.push_back(plan.steps.size());
                plan.steps.push_back(taken);
+               const double end = plan.stopped_by < 0 ? taken.end : root_time(plan, plan.roots.size() - 1);
+               for (std::size_t k = plan.step_of_output.size(); k < p.times.size() && p.passes(p.times[k], end); ++k)
+                 plan.step_of_output.push_back(plan.steps.size() - 1);
                return plan.stopped_by < 0;
              });
   return plan;
@@ -96,13 +100,33 @@ Tensor output_of(const Problem& p, std::size_t k, const Tensor& y, const TakenSt
   return flow(p.ode, p.options, z, stop_gradient(t), t);
 }
 
+// Outputs and events as they are found.
+struct Found {
+  const Problem& problem;
+  std::vector<Tensor> outputs;
+  std::vector<std::vector<Tensor>> times, states;
+
+  explicit Found(const Problem& p) : problem(p), outputs{p.y}, times(p.events.size()), states(p.events.size()) {}
+  void add(std::size_t event, const EventPoint& point) {
+    times[event].push_back(point.t);
+    states[event].push_back(point.y);
+  }
+  OdeEvents result(std::int64_t stopped_by) const {
+    OdeEvents all{stack(outputs, 0), {}, {}, stopped_by};
+    Shape none = problem.y.shape();
+    none.insert(0, 0);
+    for (std::size_t e = 0; e < times.size(); ++e) {
+      all.times.push_back(times[e].empty() ? zeros({0}, problem.ode.dtype) : stack(times[e], 0));
+      all.states.push_back(states[e].empty() ? zeros(none, problem.ode.dtype) : stack(states[e], 0));
+    }
+    return all;
+  }
+};
+
 OdeEvents integrated(const Problem& p) {
   const StepPlan plan = plan_of(p);
   const bool by_time = tape::followed(p.t);
-  OdeEvents found;
-  found.stopped_by = plan.stopped_by;
-  std::vector<Tensor> outputs{p.y};
-  std::vector<std::vector<Tensor>> times(p.events.size()), states(p.events.size());
+  Found found(p);
   ops::Quantity y = p.y;
   if (by_time) y = flow(p.ode, p.options, y, p.t(0), stop_gradient(p.t(0)));
   std::size_t at = 0, k = 1, r = 0;  // the next step, output and root
@@ -114,26 +138,20 @@ OdeEvents integrated(const Problem& p) {
     const TakenStep& taken = plan.steps[next];
     for (; r < plan.roots.size() && plan.roots[r].step == next; ++r) {
       const EventRoot& root = plan.roots[r];
-      const EventPoint point = event_point(p.ode, p.events[root.event], root, y, taken.start);
-      times[root.event].push_back(point.t);
-      states[root.event].push_back(point.y);
+      const auto state = [ode = p.ode, y, t = number_of(p.ode, taken.start)](const Tensor& h) {
+        return take_step(ode, y, t, h, false).y;
+      };
+      found.add(root.event, event_point(p.ode, p.events[root.event], taken.start, root.length, state));
     }
     const bool outputs_follow = k < plan.step_of_output.size();
     if (!outputs_follow && r == plan.roots.size()) break;
     const StepResult step = taken_again(p.ode, y, taken, true);
     for (; k < plan.step_of_output.size() && plan.step_of_output[k] == next; ++k)
-      outputs.push_back(output_of(p, k, y, taken, step, by_time));
+      found.outputs.push_back(output_of(p, k, y, taken, step, by_time));
     y = step.y;
     at = next + 1;
   }
-  found.y = stack(outputs, 0);
-  for (std::size_t e = 0; e < p.events.size(); ++e) {
-    Shape none = p.y.shape();
-    none.insert(0, 0);
-    found.times.push_back(times[e].empty() ? zeros({0}, p.ode.dtype) : stack(times[e], 0));
-    found.states.push_back(states[e].empty() ? zeros(none, p.ode.dtype) : stack(states[e], 0));
-  }
-  return found;
+  return found.result(plan.stopped_by);
 }
 
 // Where nothing is recorded, in the search itself.
@@ -154,6 +172,30 @@ Tensor of_flows(const Problem& p) {
   for (std::int64_t k = 1; k < p.t.size(); ++k)
     outputs.push_back(flow(p.ode, p.options, outputs.back(), p.t(k - 1), p.t(k)));
   return stack(outputs, 0);
+}
+
+// The same with events. The time of a root solves g = 0 along the solution through its state, in an interval without
+// length.
+OdeEvents events_of_flows(const Problem& p) {
+  const StepPlan plan = plan_of(p);
+  Found found(p);
+  Tensor y = p.y, at = p.t(0);
+  std::size_t k = 1, r = 0;  // the next output and root
+  while (k < plan.step_of_output.size() || r < plan.roots.size()) {
+    if (r == plan.roots.size() || (k < plan.step_of_output.size() && !p.passes(root_time(plan, r), p.times[k]))) {
+      const Tensor t = p.t(static_cast<std::int64_t>(k++));
+      y = flow(p.ode, p.options, y, at, t), at = t;
+      found.outputs.push_back(y);
+      continue;
+    }
+    const double time = root_time(plan, r);
+    const Tensor t = number_of(p.ode, time);
+    y = flow(p.ode, p.options, y, at, t), at = t;
+    const auto state = [p, y, t](const Tensor& moved) { return flow(p.ode, p.options, y, t, moved); };
+    const std::size_t event = plan.roots[r++].event;
+    found.add(event, event_point(p.ode, p.events[event], 0, time, state));
+  }
+  return found.result(plan.stopped_by);
 }
 
 void require_ode_options(const OdeOptions& o) {
@@ -208,12 +250,10 @@ OdeEvents odeint_events(const OdeFunction& f, const Operand& y0, const Operand& 
   using autodiff::ode_name;
   const tape::OpScope scope(y0);
   autodiff::Problem problem = autodiff::problem_of(f, y0, t, options);
-  if (options.adjoint != OdeAdjoint::discrete)
-    fail<ValueError>(ode_name, "events have discrete derivatives; use OdeAdjoint::discrete");
   for (std::size_t k = 0; k < events.size(); ++k)
     if (!events[k].function) fail<ValueError>(ode_name, "the function of event {} is empty", k);
   problem.events = events;
-  return autodiff::integrated(problem);
+  return options.adjoint == OdeAdjoint::continuous ? autodiff::events_of_flows(problem) : autodiff::integrated(problem);
 }
 
 }  // namespace reel
