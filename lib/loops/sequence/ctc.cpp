@@ -1,13 +1,13 @@
 // The forward-backward recursion of Graves et al. 2006 on logarithms. States are the labels with a blank before and
-// after each. alpha(t, s) includes the emission at t, beta(t, s) does not. So for probabilities of 0 no infinity is
-// subtracted.
+// behind each. alpha(t, s) ends with the emission at t, beta(t, s) begins behind it: where a probability is 0, no
+// infinity is subtracted.
 #include "loops/sequence/ctc.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
+#include "kernels/table.hpp"
 #include "loops/loops.hpp"
 #include "loops/workspaces.hpp"
 
@@ -16,56 +16,108 @@ namespace reel::loops {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
+// Exponents below count as this one, whose exponential, 1e-304, is negligible beside 1: exp of a smaller one takes a
+// microcode assist of more than a hundred cycles.
+constexpr double least_exponent = -700;
+constexpr double least_probability = 1e-304;  // above exp(-700)
 
-double log_sum(double a, double b, double c) {
-  const double most = std::max({a, b, c});
-  if (most == -infinity) return a + b + c;  // NaN stays
-  return most + std::log(std::exp(a - most) + std::exp(b - most) + std::exp(c - most));
-}
-
-// One example. Rows of log_probs and slopes are `step` apart.
-struct Example {
-  const double* log_probs;
-  const std::int64_t* target;
-  std::int64_t steps, labels, step, blank;
-
-  std::int64_t states() const { return 2 * labels + 1; }
-  std::int64_t label(std::int64_t s) const { return s % 2 == 0 ? blank : target[s / 2]; }
-  double emission(std::int64_t t, std::int64_t s) const { return log_probs[t * step + label(s)]; }
-  // Whether state s may follow s - 2, skipping the blank between them.
-  bool skips(std::int64_t s) const { return s % 2 == 1 && s > 1 && target[s / 2] != target[s / 2 - 1]; }
-
-  // alpha [steps, states]; returns the loss.
-  double forward(double* alpha) const {
-    const std::int64_t n = states();
-    if (steps == 0) return labels == 0 ? 0 : infinity;
-    for (std::int64_t t = 0; t < steps; ++t) {
-      const double* before = alpha + (t - 1) * n;
-      for (std::int64_t s = 0; s < n; ++s) {
-        const double arrived =
-            t == 0 ? (s < 2 ? 0 : -infinity)
-                   : log_sum(before[s], s > 0 ? before[s - 1] : -infinity, skips(s) ? before[s - 2] : -infinity);
-        alpha[t * n + s] = arrived + emission(t, s);
-      }
-    }
-    const double* last = alpha + (steps - 1) * n;
-    return -log_sum(last[n - 1], n > 1 ? last[n - 2] : -infinity, -infinity);
+// log(e^a + e^b + e^c) as `most`, the largest of them, plus log(1 + e^smaller + e^least): the arguments of both e.
+struct LogSum {
+  double most, smaller, least;
+  LogSum(double a, double b, double c) {
+    const double upper = a < b ? b : a, lower = a < b ? a : b, rest = upper < c ? upper : c;
+    most = upper < c ? c : upper;
+    const double shift = most == -infinity ? 0 : most;
+    smaller = std::max((lower < rest ? rest : lower) - shift, least_exponent);
+    least = std::max((lower < rest ? lower : rest) - shift, least_exponent);
+    if (const double sum = a + b + c; sum != sum) most = sum;  // NaN stays
   }
-  // Subtracts the probability of each state, given the labels, from the slope of its class. beta: room for 2 n numbers.
-  void backward(const double* alpha, double loss, double* beta, double* slopes) const {
-    const std::int64_t n = states();
-    double* next = beta + n;
-    for (std::int64_t s = 0; s < n; ++s) beta[s] = s + 2 < n ? -infinity : 0;
-    for (std::int64_t t = steps - 1; t >= 0; --t) {
-      for (std::int64_t s = 0; s < n; ++s) {
-        slopes[t * step + label(s)] -= std::exp(alpha[t * n + s] + beta[s] + loss);
-        next[s] = beta[s] + emission(t, s);
+};
+
+// The recursion of one example in memory of its own, a row of states at a time.
+class Recursion {
+ public:
+  // In numbers of 8 bytes. Rows of alpha begin with two states of probability 0, gap and next end with them.
+  static std::int64_t room(std::int64_t steps, std::int64_t states) { return (steps + 6) * (states + 2); }
+
+  // Rows of log_probs and slopes are `step` apart.
+  Recursion(const double* log_probs, const std::int64_t* target, std::int64_t steps, std::int64_t labels,
+            std::int64_t step, std::int64_t blank, std::byte* memory)
+      : log_probs_(log_probs), steps_(steps), labels_(labels), step_(step), n_(2 * labels + 1) {
+    const std::int64_t row = n_ + 2;
+    label_ = reinterpret_cast<std::int64_t*>(memory);
+    gap_ = reinterpret_cast<double*>(memory) + row;
+    beta_ = gap_ + row;
+    next_ = beta_ + row;
+    work_ = next_ + row;
+    alpha_ = work_ + 2 * row;
+    for (std::int64_t s = 0; s < n_; ++s) {
+      label_[s] = s % 2 == 0 ? blank : target[s / 2];
+      gap_[s] = s % 2 == 1 && s > 1 && target[s / 2] != target[s / 2 - 1] ? 0 : -infinity;
+    }
+    for (double* end : {gap_, next_}) end[n_] = end[n_ + 1] = -infinity;
+  }
+
+  // Fills alpha; returns the loss.
+  double forward() const {
+    if (steps_ == 0) return labels_ == 0 ? 0 : infinity;
+    for (std::int64_t t = 0; t < steps_; ++t) {
+      double* const row = alpha(t);
+      row[-2] = row[-1] = -infinity;
+      if (t == 0)
+        for (std::int64_t s = 0; s < n_; ++s) row[s] = s < 2 ? 0 : -infinity;
+      else
+        arrive(alpha(t - 1), -1, gap_, row);
+      for (std::int64_t s = 0; s < n_; ++s) row[s] += emissions(t)[label_[s]];
+    }
+    const double* last = alpha(steps_ - 1) + n_;
+    const LogSum end(last[-1], n_ > 1 ? last[-2] : -infinity, -infinity);
+    return -(end.most + std::log(1 + std::exp(end.smaller)));
+  }
+  // Subtracts the probability of each state, given the labels, from the slope of its class.
+  void backward(double loss, double* slopes) const {
+    for (std::int64_t s = 0; s < n_; ++s) beta_[s] = s + 2 < n_ ? -infinity : 0;
+    for (std::int64_t t = steps_ - 1; t >= 0; --t) {
+      const double* row = alpha(t);
+      for (std::int64_t s = 0; s < n_; ++s) {
+        work_[s] = std::max(row[s] + beta_[s] + loss, least_exponent);
+        next_[s] = beta_[s] + emissions(t)[label_[s]];
       }
-      for (std::int64_t s = 0; s < n; ++s)
-        beta[s] =
-            log_sum(next[s], s + 1 < n ? next[s + 1] : -infinity, s + 2 < n && skips(s + 2) ? next[s + 2] : -infinity);
+      run(exp_, work_, n_);
+      for (std::int64_t s = 0; s < n_; ++s)
+        slopes[t * step_ + label_[s]] -= work_[s] < least_probability ? 0 : work_[s];
+      arrive(next_, 1, gap_ + 2, beta_);
     }
   }
+
+ private:
+  double* alpha(std::int64_t t) const { return alpha_ + t * (n_ + 2) + 2; }
+  const double* emissions(std::int64_t t) const { return log_probs_ + t * step_; }
+  // out(s): the sum over the states s, s + side and, without a gap at s, s + 2 side.
+  void arrive(const double* from, std::int64_t side, const double* gap, double* out) const {
+    double *smaller = work_, *least = work_ + n_;
+    for (std::int64_t s = 0; s < n_; ++s) {
+      const LogSum sum(from[s], from[s + side], gap[s] == 0 ? from[s + 2 * side] : -infinity);
+      out[s] = sum.most;
+      smaller[s] = sum.smaller;
+      least[s] = sum.least;
+    }
+    run(exp_, work_, 2 * n_);
+    for (std::int64_t s = 0; s < n_; ++s) smaller[s] = 1 + smaller[s] + least[s];
+    run(log_, smaller, n_);
+    for (std::int64_t s = 0; s < n_; ++s) out[s] += smaller[s];
+  }
+  static void run(kernels::Loop f, double* x, std::int64_t n) {
+    const kernels::Strided in{x, 1};
+    f(&in, x, n);
+  }
+
+  const double* log_probs_;
+  std::int64_t steps_, labels_, step_, n_;
+  std::int64_t* label_;                           // the class of each state
+  double *gap_, *beta_, *next_, *work_, *alpha_;  // gap: 0 where a state may follow the one before the last
+  kernels::Loop exp_ = kernels::active().pointwise(kernels::index_of<"exp">(), DType::float64).value,
+                log_ = kernels::active().pointwise(kernels::index_of<"log">(), DType::float64).value;
 };
 
 }  // namespace
@@ -80,15 +132,14 @@ void ctc(const Tensor& log_probs, const Tensor& targets, const Tensor& input_len
          *to = slopes.defined() ? detail::mutable_data<double>(slopes) : nullptr;
   if (to) std::fill_n(to, slopes.size(), 0.0);
   if (count == 0) return;
-  Workspaces workspaces(count, (shape[0] + 2) * states * static_cast<std::int64_t>(sizeof(double)));
+  Workspaces workspaces(count, Recursion::room(shape[0], states) * static_cast<std::int64_t>(sizeof(double)));
   parallel_for(count, 1, [&](std::int64_t begin, std::int64_t end) {
     workspaces.use([&](std::byte* memory) {
       for (std::int64_t i = begin; i < end; ++i) {
-        const Example e{probs + i * classes,     ints(targets) + i * width, ints(input_lengths)[i],
-                        ints(target_lengths)[i], count * classes,           blank};
-        auto* beta = reinterpret_cast<double*>(memory);
-        result[i] = e.forward(beta + 2 * states);
-        if (to && result[i] != infinity) e.backward(beta + 2 * states, result[i], beta, to + i * classes);
+        const Recursion r(probs + i * classes, ints(targets) + i * width, ints(input_lengths)[i],
+                          ints(target_lengths)[i], count * classes, blank, memory);
+        result[i] = r.forward();
+        if (to && result[i] != infinity) r.backward(result[i], to + i * classes);
         if (zero_infinity && result[i] == infinity) result[i] = 0;
       }
     });

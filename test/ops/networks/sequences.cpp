@@ -434,6 +434,10 @@ TEST_CASE("ctc_loss: targets that cannot be aligned, ends of the range, errors")
   CHECK(one(certain).to_vector() == Doubles{0});
   CHECK(slope_at(one, certain) == Doubles{0, -1, 0, -1, 0, 0});
   CHECK(std::isnan(one(certain * qnan).to_vector()[0]));
+  // Paths of probability e^-2000, e^-2000 and e^-4000.
+  const Tensor rare = tensor({{{0, -2000}}, {{0, -2000}}});
+  CHECK(one(rare).item() == 2000 - std::log(2.0));
+  for (const double v : slope_at(one, rare)) CHECK(std::abs(v + 0.5) < 1e-12);  // logarithms are rounded at 2000
   // Steps behind the length are not read.
   CHECK(slope_at([&](const Tensor& t) { return loss(t, {3, 1}, {1, 1}, false); }, x)[9] == 0);
   // Long and certain: no underflow. float32 is computed in float64.
