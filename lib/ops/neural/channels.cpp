@@ -56,7 +56,7 @@ Tensor group_norm_of(const char* op, const Operand& operand, const Operand* scal
     b = beside_channels(op, "offset", to_tensor(op, *offset, in.wide, "offset"), x);
   }
   const Tensor y = x.size() == 0 ? identity(x) : normalised_groups(x, groups == 0 ? channels : groups, epsilon);
-  return cast_to(scale ? y * a + b : y, in.result);
+  return cast_to(scale ? fma(y, a, b) : y, in.result);
 }
 void check_groups(std::int64_t groups) {
   if (groups < 1) fail<ValueError>("group_norm", "groups is {}; it must be at least 1", groups);
