@@ -7,6 +7,7 @@
 namespace bench {
 
 std::vector<Case> libtorch_choosing();
+std::vector<Case> libtorch_neural();
 std::vector<Case> libtorch_ops();
 
 using torch::Tensor;
