@@ -16,30 +16,45 @@ kernels::Loop vector_loop(SpecialFunction f, std::int64_t order, DType d) {
   return order == 0 ? bessel.value : bessel.derivative;
 }
 
-}  // namespace
-
-void special(SpecialFunction f, std::span<const std::int64_t> orders, std::span<const Tensor* const> in,
-             const Tensor& out) {
-  const DType d = out.dtype();
-  const auto bytes = static_cast<std::int64_t>(item_size(d));
+// Calls range(from, to, elements) for the ranges of the elements, on contiguous operands.
+template <class Range>
+void each_range(std::span<const Tensor* const> in, const Tensor& out, std::int64_t grain, const Range& range) {
+  const auto bytes = static_cast<std::int64_t>(item_size(out.dtype()));
   Tensor held[arguments_max];
   const std::byte* from[arguments_max] = {};
   for (std::size_t k = 0; k < in.size(); ++k) from[k] = detail::block(contiguous(*in[k], held[k]))->data;
   std::byte* const to = detail::block(out)->data;
-  if (const kernels::Loop loop = vector_loop(f, orders[0], d)) {
-    parallel_for(detail::block(out)->size, tuning::pointwise_grain_min, [&](std::int64_t begin, std::int64_t end) {
-      const kernels::Strided x{from[0] + begin * bytes, 1};
-      loop(&x, to + begin * bytes, end - begin);
-    });
-    return;
-  }
-  int n[arguments_max] = {};
-  std::transform(orders.begin(), orders.end(), n, [](std::int64_t order) { return static_cast<int>(order); });
-  parallel_for(detail::block(out)->size, tuning::special_grain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(detail::block(out)->size, grain, [&](std::int64_t begin, std::int64_t end) {
     const void* at[arguments_max] = {};
     for (std::size_t k = 0; k < in.size(); ++k) at[k] = from[k] + begin * bytes;
-    kernels::special::evaluate(f, n, at, to + begin * bytes, end - begin, d);
+    range(at, to + begin * bytes, end - begin);
   });
+}
+
+template <class F>
+void each_element(F f, std::span<const std::int64_t> orders, std::span<const Tensor* const> in, const Tensor& out) {
+  int n[arguments_max] = {};
+  std::transform(orders.begin(), orders.end(), n, [](std::int64_t order) { return static_cast<int>(order); });
+  each_range(in, out, tuning::special_grain, [&](const void* const* from, void* to, std::ptrdiff_t count) {
+    kernels::special::evaluate(f, n, from, to, count, out.dtype());
+  });
+}
+
+}  // namespace
+
+void special(SpecialFunction f, std::span<const std::int64_t> orders, std::span<const Tensor* const> in,
+             const Tensor& out) {
+  const kernels::Loop loop = vector_loop(f, orders[0], out.dtype());
+  if (!loop) return each_element(f, orders, in, out);
+  each_range(in, out, tuning::pointwise_grain_min, [&](const void* const* from, void* to, std::ptrdiff_t count) {
+    const kernels::Strided x{from[0], 1};
+    loop(&x, to, count);
+  });
+}
+
+void special(DistributionFunction f, std::span<const std::int64_t> orders, std::span<const Tensor* const> in,
+             const Tensor& out) {
+  each_element(f, orders, in, out);
 }
 
 }  // namespace reel::loops

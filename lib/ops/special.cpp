@@ -1,15 +1,11 @@
 // Special functions: one primitive for each, whose attributes are the function and the order of the derivative by each
 // argument. The derivative of the primitive is the primitive with one order increased. All functions share the code;
 // their primitives differ only in the name.
-#include "loops/special.hpp"
+#include "ops/special.hpp"
 
-#include <algorithm>
-#include <array>
 #include <reel/ops/make.hpp>
 #include <reel/special.hpp>
 
-#include "ops/apply/apply.hpp"
-#include "ops/engine.hpp"
 #include "ops/sort/order.hpp"
 
 namespace reel {
@@ -19,27 +15,11 @@ namespace ops {
 namespace {
 
 using Function = loops::SpecialFunction;
-using Arguments = std::array<const Tensor*, loops::arguments_max>;
+using Arguments = SpecialArguments;
 
 Function function_of(Attributes attributes) { return static_cast<Function>(attributes[0]); }
 /// The number of differentiable arguments, which come first.
 std::size_t variables(Function f) { return std::size_t{loops::signature(f).arguments} - loops::signature(f).constants; }
-
-// A rule from derivative(record, k), the derivative by argument k.
-template <Tensor (*derivative)(const tape::Record& r, std::size_t k)>
-struct RuleOf {
-  static void vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-    for (std::size_t k = 0; k < dx.size(); ++k)
-      if (r.wanted(k)) dx[k] = g[0] * derivative(r, k);
-  }
-  static void jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
-    for (std::size_t k = 0; k < t.size(); ++k)
-      if (t[k].defined()) {
-        const Tensor part = t[k] * derivative(r, k);
-        dy[0] = dy[0].defined() ? dy[0] + part : part;
-      }
-  }
-};
 
 // ---- f and its derivatives. Inputs have one shape and dtype; attributes: the function, the order by each argument.
 
@@ -49,12 +29,7 @@ void evaluate_partial(const Call& call, Outputs& out) {
 }
 Tensor derivative(const tape::Record& r, std::size_t by);
 
-constexpr Keeps keep_inputs(std::size_t count) {
-  Keeps keeps = {};
-  for (std::size_t k = 0; k < count; ++k) keeps[k] = keep_input(static_cast<std::uint8_t>(k));
-  return keeps;
-}
-constexpr Primitive special_primitive_of(const loops::Signature& s) {
+constexpr Primitive primitive_of(const loops::Signature& s) {
   using Rules = RuleOf<derivative>;
   return {.rule = batched({s.name, Rules::vjp, Rules::jvp}),
           .infer = infer_special,
@@ -69,23 +44,28 @@ constexpr auto one_of_each(Make make, std::index_sequence<K...>) {
 constexpr auto special_primitives =
     one_of_each(special_primitive_of, std::make_index_sequence<std::size(loops::signatures)>());
 
-using PartialAttributes = detail::ShortList<std::int64_t, 1 + loops::arguments_max>;
+}  // namespace
 
-// The partial derivative of these orders, for inputs of one shape and dtype.
-Tensor partial(Function f, std::span<const std::int64_t> orders, const Arguments& x) {
+void require_orders(const char* op, std::span<const std::int64_t> orders) {
   std::int64_t coefficients = 1;
   for (const std::int64_t n : orders) coefficients *= n + 1;
-  const loops::Signature& s = loops::signature(f);
   if (coefficients > loops::coefficients_max)
-    fail<ValueError>(s.name,
+    fail<ValueError>(op,
                      "has no derivatives of so high an order: the product of the orders by its arguments, "
                      "each plus 1, is {}; it must be at most {}",
                      coefficients, loops::coefficients_max);
-  PartialAttributes attributes(1 + orders.size());
+}
+
+Tensor partial(Function f, std::span<const std::int64_t> orders, const Arguments& x) {
+  const loops::Signature& s = loops::signature(f);
+  require_orders(s.name, orders);
+  detail::ShortList<std::int64_t, 1 + loops::arguments_max> attributes(1 + orders.size());
   attributes[0] = static_cast<std::int64_t>(f);
   std::copy(orders.begin(), orders.end(), attributes.begin() + 1);
   return apply(special_primitives[static_cast<std::size_t>(f)], Inputs(x.data(), s.arguments), attributes);
 }
+
+namespace {
 
 Tensor derivative(const tape::Record& r, std::size_t by) {
   const Function f = function_of(r.attributes());

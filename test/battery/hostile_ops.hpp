@@ -450,6 +450,16 @@ std::vector<Binary> binary_ops() {
          Generator generator(1);
          gamma_rvs(generator, {2}, x, y);
        }},
+      {"beta_rvs",
+       [](const Tensor& x, const Tensor& y) {
+         Generator generator(1);
+         beta_rvs(generator, {2, 3}, x, y);
+       }},
+      {"random_choice",
+       [](const Tensor& x, const Tensor& y) {
+         Generator generator(1);
+         random_choice(generator, x, 2, y, false);
+       }},
       {"t_rvs",
        [](const Tensor& x, const Tensor& y) {
          Generator generator(1);
@@ -476,12 +486,17 @@ std::vector<Binary> binary_ops() {
       {"vonmises_logpdf", [](const Tensor& x, const Tensor& y) { vonmises_logpdf(x, y, x); }},
       {"truncnorm_logpdf", [](const Tensor& x, const Tensor& y) { truncnorm_logpdf(x, y, x, y); }},
       {"gamma_cdf", [](const Tensor& x, const Tensor& y) { gamma_cdf(x, y, x); }},
+      {"gamma_logsf", [](const Tensor& x, const Tensor& y) { gamma_logsf(x, y, x); }},
       {"chi2_ppf", [](const Tensor& x, const Tensor& y) { chi2_ppf(x, y, x, y); }},
       {"beta_sf", [](const Tensor& x, const Tensor& y) { beta_sf(x, y, x); }},
+      {"beta_logcdf", [](const Tensor& x, const Tensor& y) { beta_logcdf(x, y, x); }},
       {"beta_ppf", [](const Tensor& x, const Tensor& y) { beta_ppf(x, y, x); }},
       {"t_cdf", [](const Tensor& x, const Tensor& y) { t_cdf(x, y); }},
+      {"t_logsf", [](const Tensor& x, const Tensor& y) { t_logsf(x, y); }},
+      {"t_ppf", [](const Tensor& x, const Tensor& y) { t_ppf(x, y); }},
       REEL_OP(poisson_cdf),
       {"binom_sf", [](const Tensor& x, const Tensor& y) { binom_sf(x, y, x); }},
+      {"binom_logcdf", [](const Tensor& x, const Tensor& y) { binom_logcdf(x, y, x); }},
       {"nbinom_cdf", [](const Tensor& x, const Tensor& y) { nbinom_cdf(x, y, x); }},
       REEL_OP(bernoulli_sf),
       REEL_OP(geom_cdf),

@@ -1,10 +1,15 @@
 // Samples whose parameters are operands, with gradients through them, and samples from what a tensor holds.
 //
-// F_rvs(generator, shape, ...) draws from the distribution F of <reel/stats/continuous.hpp> or
-// <reel/stats/densities.hpp>, by SciPy's names. It is reparametrised: quantiles of uniform numbers, which are never 0
-// or 1, so that the gradient by each parameter is that of the quantile, to every order; for shape parameters of gamma
-// and beta distributions it is the implicit one, minus the derivative of the distribution function by the parameter
-// over the density (Figurnov and others 2018).
+// F_rvs(generator, shape, ...) draws from the law F of <reel/stats/continuous.hpp> or <reel/stats/densities.hpp>, by
+// SciPy's names. It is reparametrised: the gradient by each parameter is that of the quantile at a fixed probability,
+// to every order. Samples are quantiles of uniform numbers, which are never 0 or 1. Those of gamma, chi-square, beta
+// and Student's laws and Dirichlet's law are drawn by rejection instead (Marsaglia and Tsang 2000), in a tenth of a
+// microsecond, and have implicit gradients: minus the derivative of the distribution function by the parameter over the
+// density (Figurnov, Mohamed and Mnih 2018). These take some microseconds an element, only where a gradient is asked
+// for. The draws have the same bits for any number of threads and any instruction set.
+//
+// Until these were drawn by rejection, a seed gave other numbers, quantiles too; dirichlet_rvs took twice as many
+// blocks of the generator.
 //
 // Parameters broadcast to `shape`, ShapeError otherwise. The result has the dtype, which is floating (TypeError
 // otherwise); float16 and bfloat16 are drawn in float32 and rounded. NaN where a parameter is out of range. Each
@@ -46,19 +51,19 @@ Tensor lognorm_rvs(Generator& generator, const Shape& shape, const Operand& s, c
 /// Weibull, of minima, of shape c. Gradient: g for loc, g z for scale, -g scale z log(z) / c for c.
 Tensor weibull_min_rvs(Generator& generator, const Shape& shape, const Operand& c, const Operand& loc = 0,
                        const Operand& scale = 1, DType dtype = DType::float64);
-/// Gamma, of shape a, by gammaincinv: some microseconds an element. 0 where it underflows, as it may for a < 0.05.
-/// Gradient: g for loc, g z for scale, for a the implicit one.
+/// Gamma, of shape a. 0 where it underflows, as it may for a < 0.05, with gradient 0. Gradient: g for loc, g z for
+/// scale, for a the implicit one.
 Tensor gamma_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& loc = 0,
                  const Operand& scale = 1, DType dtype = DType::float64);
 /// Chi-square: the gamma distribution of shape df / 2 and scale 2. Gradient: as that of gamma_rvs.
 Tensor chi2_rvs(Generator& generator, const Shape& shape, const Operand& df, const Operand& loc = 0,
                 const Operand& scale = 1, DType dtype = DType::float64);
-/// Beta, of shapes a and b, by betaincinv. Gradient: g for loc, g z for scale, for a and b the implicit one.
+/// Beta, of shapes a and b, as a quotient of gamma variates. Gradient: g for loc, g z for scale, for a and b the
+/// implicit one, which is 0 at samples that are rounded to 0 or 1.
 Tensor beta_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& b, const Operand& loc = 0,
                 const Operand& scale = 1, DType dtype = DType::float64);
-/// Student's t distribution, as quantiles, by betaincinv of the tail or of the part near 0: some microseconds an
-/// element. inf where it overflows, as it may for df < 0.05. Gradient: g for loc, g z for scale, for df the implicit
-/// one.
+/// Student's law, a normal variate over the root of a gamma variate. It is infinite where it overflows, as it may for
+/// df < 0.05, with gradient 0 for df. Gradient: g for loc, g z for scale, for df the implicit one.
 Tensor t_rvs(Generator& generator, const Shape& shape, const Operand& df, const Operand& loc = 0,
              const Operand& scale = 1, DType dtype = DType::float64);
 /// The normal distribution between loc + scale a and loc + scale b, a < b, which may be infinite: quantiles by the
@@ -66,10 +71,9 @@ Tensor t_rvs(Generator& generator, const Shape& shape, const Operand& df, const 
 /// implicit one.
 Tensor truncnorm_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& b,
                      const Operand& loc = 0, const Operand& scale = 1, DType dtype = DType::float64);
-/// The Dirichlet distribution: vectors along the last axis of the shape, with sums of 1. alpha broadcasts to the shape;
-/// ShapeError for a shape without axes. Gamma samples of shape alpha + 1 by gammaincinv times u^(1 / alpha), normalised
-/// by their logarithms: without underflow for small alpha. Gradient: that of these formulas, whose expectation is
-/// right.
+/// Dirichlet's law: vectors along the last axis of the shape, with sums of 1. alpha broadcasts to the shape; ShapeError
+/// for a shape without axes. Gamma samples, normalised by their logarithms: without underflow for small alpha.
+/// Gradient: that of these formulas, with the implicit gradient of each logarithm; its expectation is right.
 Tensor dirichlet_rvs(Generator& generator, const Shape& shape, const Operand& alpha, DType dtype = DType::float64);
 /// Normal vectors along the last axis of the shape [..., n], with this mean, which broadcasts to it, and covariance
 /// l l^T, l [..., n, n] lower triangular: mean + l z with z of norm_rvs. The upper triangle of l is not read.
@@ -88,5 +92,12 @@ Tensor random_shuffle(Generator& generator, const Operand& x, std::int64_t axis 
 /// added at the chosen places.
 Tensor random_choice(Generator& generator, const Operand& x, std::int64_t count, bool replace = true,
                      std::int64_t axis = 0);
+/// The same, with probabilities in proportion to the weights, floating or whole numbers of shape [parts along the
+/// axis]. Without replacement each choice is one among the parts that are left, in proportion to their weights
+/// (Efraimidis and Spirakis 2006), in the order of the result. ShapeError for other weights, ValueError where one is
+/// negative, NaN or infinite, where all are 0, or where fewer than `count` are above 0 without replacement. The weights
+/// have no gradient.
+Tensor random_choice(Generator& generator, const Operand& x, std::int64_t count, const Tensor& weights,
+                     bool replace = true, std::int64_t axis = 0);
 
 }  // namespace reel

@@ -1,7 +1,9 @@
-// Probabilities of at most x, F_cdf, and of more than x, F_sf, of the distributions of <reel/stats/densities.hpp>, and
-// quantiles F_ppf, by SciPy's names: by the incomplete gamma and beta functions of <reel/special.hpp>, with their
-// accuracy, in both tails, and derivatives of every order by x and parameters. Elementwise, some microseconds an
-// element; operands, dtypes, errors, ends of the support and NaN as in <reel/stats/continuous.hpp>.
+// Probabilities of at most x, F_cdf, and of more than x, F_sf, of the laws of <reel/stats/densities.hpp>, their
+// logarithms F_logcdf and F_logsf, and quantiles F_ppf, by SciPy's names: by the incomplete gamma and beta functions of
+// <reel/special.hpp>, with their accuracy, in both tails, and derivatives of every order by x and parameters. The
+// logarithms are those of the same series and continued fractions (DLMF 8.11.4, 8.9.2, 8.17.22), so that neither they
+// nor their derivatives underflow, however far out. Elementwise, some microseconds an element; operands, dtypes,
+// errors, ends of the support and NaN as in <reel/stats/continuous.hpp>.
 //
 // Of a discrete distribution x counts as floor(x), without a gradient. Gradients by n follow for nbinom, not for binom.
 #pragma once
@@ -13,18 +15,32 @@ namespace [[gnu::visibility("default")]] reel {
 Tensor gamma_cdf(const Operand& x, const Operand& a, const Operand& loc = 0, const Operand& scale = 1);
 /// gammaincc(a, z). Gradient: -g pdf for x.
 Tensor gamma_sf(const Operand& x, const Operand& a, const Operand& loc = 0, const Operand& scale = 1);
+/// log(gamma_cdf). Gradient: g exp(logpdf - logcdf) for x.
+Tensor gamma_logcdf(const Operand& x, const Operand& a, const Operand& loc = 0, const Operand& scale = 1);
+/// log(gamma_sf). Gradient: -g exp(logpdf - logsf) for x.
+Tensor gamma_logsf(const Operand& x, const Operand& a, const Operand& loc = 0, const Operand& scale = 1);
 /// loc + scale gammaincinv(a, p). Gradient: g / pdf for p.
 Tensor gamma_ppf(const Operand& p, const Operand& a, const Operand& loc = 0, const Operand& scale = 1);
 /// gammainc(df / 2, z / 2). Gradient: g pdf for x.
 Tensor chi2_cdf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
 /// gammaincc(df / 2, z / 2). Gradient: -g pdf for x.
 Tensor chi2_sf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
+/// log(chi2_cdf). Gradient: g exp(logpdf - logcdf) for x.
+Tensor chi2_logcdf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
+/// log(chi2_sf). Gradient: -g exp(logpdf - logsf) for x.
+Tensor chi2_logsf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
 /// loc + 2 scale gammaincinv(df / 2, p). Gradient: g / pdf for p.
 Tensor chi2_ppf(const Operand& p, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
 /// betainc(a, b, z). Gradient: g pdf for x.
 Tensor beta_cdf(const Operand& x, const Operand& a, const Operand& b, const Operand& loc = 0, const Operand& scale = 1);
 /// betaincc(a, b, z). Gradient: -g pdf for x.
 Tensor beta_sf(const Operand& x, const Operand& a, const Operand& b, const Operand& loc = 0, const Operand& scale = 1);
+/// log(beta_cdf). Gradient: g exp(logpdf - logcdf) for x.
+Tensor beta_logcdf(const Operand& x, const Operand& a, const Operand& b, const Operand& loc = 0,
+                   const Operand& scale = 1);
+/// log(beta_sf). Gradient: -g exp(logpdf - logsf) for x.
+Tensor beta_logsf(const Operand& x, const Operand& a, const Operand& b, const Operand& loc = 0,
+                  const Operand& scale = 1);
 /// loc + scale betaincinv(a, b, p). Gradient: g / pdf for p.
 Tensor beta_ppf(const Operand& p, const Operand& a, const Operand& b, const Operand& loc = 0, const Operand& scale = 1);
 /// betainc(df / 2, 1 / 2, df / (df + z^2)) / 2 below 0, otherwise 1 minus that. Gradient: g pdf for x; that for df,
@@ -32,26 +48,52 @@ Tensor beta_ppf(const Operand& p, const Operand& a, const Operand& b, const Oper
 Tensor t_cdf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
 /// t_cdf mirrored at loc: without loss in the upper tail. Gradient: -g pdf for x.
 Tensor t_sf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
+/// log(t_cdf). Gradient: g exp(logpdf - logcdf) for x.
+Tensor t_logcdf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
+/// log(t_sf). Gradient: -g exp(logpdf - logsf) for x.
+Tensor t_logsf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
+/// The quantile, by betaincinv of the tail or of the part near 0. Gradient: g / pdf for p.
+Tensor t_ppf(const Operand& p, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
 
 /// gammaincc(x + 1, mu). Gradient: -g pmf(x) for mu.
 Tensor poisson_cdf(const Operand& x, const Operand& mu);
 /// gammainc(x + 1, mu). Gradient: g pmf(x) for mu.
 Tensor poisson_sf(const Operand& x, const Operand& mu);
+/// log(poisson_cdf). Gradient: -g exp(logpmf(x) - logcdf(x)) for mu.
+Tensor poisson_logcdf(const Operand& x, const Operand& mu);
+/// log(poisson_sf). Gradient: g exp(logpmf(x) - logsf(x)) for mu.
+Tensor poisson_logsf(const Operand& x, const Operand& mu);
 /// betaincc(x + 1, n - x, p). Gradient: for p.
 Tensor binom_cdf(const Operand& x, const Operand& n, const Operand& p);
 /// betainc(x + 1, n - x, p). Gradient: for p.
 Tensor binom_sf(const Operand& x, const Operand& n, const Operand& p);
+/// log(binom_cdf). Gradient: for p.
+Tensor binom_logcdf(const Operand& x, const Operand& n, const Operand& p);
+/// log(binom_sf). Gradient: for p.
+Tensor binom_logsf(const Operand& x, const Operand& n, const Operand& p);
 /// betainc(n, x + 1, p). Gradient: for p and n.
 Tensor nbinom_cdf(const Operand& x, const Operand& n, const Operand& p);
 /// betaincc(n, x + 1, p). Gradient: for p and n.
 Tensor nbinom_sf(const Operand& x, const Operand& n, const Operand& p);
+/// log(nbinom_cdf). Gradient: for p and n.
+Tensor nbinom_logcdf(const Operand& x, const Operand& n, const Operand& p);
+/// log(nbinom_sf). Gradient: for p and n.
+Tensor nbinom_logsf(const Operand& x, const Operand& n, const Operand& p);
 /// 1 - p from 0 to 1. Gradient: -g for p.
 Tensor bernoulli_cdf(const Operand& x, const Operand& p);
 /// p from 0 to 1. Gradient: g for p.
 Tensor bernoulli_sf(const Operand& x, const Operand& p);
+/// log(bernoulli_cdf). Gradient: -g / (1 - p) from 0 to 1.
+Tensor bernoulli_logcdf(const Operand& x, const Operand& p);
+/// log(bernoulli_sf). Gradient: g / p from 0 to 1.
+Tensor bernoulli_logsf(const Operand& x, const Operand& p);
 /// 1 - (1 - p)^x, by expm1 and log1p. Gradient: g x (1 - p)^(x - 1) for p.
 Tensor geom_cdf(const Operand& x, const Operand& p);
 /// (1 - p)^x. Gradient: -g x (1 - p)^(x - 1) for p.
 Tensor geom_sf(const Operand& x, const Operand& p);
+/// log(geom_cdf). Gradient: for p.
+Tensor geom_logcdf(const Operand& x, const Operand& p);
+/// log(geom_sf). Gradient: -g floor(x) / (1 - p) for p.
+Tensor geom_logsf(const Operand& x, const Operand& p);
 
 }  // namespace reel

@@ -1,5 +1,6 @@
 // The incomplete gamma and beta functions as functions of all arguments, of numbers and of Taylor polynomials. The last
-// argument is always a number: a derivative by it is one of the density, which has a closed form.
+// argument is a number: a derivative by it is one of the density, which has a closed form. In their logarithms it is a
+// Taylor polynomial too: there the quotient of density and function would lose digits, or underflow.
 #pragma once
 #include "kernels/special/fractions.hpp"
 #include "kernels/special/gamma.hpp"
@@ -15,11 +16,22 @@ auto gamma_power(const N& a, const X& x) {
   return exp(-(a * minus_log1p((x - a) / a)) - stirling_rest(a)) / sqrt(2 * pi * a);
 }
 
-/// P(a, x) by its series (DLMF 8.11.4).
-template <class N>
-N gamma_p_series(const N& a, Real x) {
-  return gamma_power(a, x) *
-         series(constant(a, 1), [&](int n, const N& term) { return term * (x / (a + static_cast<Real>(n))); });
+/// p (d - log(1 + d)), where 1 + d, given as well, may be far below 1.
+template <class N, class D>
+auto deviance(const N& p, const D& d, const D& ratio) {
+  return value(ratio) < 0.5L ? p * (d - log(ratio)) : p * minus_log1p(d);
+}
+/// Its logarithm.
+template <class N, class X>
+auto log_gamma_power(const N& a, const X& x) {
+  if (value(a) < stirling_from) return a * log(x) - x - log_gamma_1p(a);
+  return -deviance(a, (x - a) / a, x / a) - stirling_rest(a) - log(2 * pi * a) / 2;
+}
+
+/// P(a, x) over the power, by its series (DLMF 8.11.4).
+template <class N, class X>
+N gamma_p_series(const N& a, const X& x) {
+  return series(constant(a, 1), [&](int n, const N& term) { return term * (x / (a + static_cast<Real>(n))); });
 }
 
 /// A parameter near p at which the continued fraction does not terminate. At an integer the value's fraction does,
@@ -27,27 +39,26 @@ N gamma_p_series(const N& a, Real x) {
 inline Real away_from_integer(Real, Real p) { return p; }
 inline Real away_from_integer(const Taylor&, Real p) { return std::floor(p) + 0.5L; }
 
-template <class N>
-Quotient<N> gamma_quotient(const N& a, Real x, int n) {
+template <class N, class X>
+Quotient<N> gamma_quotient(const N& a, const X& x, int n) {
   const Real k = static_cast<Real>(n);
   return {k * (a - k), (x + 2 * k + 1) - a};
 }
-/// Q(a, x) for x >= a + 1 (DLMF 8.9.2).
-template <class N>
-N gamma_q_fraction(const N& a, Real x) {
-  const Real p = away_from_integer(a, value(a));
-  const int length = fraction_length(x + 1 - p, [&](int n) { return gamma_quotient(p, x, n); });
-  const N f = fraction(x + 1 - a, length, total_order(a), [&](int n) { return gamma_quotient(a, x, n); });
-  return a * gamma_power(a, x) / f;
+/// a times the power over Q(a, x), x >= a + 1 (DLMF 8.9.2).
+template <class N, class X>
+N gamma_q_fraction(const N& a, const X& x) {
+  const Real p = away_from_integer(a, value(a)), at = value(x);
+  const int length = fraction_length(at + 1 - p, [&](int n) { return gamma_quotient(p, at, n); });
+  return fraction(x + 1 - a, length, total_order(a), [&](int n) { return gamma_quotient(a, x, n); });
 }
 
 /// Q(a, x) for small a and x < 3/2, where P is close to 1.
-template <class N>
-N gamma_q_small(const N& a, Real x) {
+template <class N, class X>
+N gamma_q_small(const N& a, const X& x) {
   N sum = constant(a, 0);
-  Real power = 1;
+  X power = constant(x, 1);
   for (int n = 1; n < 60; ++n) {
-    power *= -x / n;
+    power = power * (x / static_cast<Real>(-n));
     sum -= power / (a + static_cast<Real>(n));
   }
   const N exponent = a * log(x) - log_gamma_1p(a);
@@ -65,8 +76,8 @@ N horner(const N& x, const Real (&c)[Size]) {
 }
 /// P or Q by an expansion that is uniform about x = a (DLMF 8.12.3, 8.12.4, 8.12.7): eta^2 / 2 = m - log(1 + m), m = (x
 /// - a) / a.
-template <class N>
-N gamma_temme(const N& a, Real x, bool upper) {
+template <class N, class X>
+N gamma_temme(const N& a, const X& x, bool upper) {
   // The power series in eta of c_0 and c_1 (DLMF 8.12.8 to 8.12.11); the term in 1 / a^2 is below the last place.
   constexpr Real c0[] = {
       -0.3333333333333333333333L,    0.08333333333333333333333L,      -0.01481481481481481481481L,
@@ -93,13 +104,39 @@ N incomplete_gamma(const N& a, Real x, bool upper) {
   if (x == 0 || std::isinf(order)) return constant(a, upper ? 1 : 0);
   if (std::isinf(x)) return constant(a, upper ? 0 : 1);
   if (order >= temme_from && std::abs(x - order) < temme_within * order) return gamma_temme(a, x, upper);
-  if (order < 0.5L && x < 1.5L) return upper ? gamma_q_small(a, x) : gamma_p_series(a, x);
+  if (order < 0.5L && x < 1.5L) {
+    return upper ? gamma_q_small(a, x) : gamma_power(a, x) * gamma_p_series(a, x);
+  }
   if (x < order + 1) {
-    const N p = gamma_p_series(a, x);
+    const N p = gamma_power(a, x) * gamma_p_series(a, x);
     return upper ? 1 - p : p;
   }
-  const N q = gamma_q_fraction(a, x);
+  const N q = a * gamma_power(a, x) / gamma_q_fraction(a, x);
   return upper ? q : 1 - q;
+}
+
+/// log(1 - e^t), t <= log(1/2) or little above.
+template <class N>
+N log_complement(const N& t) {
+  return log1p(-exp(t));
+}
+/// log P or log Q for finite a, x > 0. Within 140 standard deviations of the mean Temme's expansion does not underflow.
+template <class N>
+N log_incomplete_gamma(const N& a, const N& x, bool upper) {
+  const Real order = value(a), at = value(x), apart = std::abs(at - order);
+  const bool above = at >= order + 1;
+  if (order >= temme_from && apart < temme_within * order && apart < 140 * std::sqrt(order)) {
+    const N tail = gamma_temme(a, x, above);
+    return above == upper ? log(tail) : log1p(-tail);
+  }
+  if (order < 0.5L && at < 1.5L) {
+    const N q = gamma_q_small(a, x);
+    if (upper) return log(q);
+    if (value(q) < 0.5L) return log1p(-q);
+  }
+  const N tail = above ? log(a) + log_gamma_power(a, x) - log(gamma_q_fraction(a, x))
+                       : log_gamma_power(a, x) + log(gamma_p_series(a, x));
+  return above == upper ? tail : log_complement(tail);
 }
 
 /// The density x^(a - 1) e^-x / Gamma(a), x > 0.
@@ -122,21 +159,30 @@ auto beta_power(const N& a, const N& b, const X& x) {
          sqrt(a * b / (2 * pi * sum));
 }
 
-template <class N>
-Quotient<N> beta_quotient(const N& a, const N& b, Real x, int n) {
+/// Its logarithm.
+template <class N, class X>
+auto log_beta_power(const N& a, const N& b, const X& x) {
+  if (value(a) < stirling_from || value(b) < stirling_from) return a * log(x) + b * log1p(-x) - log_beta(a, b);
+  const N sum = a + b;
+  const auto from_a = (x * b - a * (1 - x)) / a, from_b = (a * (1 - x) - x * b) / b;
+  return stirling_rest(sum) - stirling_rest(a) - stirling_rest(b) - deviance(a, from_a, x * sum / a) -
+         deviance(b, from_b, (1 - x) * sum / b) + log(a * b / (2 * pi * sum)) / 2;
+}
+
+template <class N, class X>
+Quotient<N> beta_quotient(const N& a, const N& b, const X& x, int n) {
   const int half = n / 2;
   const Real m = static_cast<Real>(half), k = static_cast<Real>(n);
   const N below = (a + (k - 1)) * (a + k), one = constant(a, 1);
   if (n % 2 == 0) return {(b - m) * (m * x) / below, one};
   return {(a + m) * (a + b + m) * -x / below, one};
 }
-/// I_x(a, b) for x < (a + 1) / (a + b + 2) (DLMF 8.17.22).
-template <class N>
-N beta_fraction(const N& a, const N& b, Real x) {
-  const Real p = value(a), q = away_from_integer(b, value(b));
-  const int length = fraction_length(Real(1), [&](int n) { return beta_quotient(p, q, x, n); });
-  const N f = fraction(constant(a, 1), length, total_order(a), [&](int n) { return beta_quotient(a, b, x, n); });
-  return beta_power(a, b, x) / (a * f);
+/// The power over I_x(a, b), x < (a + 1) / (a + b + 2) (DLMF 8.17.22).
+template <class N, class X>
+N beta_fraction(const N& a, const N& b, const X& x) {
+  const Real p = value(a), q = away_from_integer(b, value(b)), at = value(x);
+  const int length = fraction_length(Real(1), [&](int n) { return beta_quotient(p, q, at, n); });
+  return a * fraction(constant(a, 1), length, total_order(a), [&](int n) { return beta_quotient(a, b, x, n); });
 }
 
 /// I_x(a, b) (`upper` false) or 1 - I_x(a, b), for a > 0, b > 0, 0 <= x <= 1.
@@ -146,8 +192,16 @@ N incomplete_beta(const N& a, const N& b, Real x, bool upper) {
   if (!(p > 0 && q > 0 && x >= 0 && x <= 1) || std::isinf(p) || std::isinf(q)) return constant(a, nan);
   if (x == 0 || x == 1) return constant(a, (x == 1) == upper ? 0 : 1);
   const bool reflected = x > (p + 1) / (p + q + 2);
-  const N tail = reflected ? beta_fraction(b, a, 1 - x) : beta_fraction(a, b, x);
+  const N tail =
+      reflected ? beta_power(b, a, 1 - x) / beta_fraction(b, a, 1 - x) : beta_power(a, b, x) / beta_fraction(a, b, x);
   return reflected == upper ? tail : 1 - tail;
+}
+/// Its logarithm, for finite a, b > 0 and 0 < x < 1.
+template <class N>
+N log_incomplete_beta(const N& a, const N& b, const N& x, bool upper) {
+  if (value(x) > (value(a) + 1) / (value(a) + value(b) + 2)) return log_incomplete_beta(b, a, N(1 - x), !upper);
+  const N tail = log_beta_power(a, b, x) - log(beta_fraction(a, b, x));
+  return upper ? log_complement(tail) : tail;
 }
 
 /// The density x^(a - 1) (1 - x)^(b - 1) / B(a, b), 0 < x < 1.

@@ -1,10 +1,9 @@
-// Samples of Student's t, of truncated normal distributions and of vectors.
+// Samples of cut normal laws and of vectors.
 #include <reel/linalg/products.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/ops/neural.hpp>
 #include <reel/ops/reduce.hpp>
 #include <reel/special.hpp>
-#include <reel/stats/densities.hpp>
 #include <reel/stats/samplers.hpp>
 
 #include "ops/elementwise/composed.hpp"
@@ -20,19 +19,6 @@ namespace ops {
 namespace {
 
 using X = const Lane*;
-
-// The quantile z at p. For the probability q of the smaller tail, y = df / (df + z^2) solves betainc(df / 2, 1 / 2, y)
-// = 2 q. Near z = 0, 1 - y is solved for instead; if that underflows, z is p - 1/2 over the density.
-Tensor t_quantile(const Tensor& p, const Tensor& df) {
-  const Tensor lower = less(p, 0.5), q = where(lower, p, 1 - p), half = 0.5 * df;
-  const Tensor near = greater(q, 0.25), centre = greater(q, 0.5 - 1e-12);
-  const Tensor y = betaincinv(half, 0.5, 2 * where(near, 0.125, q));
-  const Tensor inner = 1 - 2 * where(logical_and(near, logical_not(centre)), q, 0.375);
-  const Tensor w = betaincinv(0.5, half, inner);
-  const Tensor far_z = sqrt(df * (1 - y) / y), near_z = sqrt(df * w / (1 - w));
-  const Tensor z = where(near, near_z, far_z), linear = (p - 0.5) * exp(-t_logpdf(0, df));
-  return where(centre, linear, where(lower, -z, z));
-}
 
 // x with log_ndtr(x) = l: below exp(-80) by Newton's steps from the first terms of its expansion at -inf. Each step
 // squares the error, of less than 0.01; a last one makes derivatives of second order right.
@@ -68,16 +54,6 @@ DType drawn_dtype(DType d) { return is_half(d) ? DType::float32 : d; }
 
 }  // namespace ops
 
-Tensor t_rvs(Generator& generator, const Shape& shape, const Operand& df, const Operand& loc, const Operand& scale,
-             DType dtype) {
-  constexpr const char* op = "t_rvs";
-  const tape::OpScope scope(df);
-  const Tensor u = ops::uniform_numbers(op, generator, shape, dtype, {&df, &loc, &scale});
-  const Tensor freedom = where(greater(df, 0), ops::to_tensor(op, df, u.dtype(), "df"), ops::invalid),
-               spread = where(greater(scale, 0), scale, ops::invalid);
-  return ops::cast_to(loc + spread * ops::t_quantile(u, freedom), dtype);
-}
-
 Tensor truncnorm_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& b, const Operand& loc,
                      const Operand& scale, DType dtype) {
   static const ops::ComposedOps& all = *new ops::ComposedOps(ops::quantiles);
@@ -92,10 +68,9 @@ Tensor dirichlet_rvs(Generator& generator, const Shape& shape, const Operand& al
   constexpr const char* op = "dirichlet_rvs";
   const tape::OpScope scope(alpha);
   if (shape.rank() == 0) fail<ShapeError>(op, "the shape has no axis; its last one is that of the vectors");
-  const Tensor u = ops::uniform_numbers(op, generator, shape, dtype, {&alpha}),
-               v = ops::uniform_numbers(op, generator, shape, dtype, {&alpha});
-  const Tensor given = ops::to_tensor(op, alpha, u.dtype(), "alpha"), a = where(greater(given, 0), given, ops::invalid);
-  return ops::cast_to(softmax(log(gammaincinv(a + 1, u)) + log(v) / a, -1), dtype);
+  const DType drawn = ops::check_samples(op, shape, dtype, {&alpha});
+  return ops::cast_to(softmax(ops::variates(op, loops::Variate::log_gamma, generator, shape, drawn, {&alpha}), -1),
+                      dtype);
 }
 
 Tensor multivariate_normal_rvs(Generator& generator, const Shape& shape, const Operand& mean,

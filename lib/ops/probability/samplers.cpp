@@ -1,8 +1,7 @@
-// Samples as quantiles of uniform numbers; shuffles and choices as gathers.
+// Samples as quantiles of uniform numbers or by rejection, and samples of what there is as gathered parts.
 #include <limits>
 #include <reel/ops/index.hpp>
 #include <reel/ops/pointwise.hpp>
-#include <reel/special.hpp>
 #include <reel/stats/continuous.hpp>
 #include <reel/stats/samplers.hpp>
 
@@ -16,8 +15,7 @@ namespace reel {
 
 namespace ops {
 
-Tensor uniform_numbers(const char* op, Generator& generator, const Shape& shape, DType dtype,
-                       std::initializer_list<const Operand*> parameters) {
+DType check_samples(const char* op, const Shape& shape, DType dtype, std::initializer_list<const Operand*> parameters) {
   if (!is_floating(dtype)) fail<TypeError>(op, "dtype is {}; samples are floating, cast them", dtype);
   require_shape(op, shape);
   const DType common = common_dtype(op, {parameters.begin(), parameters.size()});
@@ -27,8 +25,26 @@ Tensor uniform_numbers(const char* op, Generator& generator, const Shape& shape,
     fail<ShapeError>(op, "a parameter of shape {} does not broadcast to the samples' shape {}", p->tensor().shape(),
                      shape);
   }
-  const Tensor u = random_uniform(generator, shape, 0, 1, is_half(dtype) ? DType::float32 : dtype);
+  return is_half(dtype) ? DType::float32 : dtype;
+}
+
+Tensor uniform_numbers(const char* op, Generator& generator, const Shape& shape, DType dtype,
+                       std::initializer_list<const Operand*> parameters) {
+  const Tensor u = random_uniform(generator, shape, 0, 1, check_samples(op, shape, dtype, parameters));
   return maximum(u, dtype == DType::float64 ? 0x1p-54 : 0x1p-33);
+}
+
+Tensor variates(const char* op, loops::Variate v, Generator& generator, const Shape& shape, DType dtype,
+                std::initializer_list<const Operand*> parameters) {
+  Tensor held[2];
+  const Tensor* inputs[2] = {};
+  std::size_t count = 0;
+  for (const Operand* p : parameters) {
+    held[count] = broadcast_to(to_tensor(op, *p, dtype, "a parameter"), shape);
+    inputs[count] = &held[count];
+    ++count;
+  }
+  return variates(v, generator, {inputs, count});
 }
 
 namespace {
@@ -43,6 +59,16 @@ std::int64_t parts_along(const char* op, const Tensor& x, std::int64_t& axis) {
   if (axis < -rank || axis >= rank) fail<IndexError>(op, "axis {} is not one of x, whose shape is {}", axis, x.shape());
   if (axis < 0) axis += rank;
   return x.shape()[axis];
+}
+
+// Checks the arguments of random_choice too.
+std::int64_t parts_to_choose(const char* op, const Tensor& x, std::int64_t count, bool replace, std::int64_t& axis) {
+  const std::int64_t n = parts_along(op, x, axis);
+  if (count < 0 || (count > 0 && n == 0))
+    fail<ValueError>(op, "count is {}, of {} parts along axis {}", count, n, axis);
+  if (!replace && count > n)
+    fail<ValueError>(op, "count is {}, but only {} parts can be chosen once; replace them", count, n);
+  return n;
 }
 
 }  // namespace
@@ -74,23 +100,40 @@ REEL_SAMPLER_1(weibull_min)
 
 Tensor gamma_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& loc, const Operand& scale,
                  DType dtype) {
+  constexpr const char* op = "gamma_rvs";
   const tape::OpScope scope(a);
-  const Tensor u = ops::uniform_numbers("gamma_rvs", generator, shape, dtype, {&a, &loc, &scale});
-  return ops::cast_to(loc + ops::or_nan(scale) * gammaincinv(a, u), dtype);
+  const DType drawn = ops::check_samples(op, shape, dtype, {&a, &loc, &scale});
+  return ops::cast_to(
+      loc + ops::or_nan(scale) * ops::variates(op, loops::Variate::gamma, generator, shape, drawn, {&a}), dtype);
 }
 
 Tensor chi2_rvs(Generator& generator, const Shape& shape, const Operand& df, const Operand& loc, const Operand& scale,
                 DType dtype) {
+  constexpr const char* op = "chi2_rvs";
   const tape::OpScope scope(df);
-  const Tensor u = ops::uniform_numbers("chi2_rvs", generator, shape, dtype, {&df, &loc, &scale});
-  return ops::cast_to(loc + 2 * ops::or_nan(scale) * gammaincinv(0.5 * df, u), dtype);
+  const DType drawn = ops::check_samples(op, shape, dtype, {&df, &loc, &scale});
+  const Tensor a = 0.5 * ops::to_tensor(op, df, drawn, "df");
+  const Operand half(a);
+  return ops::cast_to(
+      loc + 2 * ops::or_nan(scale) * ops::variates(op, loops::Variate::gamma, generator, shape, drawn, {&half}), dtype);
 }
 
 Tensor beta_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& b, const Operand& loc,
                 const Operand& scale, DType dtype) {
+  constexpr const char* op = "beta_rvs";
   const tape::OpScope scope(a);
-  const Tensor u = ops::uniform_numbers("beta_rvs", generator, shape, dtype, {&a, &b, &loc, &scale});
-  return ops::cast_to(loc + ops::or_nan(scale) * betaincinv(a, b, u), dtype);
+  const DType drawn = ops::check_samples(op, shape, dtype, {&a, &b, &loc, &scale});
+  return ops::cast_to(
+      loc + ops::or_nan(scale) * ops::variates(op, loops::Variate::beta, generator, shape, drawn, {&a, &b}), dtype);
+}
+
+Tensor t_rvs(Generator& generator, const Shape& shape, const Operand& df, const Operand& loc, const Operand& scale,
+             DType dtype) {
+  constexpr const char* op = "t_rvs";
+  const tape::OpScope scope(df);
+  const DType drawn = ops::check_samples(op, shape, dtype, {&df, &loc, &scale});
+  return ops::cast_to(
+      loc + ops::or_nan(scale) * ops::variates(op, loops::Variate::student_t, generator, shape, drawn, {&df}), dtype);
 }
 
 Generator split(const Generator& generator, std::uint64_t key) noexcept {
@@ -111,15 +154,27 @@ Tensor random_choice(Generator& generator, const Operand& operand, std::int64_t 
   constexpr const char* op = "random_choice";
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor(op, operand);
-  const std::int64_t n = ops::parts_along(op, x, axis);
-  if (count < 0 || (count > 0 && n == 0))
-    fail<ValueError>(op, "count is {}, of {} parts along axis {}", count, n, axis);
-  if (!replace && count > n)
-    fail<ValueError>(op, "count is {}, but only {} parts can be chosen once; replace them", count, n);
+  const std::int64_t n = ops::parts_to_choose(op, x, count, replace, axis);
   if (!replace) return gather(x, random_permutation(generator, n)(range_to(count)), axis);
   ops::require_shape(op, {count});
   const Tensor places = floor(random_uniform(generator, {count}) * static_cast<double>(n));
   return gather(x, cast(minimum(places, static_cast<double>(n - 1)), DType::int64), axis);
+}
+
+Tensor random_choice(Generator& generator, const Operand& operand, std::int64_t count, const Tensor& weights,
+                     bool replace, std::int64_t axis) {
+  constexpr const char* op = "random_choice";
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::to_tensor(op, operand);
+  const std::int64_t n = ops::parts_to_choose(op, x, count, replace, axis);
+  ops::require_defined(op, weights, "weights");
+  ops::require_shape(op, {count});
+  if (is_complex(weights.dtype())) fail<TypeError>(op, "weights are {}; they must be real", weights.dtype());
+  if (weights.shape() != Shape{n})
+    fail<ShapeError>(op, "weights have the shape {}, for {} parts along axis {}", weights.shape(), n, axis);
+  const Tensor places =
+      ops::weighted_choices(generator, ops::cast_to(stop_gradient(weights), DType::float64), count, replace);
+  return gather(x, places, axis);
 }
 
 }  // namespace reel

@@ -1,11 +1,14 @@
-// Distribution functions and quantiles of <reel/stats/tails.hpp>, by incomplete gamma and beta functions. An x outside
-// the support is replaced by a number inside, and the result by a constant.
+// Distribution functions and quantiles of <reel/stats/tails.hpp>, by incomplete gamma and beta functions. Where x is
+// outside the support it is replaced by a number inside, and the value by a constant.
+#include <numbers>
 #include <reel/ops/pointwise.hpp>
 #include <reel/special.hpp>
 #include <reel/stats/densities.hpp>
 #include <reel/stats/tails.hpp>
 
 #include "ops/probability/converted.hpp"
+#include "ops/probability/distributions.hpp"
+#include "ops/probability/variates.hpp"
 #include "tape/observe/observe.hpp"
 
 namespace reel {
@@ -14,7 +17,17 @@ namespace ops {
 
 namespace {
 
-enum class Side { lower, upper };
+using std::numbers::ln2;
+
+enum class Tail { cdf, sf, logcdf, logsf };
+constexpr bool is_lower(Tail t) { return t == Tail::cdf || t == Tail::logcdf; }
+constexpr bool is_log(Tail t) { return t >= Tail::logcdf; }
+// The value where the probability is 0 or 1.
+constexpr double none_of(Tail t) { return is_log(t) ? -unlimited : 0; }
+constexpr double all_of(Tail t) { return is_log(t) ? 0 : 1; }
+constexpr double at_bottom(Tail t) { return is_lower(t) ? none_of(t) : all_of(t); }
+constexpr double at_top(Tail t) { return is_lower(t) ? all_of(t) : none_of(t); }
+constexpr Tail opposite(Tail t) { return static_cast<Tail>(static_cast<int>(t) ^ 1); }
 
 Tensor or_nan(const Tensor& valid, const Tensor& x) { return where(valid, x, invalid); }
 Tensor positive(const Tensor& x) { return or_nan(greater(x, 0), x); }
@@ -38,52 +51,97 @@ struct Placed {
     above = high == unlimited ? greater_equal(raw, high) : greater(raw, high);
     z = where(logical_or(below, above), 0.5 * scale, d) / scale;
   }
-  Tensor finish(Side side, const Tensor& inside) const {
-    return cast_to(beside(below, side == Side::lower ? 0 : 1, above, side == Side::lower ? 1 : 0, inside), c.result);
+  Tensor finish(Tail t, const Tensor& inside) const {
+    return cast_to(beside(below, at_bottom(t), above, at_top(t), inside), c.result);
   }
 };
 
-Tensor gamma_tail(const char* op, Side side, const Operand& x, const Operand& a, const Operand& loc,
-                  const Operand& scale, double unit) {
-  const tape::OpScope scope(x);
-  const Placed p(op, {&x, &a, &loc, &scale}, 0, unlimited);
-  const Tensor shape = p.c.x[1] * unit, z = p.z * unit;
-  return p.finish(side, side == Side::lower ? gammainc(shape, z) : gammaincc(shape, z));
+Tensor gamma_of(Tail t, const Tensor& a, const Tensor& x) {
+  switch (t) {
+    case Tail::cdf:
+      return gammainc(a, x);
+    case Tail::sf:
+      return gammaincc(a, x);
+    case Tail::logcdf:
+      return log_gammainc(a, x);
+    default:
+      return log_gammaincc(a, x);
+  }
+}
+Tensor beta_of(Tail t, const Tensor& a, const Tensor& b, const Tensor& x) {
+  switch (t) {
+    case Tail::cdf:
+      return betainc(a, b, x);
+    case Tail::sf:
+      return betaincc(a, b, x);
+    case Tail::logcdf:
+      return log_betainc(a, b, x);
+    default:
+      return log_betaincc(a, b, x);
+  }
 }
 
-Tensor beta_tail(const char* op, Side side, const Operand& x, const Operand& a, const Operand& b, const Operand& loc,
+Tensor gamma_tail(const char* op, Tail t, const Operand& x, const Operand& a, const Operand& loc, const Operand& scale,
+                  double unit) {
+  const tape::OpScope scope(x);
+  const Placed p(op, {&x, &a, &loc, &scale}, 0, unlimited);
+  return p.finish(t, gamma_of(t, p.c.x[1] * unit, p.z * unit));
+}
+
+Tensor beta_tail(const char* op, Tail t, const Operand& x, const Operand& a, const Operand& b, const Operand& loc,
                  const Operand& scale) {
   const tape::OpScope scope(x);
   const Placed p(op, {&x, &a, &b, &loc, &scale}, 0, 1);
-  return p.finish(side, side == Side::lower ? betainc(p.c.x[1], p.c.x[2], p.z) : betaincc(p.c.x[1], p.c.x[2], p.z));
+  return p.finish(t, beta_of(t, p.c.x[1], p.c.x[2], p.z));
 }
 
-// The upper tail probability at z >= 0, with r = z / sqrt(df):
-// - near 0 by four terms of the density's series, since z^2 has derivative 0 at 0. With s = z^2 (df + 1) / df the next
-//   term is below s^4 / 30.
-// - up to r = 1 by the complement of betainc, which does not cancel there.
-// - above by the tail, whose first term is exact to rounding from r = 1e8 on.
-Tensor t_beyond(const Tensor& z, const Tensor& df) {
+// The probability beyond z >= 0, or its logarithm, with r = z / sqrt(df): up to r = 1 by 1 minus the part near 0, of
+// which betainc has all digits; then by the tail, whose first term is all of it from r = 1e8 on. About 0 by four terms
+// of the density's series, as z^2 has a slope of 0: with s = z^2 (df + 1) / df the next one is below s^4 / 30.
+Tensor t_beyond(bool logarithm, const Tensor& z, const Tensor& df) {
   const Tensor r = z / sqrt(df), near_0 = less(z * sqrt(1 + 1 / df), 0.01), middle = less(r, 1), far = greater(r, 1e8);
-  const Tensor half = 0.5 * df;
+  const Tensor half = 0.5 * df, root = full({}, 0.5, df.dtype());
   const Tensor inner = where(logical_and(middle, logical_not(near_0)), r, 0.5);
   const Tensor outer = where(logical_or(middle, far), 2, r);
-  const Tensor in_middle = 0.5 * betaincc(0.5, half, square(inner) / (1 + square(inner)));
-  const Tensor in_tail = 0.5 * betainc(half, 0.5, 1 / (1 + square(outer)));
-  const Tensor last = exp(-df * log(where(far, r, 1)) - log(df) - betaln(half, 0.5));
+  const Tensor in_middle = beta_of(logarithm ? Tail::logsf : Tail::sf, root, half, square(inner) / (1 + square(inner)));
+  const Tensor in_tail = beta_of(logarithm ? Tail::logcdf : Tail::cdf, half, root, 1 / (1 + square(outer)));
+  const Tensor last = -df * log(where(far, r, 1)) - log(df) - betaln(half, 0.5);
   const Tensor close = where(near_0, z, 0), t = square(close) / df;
   const Tensor series = 1 - (df + 1) * t * (1. / 6 - (df + 3) * t * (1. / 40 - (df + 5) * t * (1. / 336)));
-  const Tensor start = 0.5 - close * exp(t_logpdf(0, df)) * series;
-  return where(near_0, start, where(middle, in_middle, where(far, last, in_tail)));
+  const Tensor start = close * exp(t_logpdf(0, df)) * series;
+  if (!logarithm)
+    return where(near_0, 0.5 - start, where(middle, 0.5 * in_middle, where(far, exp(last), 0.5 * in_tail)));
+  return where(near_0, log1p(-2 * start) - ln2, where(far, last, where(middle, in_middle, in_tail) - ln2));
 }
 
-Tensor t_tail(const char* op, Side side, const Operand& x, const Operand& df, const Operand& loc,
+Tensor t_tail(const char* op, Tail tail, const Operand& x, const Operand& df, const Operand& loc,
               const Operand& scale) {
   const tape::OpScope scope(x);
   const Placed p(op, {&x, &df, &loc, &scale}, -unlimited, unlimited);
-  const Tensor towards = side == Side::lower ? -p.z : p.z, small = greater_equal(towards, 0);
-  const Tensor beyond = t_beyond(where(small, towards, -towards), p.c.x[1]);
-  return p.finish(side, where(small, beyond, 1 - beyond));
+  const Tensor towards = is_lower(tail) ? -p.z : p.z, small = greater_equal(towards, 0);
+  const Tensor beyond = t_beyond(is_log(tail), where(small, towards, -towards), p.c.x[1]);
+  return p.finish(tail, where(small, beyond, is_log(tail) ? log1mexp(-beyond) : 1 - beyond));
+}
+
+// z with the probability p of at most z. Of the smaller tail q, y = df / (df + z^2) has betainc(df / 2, 1 / 2, y) = 2
+// q; near 0, 1 - y is found instead, and where it underflows z is p - 1/2 over the density. For many degrees of freedom
+// y is too near 1: two steps of Newton's method on log(q) follow, from two terms of Fisher's expansion above a million
+// (Abramowitz, Stegun 26.7.5).
+Tensor t_quantile(const Tensor& p, const Tensor& df) {
+  const Tensor lower = less(p, 0.5), q = where(lower, p, 1 - p), half = 0.5 * df;
+  const Tensor near = greater(q, 0.25), centre = greater(q, 0.5 - 1e-12);
+  const Tensor y = betaincinv(half, 0.5, 2 * where(near, 0.125, q));
+  const Tensor inner = 1 - 2 * where(logical_and(near, logical_not(centre)), q, 0.375);
+  const Tensor w = betaincinv(0.5, half, inner);
+  const Tensor normal = -ndtri(q), many = greater(df, 1e6);
+  Tensor tail = where(many, normal + normal * (square(normal) + 1) / (4 * df), sqrt(df * (1 - y) / y));
+  const Tensor target = log(q);
+  for (int i = 0; i < 2; ++i) {
+    const Tensor beyond = t_beyond(true, tail, df), step = (beyond - target) * exp(beyond - t_logpdf(tail, df));
+    tail = where(isfinite(step), tail + step, tail);
+  }
+  const Tensor z = where(near, sqrt(df * w / (1 - w)), tail), linear = (p - 0.5) * exp(-t_logpdf(0, df));
+  return where(centre, linear, where(lower, -z, z));
 }
 
 // Operands of a discrete distribution: x, parameters. Its support begins at `low`.
@@ -95,23 +153,21 @@ struct Numbers {
     below = less(c.x[0], low);
     k = stop_gradient(floor(where(logical_or(below, isinf(c.x[0])), low, c.x[0])));
   }
-  // `above`: where x is at least the largest number of the support.
-  Tensor finish(Side side, const Tensor& above, const Tensor& inside) const {
-    const Tensor value = beside(below, side == Side::lower ? 0 : 1, logical_or(above, equal(c.x[0], unlimited)),
-                                side == Side::lower ? 1 : 0, inside);
+  // `above` is where x is the highest number or more.
+  Tensor finish(Tail t, const Tensor& above, const Tensor& inside) const {
+    const Tensor value = beside(below, at_bottom(t), logical_or(above, equal(c.x[0], unlimited)), at_top(t), inside);
     return cast_to(where(isnan(c.x[0]), invalid, value), c.result);
   }
-  Tensor finish(Side side, const Tensor& inside) const { return finish(side, equal(c.x[0], unlimited), inside); }
+  Tensor finish(Tail t, const Tensor& inside) const { return finish(t, equal(c.x[0], unlimited), inside); }
 };
 
-Tensor poisson_tail(const char* op, Side side, const Operand& x, const Operand& mu) {
+Tensor poisson_tail(const char* op, Tail t, const Operand& x, const Operand& mu) {
   const tape::OpScope scope(x);
   const Numbers p(op, {&x, &mu}, 0);
-  const Tensor rate = or_nan(greater_equal(p.c.x[1], 0), p.c.x[1]);
-  return p.finish(side, side == Side::lower ? gammaincc(p.k + 1, rate) : gammainc(p.k + 1, rate));
+  return p.finish(t, gamma_of(opposite(t), p.k + 1, or_nan(greater_equal(p.c.x[1], 0), p.c.x[1])));
 }
 
-Tensor binom_tail(const char* op, Side side, const Operand& x, const Operand& n, const Operand& p) {
+Tensor binom_tail(const char* op, Tail t, const Operand& x, const Operand& n, const Operand& p) {
   const tape::OpScope scope(x);
   const Numbers numbers(op, {&x, &n, &p}, 0);
   const Tensor& given = numbers.c.x[1];
@@ -120,30 +176,44 @@ Tensor binom_tail(const char* op, Side side, const Operand& x, const Operand& n,
              stop_gradient(round(given)));
   const Tensor chance = fraction(numbers.c.x[2]), above = greater_equal(numbers.k, count);
   const Tensor a = where(above, 1, numbers.k + 1), b = where(above, 1, count - numbers.k);
-  return numbers.finish(side, above, side == Side::lower ? betaincc(a, b, chance) : betainc(a, b, chance));
+  return numbers.finish(t, above, beta_of(opposite(t), a, b, chance));
 }
 
-Tensor nbinom_tail(const char* op, Side side, const Operand& x, const Operand& n, const Operand& p) {
+Tensor nbinom_tail(const char* op, Tail t, const Operand& x, const Operand& n, const Operand& p) {
   const tape::OpScope scope(x);
   const Numbers numbers(op, {&x, &n, &p}, 0);
   const Tensor chance = or_nan(greater(numbers.c.x[2], 0), fraction(numbers.c.x[2])), count = positive(numbers.c.x[1]);
-  return numbers.finish(
-      side, side == Side::lower ? betainc(count, numbers.k + 1, chance) : betaincc(count, numbers.k + 1, chance));
+  return numbers.finish(t, beta_of(t, count, numbers.k + 1, chance));
 }
 
-Tensor bernoulli_tail(const char* op, Side side, const Operand& x, const Operand& p) {
+Tensor bernoulli_tail(const char* op, Tail t, const Operand& x, const Operand& p) {
   const tape::OpScope scope(x);
   const Numbers numbers(op, {&x, &p}, 0);
   const Tensor chance = fraction(numbers.c.x[1]) + 0 * numbers.k;
-  return numbers.finish(side, greater_equal(numbers.k, 1), side == Side::lower ? 1 - chance : chance);
+  const Tensor inside = t == Tail::cdf      ? 1 - chance
+                        : t == Tail::sf     ? chance
+                        : t == Tail::logcdf ? log1p(-chance)
+                                            : log(chance);
+  return numbers.finish(t, greater_equal(numbers.k, 1), inside);
 }
 
-Tensor geom_tail(const char* op, Side side, const Operand& x, const Operand& p) {
+Tensor geom_tail(const char* op, Tail t, const Operand& x, const Operand& p) {
   const tape::OpScope scope(x);
   const Numbers numbers(op, {&x, &p}, 1);
   const Tensor chance = or_nan(greater(numbers.c.x[1], 0), fraction(numbers.c.x[1]));
   const Tensor logarithm = xlog1py(numbers.k, -chance);
-  return numbers.finish(side, side == Side::lower ? -expm1(logarithm) : exp(logarithm));
+  const Tensor inside = t == Tail::cdf      ? -expm1(logarithm)
+                        : t == Tail::sf     ? exp(logarithm)
+                        : t == Tail::logcdf ? log1mexp(-logarithm)
+                                            : logarithm;
+  return numbers.finish(t, inside);
+}
+
+// The value alone, with the implicit derivatives of the primitive.
+Tensor student_quantile(const Tensor& p, const Tensor& df) {
+  const Shape shape = broadcast_shapes("t_ppf", p.shape(), df.shape());
+  const Tensor all_p = broadcast_to(p, shape), all_df = broadcast_to(df, shape);
+  return student_sample(all_df, all_p, t_quantile(stop_gradient(all_p), stop_gradient(all_df)));
 }
 
 // Operands of a quantile: p, shape parameters, loc, scale.
@@ -164,9 +234,11 @@ struct Quantile {
 }  // namespace ops
 
 // clang-format off
-#define REEL_TAILS(law, parameters, arguments, tail, ...)                                                            \
-  Tensor law##_cdf parameters { return ops::tail(#law "_cdf", ops::Side::lower, REEL_LIST arguments __VA_ARGS__); }         \
-  Tensor law##_sf parameters { return ops::tail(#law "_sf", ops::Side::upper, REEL_LIST arguments __VA_ARGS__); }
+#define REEL_TAIL(law, kind, parameters, arguments, tail, ...) \
+  Tensor law##_##kind parameters { return ops::tail(#law "_" #kind, ops::Tail::kind, REEL_LIST arguments __VA_ARGS__); }
+#define REEL_TAILS(law, parameters, arguments, ...) \
+  REEL_TAIL(law, cdf, parameters, arguments, __VA_ARGS__) REEL_TAIL(law, sf, parameters, arguments, __VA_ARGS__) \
+  REEL_TAIL(law, logcdf, parameters, arguments, __VA_ARGS__) REEL_TAIL(law, logsf, parameters, arguments, __VA_ARGS__)
 #define REEL_LIST(...) __VA_ARGS__
 REEL_TAILS(gamma, (const Operand& x, const Operand& a, const Operand& loc, const Operand& scale), (x, a, loc, scale), gamma_tail, , 1)
 REEL_TAILS(chi2, (const Operand& x, const Operand& df, const Operand& loc, const Operand& scale), (x, df, loc, scale), gamma_tail, , 0.5)
@@ -195,6 +267,12 @@ Tensor beta_ppf(const Operand& p, const Operand& a, const Operand& b, const Oper
   const tape::OpScope scope(p);
   const ops::Quantile q("beta_ppf", {&p, &a, &b, &loc, &scale});
   return q.finish(betaincinv(q.c.x[1], q.c.x[2], q.c.x[0]));
+}
+
+Tensor t_ppf(const Operand& p, const Operand& df, const Operand& loc, const Operand& scale) {
+  const tape::OpScope scope(p);
+  const ops::Quantile q("t_ppf", {&p, &df, &loc, &scale});
+  return q.finish(ops::student_quantile(ops::fraction(q.c.x[0]), q.c.x[1]));
 }
 
 }  // namespace reel

@@ -176,6 +176,17 @@ struct T {
     return z * exp_of(logpdf(z, v)) * sum + 0.5L;
   }
   template <class N> static N sf(const N& z, const N& v) { return cdf<N>(-z, v); }
+  template <class N> static N ppf(const N& p, const N& v) {
+    const auto f = [&](const N& z) { return cdf<N>(z, v); };
+    const auto density = [&](const N& z) { return exp_of(logpdf<N>(z, v)); };
+    long double root = 0;
+    for (int i = 0; i < 200 && std::abs(root) < 1e3L; ++i) {
+      const long double step = (cdf<long double>(root, value_of(v)) - value_of(p)) / exp_of(logpdf<long double>(root, value_of(v)));
+      root -= step;
+      if (std::abs(step) < 1e-18L) break;
+    }
+    return improved(root, p, f, density);
+  }
 };
 struct BetaLog {
   static constexpr int operands = 5;
@@ -214,6 +225,15 @@ struct Exp {
   template <class N>
   N operator()(const N* x) const {
     return exp_of(Log{}(x));
+  }
+};
+
+template <class F>
+struct Log {
+  static constexpr int operands = F::operands;
+  template <class N>
+  N operator()(const N* x) const {
+    return log_of(F{}(x));
   }
 };
 
@@ -384,25 +404,44 @@ void for_each_law_function(const Add& add) {
   });
   add("gamma_cdf", Function<Gamma, cdf>{}, half_line, [](const auto& x) { return gamma_cdf(x[0], x[1], x[2], x[3]); });
   add("gamma_sf", Function<Gamma, sf>{}, half_line, [](const auto& x) { return gamma_sf(x[0], x[1], x[2], x[3]); });
+  add("gamma_logcdf", Function<Gamma, logcdf>{}, half_line, [](const auto& x) { return gamma_logcdf(x[0], x[1], x[2], x[3]); });
+  add("gamma_logsf", Function<Gamma, logsf>{}, half_line, [](const auto& x) { return gamma_logsf(x[0], x[1], x[2], x[3]); });
   add("gamma_ppf", Function<Gamma, ppf>{}, fraction, [](const auto& x) { return gamma_ppf(x[0], x[1], x[2], x[3]); });
   add("chi2_cdf", Function<Chi2, cdf>{}, half_line, [](const auto& x) { return chi2_cdf(x[0], x[1], x[2], x[3]); });
   add("chi2_sf", Function<Chi2, sf>{}, half_line, [](const auto& x) { return chi2_sf(x[0], x[1], x[2], x[3]); });
+  add("chi2_logcdf", Function<Chi2, logcdf>{}, half_line, [](const auto& x) { return chi2_logcdf(x[0], x[1], x[2], x[3]); });
+  add("chi2_logsf", Function<Chi2, logsf>{}, half_line, [](const auto& x) { return chi2_logsf(x[0], x[1], x[2], x[3]); });
   add("chi2_ppf", Function<Chi2, ppf>{}, fraction, [](const auto& x) { return chi2_ppf(x[0], x[1], x[2], x[3]); });
   add("beta_cdf", BetaCdf{}, unit, [](const auto& x) { return beta_cdf(x[0], x[1], x[2], x[3], x[4]); });
   add("beta_sf", BetaSf{}, unit, [](const auto& x) { return beta_sf(x[0], x[1], x[2], x[3], x[4]); });
+  add("beta_logcdf", Log<BetaCdf>{}, unit, [](const auto& x) { return beta_logcdf(x[0], x[1], x[2], x[3], x[4]); });
+  add("beta_logsf", Log<BetaSf>{}, unit, [](const auto& x) { return beta_logsf(x[0], x[1], x[2], x[3], x[4]); });
   add("beta_ppf", BetaPpf{}, fraction, [](const auto& x) { return beta_ppf(x[0], x[1], x[2], x[3], x[4]); });
   add("t_cdf", Function<T, cdf>{}, near_loc, [](const auto& x) { return t_cdf(x[0], x[1], x[2], x[3]); });
   add("t_sf", Function<T, sf>{}, near_loc, [](const auto& x) { return t_sf(x[0], x[1], x[2], x[3]); });
+  add("t_logcdf", Function<T, logcdf>{}, near_loc, [](const auto& x) { return t_logcdf(x[0], x[1], x[2], x[3]); });
+  add("t_logsf", Function<T, logsf>{}, near_loc, [](const auto& x) { return t_logsf(x[0], x[1], x[2], x[3]); });
+  add("t_ppf", Function<T, ppf>{}, fraction, [](const auto& x) { return t_ppf(x[0], x[1], x[2], x[3]); });
   add("poisson_cdf", Complement<PoissonSf>{}, rate, [](const auto& x) { return poisson_cdf(3.5, x[0]); });
   add("poisson_sf", PoissonSf{}, rate, [](const auto& x) { return poisson_sf(3, x[0]); });
+  add("poisson_logcdf", Log<Complement<PoissonSf>>{}, rate, [](const auto& x) { return poisson_logcdf(3.5, x[0]); });
+  add("poisson_logsf", Log<PoissonSf>{}, rate, [](const auto& x) { return poisson_logsf(3, x[0]); });
   add("binom_cdf", Complement<BinomSf>{}, fraction, [](const auto& x) { return binom_cdf(2, 5, x[0]); });
   add("binom_sf", BinomSf{}, fraction, [](const auto& x) { return binom_sf(2.5, 5, x[0]); });
+  add("binom_logcdf", Log<Complement<BinomSf>>{}, fraction, [](const auto& x) { return binom_logcdf(2, 5, x[0]); });
+  add("binom_logsf", Log<BinomSf>{}, fraction, [](const auto& x) { return binom_logsf(2.5, 5, x[0]); });
   add("nbinom_cdf", NbinomCdf{}, fraction, [](const auto& x) { return nbinom_cdf(3.5, x[1], x[0]); });
   add("nbinom_sf", Complement<NbinomCdf>{}, fraction, [](const auto& x) { return nbinom_sf(3, x[1], x[0]); });
+  add("nbinom_logcdf", Log<NbinomCdf>{}, fraction, [](const auto& x) { return nbinom_logcdf(3.5, x[1], x[0]); });
+  add("nbinom_logsf", Log<Complement<NbinomCdf>>{}, fraction, [](const auto& x) { return nbinom_logsf(3, x[1], x[0]); });
   add("bernoulli_cdf", Complement<BernoulliSf>{}, fraction, [](const auto& x) { return bernoulli_cdf(0, x[0]); });
   add("bernoulli_sf", BernoulliSf{}, fraction, [](const auto& x) { return bernoulli_sf(0.5, x[0]); });
+  add("bernoulli_logcdf", Log<Complement<BernoulliSf>>{}, fraction, [](const auto& x) { return bernoulli_logcdf(0, x[0]); });
+  add("bernoulli_logsf", Log<BernoulliSf>{}, fraction, [](const auto& x) { return bernoulli_logsf(0.5, x[0]); });
   add("geom_cdf", Complement<GeomSf>{}, fraction, [](const auto& x) { return geom_cdf(4.5, x[0]); });
   add("geom_sf", GeomSf{}, fraction, [](const auto& x) { return geom_sf(4, x[0]); });
+  add("geom_logcdf", Log<Complement<GeomSf>>{}, fraction, [](const auto& x) { return geom_logcdf(4.5, x[0]); });
+  add("geom_logsf", Log<GeomSf>{}, fraction, [](const auto& x) { return geom_logsf(4, x[0]); });
   add("norm_kl", NormKl{}, whole_line, [](const auto& x) { return norm_kl(x[0], x[1], x[2], x[3]); });
   add("expon_kl", ExponKl{}, rate, [](const auto& x) { return expon_kl(x[0], x[1]); });
   add("gamma_kl", GammaKl{}, rate, [](const auto& x) {

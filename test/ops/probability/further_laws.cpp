@@ -1,4 +1,4 @@
-// Joint densities, distribution functions and divergences of <reel/stats.hpp>: values and gradients in all digits, what
+// Joint densities, distribution functions, their logarithms and divergences of <reel/stats.hpp>: values and gradients to all digits, what
 // lies outside the support, ends, parameters out of range, batches, errors. Values and derivatives in every mode are
 // checked by the op table.
 #include <algorithm>
@@ -43,6 +43,9 @@ const std::map<std::string, Call> functions = {
     ALL_OF(4, gamma_cdf), ALL_OF(4, gamma_sf), ALL_OF(4, chi2_cdf), ALL_OF(4, chi2_sf), ALL_OF(5, beta_cdf), ALL_OF(5, beta_sf),
     ALL_OF(4, t_cdf), ALL_OF(4, t_sf), ALL_OF(2, poisson_cdf), ALL_OF(2, poisson_sf), ALL_OF(3, binom_cdf), ALL_OF(3, binom_sf),
     ALL_OF(3, nbinom_cdf), ALL_OF(3, nbinom_sf), ALL_OF(2, geom_cdf), ALL_OF(2, geom_sf), ALL_OF(2, bernoulli_cdf), ALL_OF(2, bernoulli_sf),
+    ALL_OF(4, gamma_logcdf), ALL_OF(4, gamma_logsf), ALL_OF(4, chi2_logcdf), ALL_OF(4, chi2_logsf), ALL_OF(5, beta_logcdf), ALL_OF(5, beta_logsf),
+    ALL_OF(4, t_logcdf), ALL_OF(4, t_logsf), ALL_OF(2, poisson_logcdf), ALL_OF(2, poisson_logsf), ALL_OF(3, binom_logcdf), ALL_OF(3, binom_logsf),
+    ALL_OF(3, nbinom_logcdf), ALL_OF(3, nbinom_logsf), ALL_OF(2, geom_logcdf), ALL_OF(2, geom_logsf), ALL_OF(2, bernoulli_logcdf), ALL_OF(2, bernoulli_logsf),
     ALL_OF(4, norm_kl), ALL_OF(2, expon_kl), ALL_OF(4, gamma_kl), ALL_OF(4, beta_kl), ALL_OF(2, bernoulli_kl), ALL_OF(2, poisson_kl),
     {"dirichlet_kl", [](const Scalars& x) { return dirichlet_kl(vector_at(x, 0, 3), vector_at(x, 3, 3)); }},
     {"multivariate_normal_kl", [](const Scalars& x) {
@@ -106,6 +109,8 @@ TEST_CASE("further laws: outside the support, ends, parameters out of range") {
     for (const char* law : {"gamma", "chi2", "t"}) {
       check_constant(std::string(law) + "_cdf", {far, 2.5, 0.25, 2}, far > 0);
       check_constant(std::string(law) + "_sf", {far, 2.5, 0.25, 2}, far < 0);
+      check_constant(std::string(law) + "_logcdf", {far, 2.5, 0.25, 2}, far > 0 ? 0 : -inf);
+      check_constant(std::string(law) + "_logsf", {far, 2.5, 0.25, 2}, far < 0 ? 0 : -inf);
     }
   }
   check_constant("dirichlet_logpdf", {0.5, 0.5, 0.5, 1, 2, 3}, -inf);
@@ -118,6 +123,17 @@ TEST_CASE("further laws: outside the support, ends, parameters out of range") {
   check_constant("beta_cdf", {-0.5, 2.5, 1.5, 0, 1}, 0);
   check_constant("beta_cdf", {1.5, 2.5, 1.5, 0, 1}, 1);
   check_constant("beta_sf", {1.5, 2.5, 1.5, 0, 1}, 0);
+  check_constant("beta_logcdf", {-0.5, 2.5, 1.5, 0, 1}, -inf);
+  check_constant("beta_logsf", {1.5, 2.5, 1.5, 0, 1}, -inf);
+  // At the ends of the support.
+  CHECK(value("gamma_logcdf", {0, 2.5, 0, 1}) == -inf);
+  check_constant("gamma_logsf", {0, 2.5, 0, 1}, 0);
+  CHECK(first_order("gamma_logsf", {0, 1, 0, 1}).gradient[0] == -1);
+  CHECK(first_order("gamma_logsf", {0, 0.5, 0, 1}).gradient[0] == -inf);
+  CHECK(first_order("beta_logcdf", {1, 2, 1, 0, 1}).gradient[0] == 2);
+  CHECK(first_order("beta_logsf", {0, 1, 3, 0, 1}).gradient[0] == -3);
+  CHECK(first_order("beta_logsf", {0, 0.5, 3, 0, 1}).gradient[0] == -inf);
+  CHECK(value("beta_logsf", {1, 2, 1.5, 0, 1}) == -inf);
   CHECK(std::abs(value("truncnorm_logpdf", {1, -inf, inf, 0, 1}) - norm_logpdf(1.0).item()) < 1e-15);
   const FirstOrder half = first_order("truncnorm_logpdf", {1, 0, inf, 0, 1});
   CHECK(std::abs(half.value - norm_logpdf(1.0).item() - std::log(2)) < 1e-15);
@@ -140,6 +156,11 @@ TEST_CASE("further laws: outside the support, ends, parameters out of range") {
       {"truncnorm_logpdf", {{1, 2, 2, 0, 1}, {1, 3, 2, 0, 1}, {1, 0, 2, 0, 0}, {9, qnan, 2, 0, 1}, {qnan, 0, 2, 0, 1}}},
       {"gamma_cdf", {{1, 0, 0, 1}, {-1, -1, 0, 1}, {1, 1, 0, -1}, {inf, 1, 0, 0}, {qnan, 1, 0, 1}}},
       {"beta_sf", {{0.5, 0, 1, 0, 1}, {2, 1, -1, 0, 1}, {0.5, 1, 1, 0, 0}, {qnan, 1, 1, 0, 1}}},
+      {"gamma_logsf", {{1, 0, 0, 1}, {-1, -1, 0, 1}, {1, 1, 0, -1}, {inf, 1, 0, 0}, {qnan, 1, 0, 1}}},
+      {"beta_logcdf", {{0.5, 0, 1, 0, 1}, {2, 1, -1, 0, 1}, {0.5, 1, 1, 0, 0}, {qnan, 1, 1, 0, 1}}},
+      {"t_logcdf", {{1, 0, 0, 1}, {-inf, -1, 0, 1}, {1, 1, 0, 0}, {qnan, 1, 0, 1}, {0, qnan, 0, 1}}},
+      {"poisson_logsf", {{1, -1}, {-1, qnan}, {qnan, 1}}},
+      {"geom_logcdf", {{1, 0}, {-1, 1.5}, {qnan, 0.5}}},
       {"t_cdf", {{1, 0, 0, 1}, {-inf, -1, 0, 1}, {1, 1, 0, 0}, {qnan, 1, 0, 1}, {0, qnan, 0, 1}}},
       {"poisson_cdf", {{1, -1}, {-1, qnan}, {qnan, 1}}},
       {"binom_sf", {{1, 2.5, 0.5}, {1, -1, 0.5}, {9, 5, 1.5}, {qnan, 5, 0.5}}},
@@ -174,9 +195,13 @@ TEST_CASE("discrete laws: x is rounded down; probabilities are constant outside 
     for (const double low : {-inf, -1., -1e-9}) {
       check_constant(law + "_cdf", (x[0] = low, x), 0);
       check_constant(law + "_sf", (x[0] = low, x), 1);
+      check_constant(law + "_logcdf", (x[0] = low, x), -inf);
+      check_constant(law + "_logsf", (x[0] = low, x), 0);
     }
     check_constant(law + "_cdf", (x[0] = inf, x), 1);
     check_constant(law + "_sf", (x[0] = inf, x), 0);
+    check_constant(law + "_logcdf", (x[0] = inf, x), 0);
+    check_constant(law + "_logsf", (x[0] = inf, x), -inf);
     const bool ends = law == "binom" || law == "bernoulli";
     if (ends) check_constant(law + "_cdf", (x[0] = given[0], x), 1);
     if (ends) check_constant(law + "_sf", (x[0] = given[0] + 3.5, x), 0);
@@ -192,6 +217,8 @@ TEST_CASE("discrete laws: x is rounded down; probabilities are constant outside 
       const double above = value(law + "_cdf", (x[0] = k, x)), below = value(law + "_cdf", (x[0] = k - 1, x));
       CHECK(std::abs(above - below - pmf) < 1e-15);
       CHECK(std::abs(value(law + "_sf", (x[0] = k, x)) + above - 1) < 1e-15);
+      CHECK(std::abs(std::exp(value(law + "_logcdf", x)) - above) < 1e-15);
+      CHECK(std::abs(std::exp(value(law + "_logsf", x)) + above - 1) < 1e-15);
     }
   }
 }
@@ -218,12 +245,22 @@ TEST_CASE("further laws: quantiles invert distribution functions") {
     CHECK(std::abs(chi2_cdf(chi2_ppf(p, 3, 0.25, 2), 3, 0.25, 2).item() - p) < 1e-14);
     CHECK(std::abs(beta_cdf(beta_ppf(p, 2.5, 1.5, 0.25, 2), 2.5, 1.5, 0.25, 2).item() - p) < 1e-14);
   }
+  for (const double p : {1e-300, 1e-9, 0.25, 0.4999999999999, 0.5, 0.9375})
+    for (const double df : {0.5, 3., 1e6}) {
+      const double z = t_ppf(p, df, 0.25, 2).item();
+      INFO(p << " " << df);
+      // The probability changes by at most z^2 times the relative error of z.
+      if (std::isfinite(z)) CHECK(std::abs(t_cdf(z, df, 0.25, 2).item() / p - 1) < 1e-13 + z * z * 0x1p-52);
+    }
+  CHECK(t_ppf(0.0, 3).item() == -inf);
+  CHECK(t_ppf(1.0, 3).item() == inf);
   CHECK(gamma_ppf(0.0, 2.5, 0.25, 2).item() == 0.25);
   CHECK(gamma_ppf(1.0, 2.5, 0.25, 2).item() == inf);
   CHECK(beta_ppf(1.0, 2.5, 1.5, 0.25, 2).item() == 2.25);
   for (const double bad : {-0.25, 1.5, qnan}) {
     CHECK(std::isnan(gamma_ppf(bad, 2.5).item()));
     CHECK(std::isnan(chi2_ppf(bad, 2.5).item()));
+    CHECK(std::isnan(t_ppf(bad, 2.5).item()));
     CHECK(std::isnan(beta_ppf(bad, 2.5, 1).item()));
     CHECK(std::isnan(beta_ppf(0.5, 2.5, 1, 0, -1).item()));
   }

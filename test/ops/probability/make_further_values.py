@@ -9,8 +9,41 @@ from mpmath import betainc, besseli, cos, digamma, erfc, exp, gammainc, log, log
 mp.dps = 110
 upper = lambda z: erfc(z / sqrt(mpf(2))) / 2
 log_beta = lambda a, b: loggamma(a) + loggamma(b) - loggamma(a + b)
-P = lambda a, x: gammainc(a, 0, x, regularized=True)
-Q = lambda a, x: gammainc(a, x, mp.inf, regularized=True)
+
+
+def P(a, x):
+    """DLMF 8.11.4 below the mean, where it converges without cancellation."""
+    if x > a + 1:
+        return 1 - Q(a, x)
+    term = total = mpf(1)
+    n = 0
+    while term > total * mpf(10) ** -112:
+        n += 1
+        term *= x / (a + n)
+        total += term
+    return exp(a * log(x) - x - loggamma(a + 1)) * total
+
+
+def Q(a, x):
+    """DLMF 8.9.2 beyond the mean, by Lentz's method."""
+    if x <= a + 1:
+        return 1 - P(a, x)
+    if x < 3:
+        return gammainc(a, x, mp.inf, regularized=True)
+    b = x + 1 - a
+    d = 1 / b
+    h = d
+    c = mpf(10) ** 300
+    for i in range(1, 1000000):
+        an = -i * (i - a)
+        b += 2
+        d = 1 / (an * d + b)
+        c = b + an / c
+        h *= d * c
+        if abs(d * c - 1) < mpf(10) ** -112:
+            return exp(a * log(x) - x - loggamma(a)) * h
+
+
 I = lambda a, b, x: betainc(a, b, 0, x, regularized=True)
 C = lambda a, b, x: betainc(b, a, 0, 1 - x, regularized=True)
 
@@ -70,6 +103,9 @@ def dirichlet3_kl(a, b, c, d, e, f):
 
 GAMMA = [(1.25, 0.5, 0, 1), (7, 3, 0.75, 2), (60, 9.5, 0, 1), (1e-3, 2.5, 0, 1), (110, 100, 0, 1)]
 BETA = [(0.25, 0.5, 3, 0, 1), (3.5, 2.5, 1.5, 0.75, 8), (0.9375, 3, 20, 0, 1), (1e-9, 2, 30, 0, 1)]
+GAMMA_FAR = [(1e-20, 40, 0, 1), (4000, 2.5, 0, 1), (1e-9, 0.125, 0.0, 2), (1e5, 1e4, 0, 1), (1.25, 1e-6, 0, 1), (9e5, 1e6, 0, 1), (1.0625e6, 1e6, 0, 1), (30, 0.25, 0.75, 0.5), (2, 2, 0, 1)]
+BETA_FAR = [(1e-20, 40, 3, 0, 1), (0.9375, 2.5, 600, 0, 1), (0.03125, 400, 30, 0, 1), (0.25, 1e-3, 2, 0, 1), (3.5, 2.5, 1.5, 0.75, 8)]
+T_FAR = [(-40, 400, 0, 1), (-300, 3.5, 0.75, 2), (-1e40, 5, 0, 1), (-1e7, 90, 0, 1), (-6, 1e4, 0, 1)]
 T = [(0.25, 1, 0, 1), (-7, 3.5, 0.75, 2), (3, 25, 0, 1), (-0.25, 30, 0, 1), (1e12, 2, 0, 1), (-1e5, 1.5, 0, 1), (1e-7, 4, 0, 1), (-1e-3, 0.125, 0, 1), (0.005, 0.125, 0, 1)]
 # Functions, points, and the operands that have no derivative.
 ROWS = {
@@ -87,6 +123,22 @@ ROWS = {
     "beta_sf": (place(lambda z, a, b: C(a, b, z)), BETA, ()),
     "t_cdf": (place(lambda z, v: t_upper(-z, v)), T, ()),
     "t_sf": (place(t_upper), T, ()),
+    "gamma_logcdf": (place(lambda z, a: log(P(a, z))), GAMMA + GAMMA_FAR, ()),
+    "gamma_logsf": (place(lambda z, a: log(Q(a, z))), GAMMA + GAMMA_FAR, ()),
+    "chi2_logcdf": (place(lambda z, v: log(P(v / 2, z / 2))), GAMMA[:3] + GAMMA_FAR[:2], ()),
+    "chi2_logsf": (place(lambda z, v: log(Q(v / 2, z / 2))), GAMMA[:3] + GAMMA_FAR[:2], ()),
+    "beta_logcdf": (place(lambda z, a, b: log(I(a, b, z))), BETA + BETA_FAR, ()),
+    "beta_logsf": (place(lambda z, a, b: log(C(a, b, z))), BETA + BETA_FAR, ()),
+    "t_logcdf": (place(lambda z, v: log(t_upper(-z, v))), T + T_FAR, ()),
+    "t_logsf": (place(lambda z, v: log(t_upper(z, v))), T + [(-x, *rest) for x, *rest in T_FAR], ()),
+    "poisson_logcdf": (lambda x, mu: log(Q(mp.floor(x) + 1, mu)), [(0, 1.5), (9, 2000), (100, 90)], (0,)),
+    "poisson_logsf": (lambda x, mu: log(P(mp.floor(x) + 1, mu)), [(0, 1.5), (300, 0.125), (100, 90)], (0,)),
+    "binom_logcdf": (lambda x, n, p: log(C(mp.floor(x) + 1, n - mp.floor(x), p)), [(0, 5, 0.25), (3.5, 2000, 0.75)], (0, 1)),
+    "binom_logsf": (lambda x, n, p: log(I(mp.floor(x) + 1, n - mp.floor(x), p)), [(0, 5, 0.25), (397, 400, 0.125)], (0, 1)),
+    "nbinom_logcdf": (lambda x, n, p: log(I(n, mp.floor(x) + 1, p)), [(0, 2.5, 0.25), (7.5, 600.5, 0.25)], (0,)),
+    "nbinom_logsf": (lambda x, n, p: log(C(n, mp.floor(x) + 1, p)), [(0, 2.5, 0.25), (4000, 3, 0.75)], (0,)),
+    "geom_logcdf": (lambda x, p: log(1 - (1 - p) ** mp.floor(x)), [(1, 0.25), (7.5, 0.25), (3, 1e-9)], (0,)),
+    "geom_logsf": (lambda x, p: mp.floor(x) * log(1 - p), [(1, 0.25), (7.5, 0.25), (1e5, 0.25)], (0,)),
     "poisson_cdf": (lambda x, mu: Q(mp.floor(x) + 1, mu), [(0, 1.5), (3.75, 0.25), (9, 30), (100, 90)], (0,)),
     "poisson_sf": (lambda x, mu: P(mp.floor(x) + 1, mu), [(0, 1.5), (3.75, 0.25), (30, 9), (100, 90)], (0,)),
     "binom_cdf": (lambda x, n, p: C(mp.floor(x) + 1, n - mp.floor(x), p), [(0, 5, 0.25), (3.5, 12, 0.125), (2, 100, 0.5)], (0, 1)),

@@ -6,6 +6,7 @@
 #include <reel/compile.hpp>
 #include <reel/ops/arranging.hpp>
 #include <reel/reel.hpp>
+#include <reel/runtime.hpp>
 #include <reel/special.hpp>
 #include <reel/stats.hpp>
 #include <set>
@@ -93,6 +94,33 @@ Doubles sorted(const Tensor& x) {
   std::sort(v.begin(), v.end());
   return v;
 }
+// Kolmogorov's statistic of probabilities in order: above 1.95 with probability 0.001.
+double kolmogorov(const Doubles& u) {
+  double distance = 0;
+  const auto n = static_cast<double>(u.size());
+  for (std::size_t i = 0; i < u.size(); ++i)
+    distance = std::max({distance, u[i] - static_cast<double>(i) / n, static_cast<double>(i + 1) / n - u[i]});
+  return distance * std::sqrt(n);
+}
+
+struct Rejection {
+  const char* name;
+  Doubles parameters;
+  Tensor (*draw)(Generator& g, const Shape& shape, const LawParameters& p);
+  Tensor (*cdf)(const Tensor& x, const LawParameters& p);
+  Tensor (*ppf)(const Tensor& x, const LawParameters& p);
+};
+// clang-format off
+#define REJECTION_1(law, a) {#law, {a}, [](Generator& g, const Shape& s, const LawParameters& p) { return law##_rvs(g, s, p[0]); }, \
+    [](const Tensor& x, const LawParameters& p) { return law##_cdf(x, p[0]); }, [](const Tensor& x, const LawParameters& p) { return law##_ppf(x, p[0]); }}
+#define REJECTION_2(law, a, b) {#law, {a, b}, [](Generator& g, const Shape& s, const LawParameters& p) { return law##_rvs(g, s, p[0], p[1]); }, \
+    [](const Tensor& x, const LawParameters& p) { return law##_cdf(x, p[0], p[1]); }, [](const Tensor& x, const LawParameters& p) { return law##_ppf(x, p[0], p[1]); }}
+const std::vector<Rejection> by_rejection = {
+    REJECTION_1(gamma, 0.02), REJECTION_1(gamma, 0.3), REJECTION_1(gamma, 1), REJECTION_1(gamma, 40), REJECTION_1(gamma, 1e5),
+    REJECTION_1(chi2, 0.5), REJECTION_1(chi2, 1e3), REJECTION_2(beta, 0.1, 0.25), REJECTION_2(beta, 200, 0.5), REJECTION_2(beta, 1e3, 3e3),
+    REJECTION_1(t, 0.25), REJECTION_1(t, 1), REJECTION_1(t, 4e3),
+};
+// clang-format on
 
 }  // namespace
 
@@ -105,13 +133,9 @@ TEST_CASE("samples follow their laws") {
       constexpr std::int64_t n = 3000;
       const Tensor x = s.draw(generator, {n}, p, dtype);
       CHECK(x.dtype() == dtype);
-      // Kolmogorov's statistic is above 1.95 with probability 0.001.
       const Doubles u = sorted(s.cdf(cast(x, DType::float64), p));
-      double distance = 0;
-      for (std::size_t i = 0; i < u.size(); ++i)
-        distance = std::max({distance, u[i] - static_cast<double>(i) / n, static_cast<double>(i + 1) / n - u[i]});
-      CHECK(distance * std::sqrt(static_cast<double>(n)) < 1.95);
-      CHECK(distance > 0);
+      CHECK(kolmogorov(u) < 1.95);
+      CHECK(kolmogorov(u) > 0.1);
       Generator again(20), other(21);
       CHECK(bool(all(equal(s.draw(again, {n}, p, dtype), x))));
       CHECK(again.position() == generator.position());
@@ -145,6 +169,97 @@ TEST_CASE("samplers: gradients with respect to parameters, of first and second o
       CHECK(slope.item() != 0);
     }
   }
+}
+
+TEST_CASE("samples by rejection: laws and implicit gradients for small and large parameters") {
+  for (const Rejection& s : by_rejection) {
+    INFO(s.name << " " << s.parameters[0]);
+    Generator generator(31);
+    LawParameters p;
+    for (const double v : s.parameters) p.push_back(scalar(v));
+    const Doubles u = sorted(s.cdf(s.draw(generator, {1500}, p), p));
+    CHECK(kolmogorov(u) < 1.95);
+    // The gradient is that of the quantile at the same probability: a central difference, of error 1e-9.
+    LawParameters all;
+    for (const double v : s.parameters) all.push_back(full({6}, v));
+    GradientTape tape;
+    for (const Tensor& t : all) tape.watch(t);
+    const Tensor x = s.draw(generator, {6}, all);
+    const auto slopes = tape.gradient(x, all);
+    const Tensor probability = s.cdf(x, p);
+    for (std::size_t k = 0; k < p.size(); ++k) {
+      INFO("parameter " << k);
+      const double step = 1e-5 * s.parameters[k];
+      LawParameters up = p, down = p;
+      up[k] = scalar(s.parameters[k] + step), down[k] = scalar(s.parameters[k] - step);
+      const Tensor difference = (s.ppf(probability, up) - s.ppf(probability, down)) / (2 * step);
+      const Tensor close = less(abs(slopes[k].dense() - difference), 1e-5 * abs(difference) + 1e-12 * abs(x) / step);
+      // Beyond 0.98, rounding of the probability dominates the difference.
+      CHECK(bool(reel::all(logical_or(close, greater(probability, 0.98)))));
+    }
+  }
+}
+
+TEST_CASE("gamma_rvs of shape 1e-3: implicit gradients where the sample nearly underflows") {
+  Generator generator(33);
+  const Tensor a = full({40}, 1e-3);
+  GradientTape tape;
+  tape.watch(a);
+  const Tensor z = gamma_rvs(generator, {40}, a), slopes = tape.gradient(z, a).dense();
+  int tiny = 0;
+  for (std::int64_t i = 0; i < 40; ++i) {
+    const double value = z(i).item(), slope = slopes(i).item();
+    if (value == 0) CHECK(slope == 0);
+    if (!(value > 0 && value < 1e-20)) continue;
+    ++tiny;
+    // z = (p Gamma(a + 1))^(1 / a)
+    const double expected = value * (digamma(scalar(1.001)).item() - std::log(value)) / 1e-3;
+    CHECK(std::abs(slope - expected) <= 1e-12 * expected);
+  }
+  CHECK(tiny > 3);
+  GradientTape outer, inner;
+  outer.watch(a), inner.watch(a);
+  const Tensor slope = inner.gradient(sum(gamma_rvs(generator, {40}, a)), a).dense();
+  CHECK(bool(all(isfinite(outer.gradient(slope, a).dense()))));
+}
+
+TEST_CASE("t_rvs far out: the logarithm of the probability beyond a sample does not depend on df") {
+  Generator generator(35);
+  const Tensor df = scalar(0.02);
+  GradientTape outer, inner;
+  outer.watch(df), inner.watch(df);
+  const Tensor z = t_rvs(generator, {200}, df), far = logical_and(isfinite(z), greater(abs(z), 1e10));
+  CHECK(sum(cast(far, DType::int64)).item() > 50);
+  const Tensor first = inner.gradient(sum(where(far, t_logsf(abs(where(far, z, 1e12)), df), 0)), df).dense();
+  CHECK(std::abs(first.item()) < 1e-9);
+  CHECK(std::abs(outer.gradient(first, df).dense().item()) < 1e-6);
+}
+
+// Computed by an implementation of the same algorithm in Python.
+TEST_CASE("samples by rejection have the same bits for any number of threads, and these") {
+  const int threads = num_threads();
+  const auto draw = [] {
+    Generator generator(2026);
+    return std::vector<Tensor>{gamma_rvs(generator, {20000}, 2.5), beta_rvs(generator, {20000}, 0.5, 0.25),
+                               t_rvs(generator, {20000}, 3), gamma_rvs(generator, {20001}, 0.5, 0, 1, DType::float32)};
+  };
+  const std::vector<Tensor> expected = draw();
+  set_num_threads(threads == 1 ? 2 : 1);
+  const std::vector<Tensor> got = draw();
+  set_num_threads(threads);
+  for (std::size_t k = 0; k < got.size(); ++k) CHECK(bool(all(equal(got[k], expected[k]))));
+  const std::vector<Doubles> recorded = {
+      {4.530704217147657, 2.477378774653986, 0.408834490787614, 2.1763570600720117},
+      {0.9999996861631858, 0.015075436302464678, 0.9994107362584931, 0.5787643203556898},
+      {-0.4101557515009411, 0.7955102132458273, -1.0205603085890451, 1.2856659987874626},
+      {0.022768367409773692, 0.13999843056560646, 0.2723671698716593, 0.0424531092074164, 1.2969438633744788,
+       1.213563479949669}};
+  for (std::size_t k = 0; k < recorded.size(); ++k)
+    for (std::size_t i = 0; i < recorded[k].size(); ++i) {
+      INFO("sampler " << k << ", element " << i);
+      const double value = cast(expected[k](static_cast<std::int64_t>(i)), DType::float64).item();
+      CHECK(std::abs(value - recorded[k][i]) <= (k == 3 ? 1e-7 : 1e-14) * std::abs(recorded[k][i]));
+    }
 }
 
 TEST_CASE("samplers: parameters that broadcast, dtypes, ends of the uniform numbers") {
@@ -233,10 +348,7 @@ TEST_CASE("dirichlet_rvs: marginal laws, gradients, small parameters") {
   CHECK(bool(all(less(abs(sum(x, -1) - 1), 1e-15 * 8))));
   for (const std::int64_t k : {0, 1, 2}) {
     const Doubles u = sorted(betainc(alpha(k), 6 - alpha(k), minimum(x(range_from(0), k), 1)));
-    double distance = 0;
-    for (std::size_t i = 0; i < u.size(); ++i)
-      distance = std::max({distance, u[i] - static_cast<double>(i) / n, static_cast<double>(i + 1) / n - u[i]});
-    CHECK(distance * std::sqrt(static_cast<double>(n)) < 1.95);
+    CHECK(kolmogorov(u) < 1.95);
   }
   const Doubles slopes = tape.gradient(mean(x(range_from(0), 1)), alpha).dense().to_vector<double>();
   const Doubles expected = {-2. / 36, 4. / 36, -2. / 36};
@@ -263,11 +375,7 @@ TEST_CASE("multivariate_normal_rvs: whitened samples are normal, gradients, erro
   const Tensor x = multivariate_normal_rvs(generator, {n, 2}, location, factor);
   const Tensor z = swapaxes(triangular_solve(factor, swapaxes(x - location, 0, 1)), 0, 1);
   const Doubles u = sorted(norm_cdf(reshape(z, {2 * n})));
-  double distance = 0;
-  for (std::size_t i = 0; i < u.size(); ++i)
-    distance =
-        std::max({distance, u[i] - static_cast<double>(i) / (2 * n), static_cast<double>(i + 1) / (2 * n) - u[i]});
-  CHECK(distance * std::sqrt(2. * n) < 1.95);
+  CHECK(kolmogorov(u) < 1.95);
   CHECK(std::abs(mean(z(range_from(0), 0) * z(range_from(0), 1)).item()) < 0.06);
   const auto g = tape.gradient(x, {location, factor});
   CHECK(g[0].dense().to_vector<double>() == Doubles{n, n});
@@ -306,6 +414,58 @@ TEST_CASE("split(generator, key): distinct seeds for distinct keys, the generato
   CHECK(reel::split(generator, 7).seed() != reel::split(Generator(43), 7).seed());
   CHECK(generator.position() == 0);
   CHECK(reel::split(generator, 7).position() == 0);
+}
+
+// Of two places out of three without replacement, the first has the probability w_i, the second w_j / (1 - w_i).
+TEST_CASE("random_choice with weights") {
+  Generator generator(37);
+  const Tensor x = arange(3.0), weights = from_data(std::vector<double>{0.5, 1.5, 2});
+  constexpr double n = 4000;
+  Doubles counts(3);
+  for (const double v : random_choice(generator, x, 4000, weights).to_vector<double>()) counts.at(std::size_t(v)) += 1;
+  const Doubles p = {0.125, 0.375, 0.5};
+  double square = 0;  // chi-square of 2 degrees of freedom: above 13.8 with probability 0.001
+  for (std::size_t i = 0; i < 3; ++i) square += (counts[i] - n * p[i]) * (counts[i] - n * p[i]) / (n * p[i]);
+  CHECK(square < 13.8);
+  std::vector<Doubles> pairs(3, Doubles(3));
+  for (int i = 0; i < 2000; ++i) {
+    const Doubles two = random_choice(generator, x, 2, weights, false).to_vector<double>();
+    pairs.at(std::size_t(two[0])).at(std::size_t(two[1])) += 1;
+  }
+  square = 0;  // of 5 degrees of freedom: above 20.5
+  for (std::size_t i = 0; i < 3; ++i)
+    for (std::size_t j = 0; j < 3; ++j) {
+      const double expected = i == j ? 0 : 2000 * p[i] * p[j] / (1 - p[i]);
+      if (i == j) CHECK(pairs[i][j] == 0);
+      if (i != j) square += (pairs[i][j] - expected) * (pairs[i][j] - expected) / expected;
+    }
+  CHECK(square < 20.5);
+
+  // Parts of weight 0 are not chosen; huge and whole weights.
+  const Tensor none = from_data(std::vector<double>{0, 1e308, 1e308});
+  CHECK(bool(all(greater(random_choice(generator, x, 500, none), 0))));
+  CHECK(sorted(random_choice(generator, x, 2, none, false)) == Doubles{1, 2});
+  CHECK(random_choice(generator, reshape(arange(6.0), {2, 3}), 2, from_data(std::vector<std::int32_t>{1, 0, 3}), false,
+                      -1)
+            .shape() == Shape{2, 2});
+  CHECK(random_choice(generator, zeros({0, 2}), 0, zeros({0})).shape() == Shape{0, 2});
+  Generator again(5), other(5);
+  const auto step = compile([&](Generator& g, const Tensor& w) { return random_choice(g, arange(3.0), 2, w, false); });
+  for (int i = 0; i < 3; ++i) CHECK(bool(all(equal(step(again, weights), random_choice(other, x, 2, weights, false)))));
+  GradientTape tape;
+  tape.watch(x);
+  CHECK(sum(tape.gradient(random_choice(generator, x, 9, weights), x).dense()).item() == 9);
+
+  const std::uint64_t before = generator.position();
+  CHECK_THROWS_AS(random_choice(generator, x, 3, none, false), ValueError);
+  for (const double bad : {-1., inf, qnan})
+    CHECK_THROWS_AS(random_choice(generator, x, 1, from_data(std::vector<double>{1, bad, 1})), ValueError);
+  CHECK_THROWS_AS(random_choice(generator, x, 1, zeros({3})), ValueError);
+  CHECK_THROWS_AS(random_choice(generator, x, 1, ones({2})), ShapeError);
+  CHECK_THROWS_AS(random_choice(generator, x, 1, ones({3}, DType::complex64)), TypeError);
+  CHECK_THROWS_AS(random_choice(generator, x, 1, Tensor()), ValueError);
+  CHECK_THROWS_AS(random_choice(generator, x, 4, weights, false), ValueError);
+  CHECK(generator.position() == before);
 }
 
 TEST_CASE("shuffle and choice: elements of the operand, with gradients") {

@@ -1,0 +1,28 @@
+// Random numbers of laws whose parameters are tensors, by rejection. Each element has a stream of its own, so that the
+// rejections of one shift no other: its numbers are a function of the seed, the position and its parameters alone. They
+// are computed in float64 by operations that IEEE 754 rounds correctly: the same bits on every machine.
+#pragma once
+#include <span>
+
+#include "loops/make/random.hpp"
+
+namespace reel::loops {
+
+enum class Variate : std::uint8_t {
+  gamma,      // of shape a
+  log_gamma,  // its logarithm, without underflow
+  beta,       // of shapes a and b
+  student_t,  // of df degrees of freedom
+};
+constexpr std::size_t parameters_of(Variate v) { return v == Variate::beta ? 2 : 1; }
+
+/// Fills y, contiguous and float32 or float64. The parameters have its shape and dtype, and any strides; NaN where one
+/// is not above 0, or is infinite.
+void draw_variate(Variate v, RandomStream from, std::span<const Tensor* const> parameters, const Tensor& y);
+
+/// Places 0 ... n - 1 for the weights, contiguous float64 [n]; y is int64 [count]. Returns whether all weights are
+/// finite and at least 0 and enough of them above 0: one, or without replacement as many as places. Otherwise draws
+/// nothing.
+bool draw_choices(RandomStream from, const Tensor& weights, bool replace, const Tensor& y);
+
+}  // namespace reel::loops

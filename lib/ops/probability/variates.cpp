@@ -1,0 +1,162 @@
+// A sample is drawn by a primitive without a derivative, and passed on by one that has the implicit derivatives. Inputs
+// of the latter: the parameters, the drawn numbers.
+#include "ops/probability/variates.hpp"
+
+#include <reel/special.hpp>
+#include <reel/stats/densities.hpp>
+
+#include "loops/loops.hpp"
+#include "ops/apply/effect.hpp"
+#include "ops/attributes.hpp"
+#include "ops/special.hpp"
+
+namespace reel::ops {
+
+namespace {
+
+using loops::Variate;
+using Function = loops::SpecialFunction;
+
+// ---- Draws; attributes: seed, first block, the law
+
+void infer_variate(const Call& call, Metas& out) { out.add_like(call.input(0)); }
+void evaluate_variate(const Call& call, Outputs& out) {
+  loops::draw_variate(static_cast<Variate>(call.attribute(2)),
+                      {static_cast<std::uint64_t>(call.attribute(0)), static_cast<std::uint64_t>(call.attribute(1))},
+                      call.inputs, out[0]);
+}
+constexpr Primitive draw_of(std::uint8_t parameters) {
+  return {.rule = {.name = "random_variate"},
+          .infer = infer_variate,
+          .evaluate = evaluate_variate,
+          .constants = parameters,
+          .effects = advances_generator};
+}
+constexpr Primitive draws[] = {draw_of(1), draw_of(2)};
+
+// ---- Implicit derivatives
+
+Tensor partial_at(Function f, std::initializer_list<std::int64_t> orders, std::initializer_list<const Tensor*> x) {
+  SpecialArguments all = {};
+  std::copy(x.begin(), x.end(), all.begin());
+  return partial(f, {orders.begin(), orders.size()}, all);
+}
+
+// The derivative of log z by a. Below exp(-40) the distribution function is z^a / Gamma(a + 1) to all digits.
+Tensor log_gamma_slope(const Tensor& a, const Tensor& log_z) {
+  const Tensor tiny = less(log_z, -40), z = exp(where(tiny, 0, log_z));
+  const Tensor by_a = partial_at(Function::gammainc, {1, 0}, {&a, &z}),
+               density = partial_at(Function::gammainc, {0, 1}, {&a, &z});
+  return where(tiny, (digamma(a + 1) - where(tiny, log_z, -40)) / a, -by_a / (density * z));
+}
+Tensor slope_of_log_gamma(const tape::Record& r, std::size_t) { return log_gamma_slope(r.saved(0), r.saved(1)); }
+Tensor slope_of_gamma(const tape::Record& r, std::size_t) {
+  const Tensor& z = r.saved(1);
+  return z * log_gamma_slope(r.saved(0), log(where(greater(z, 0), z, 1)));
+}
+
+// 0 where a sample is rounded to an end.
+Tensor slope_of_beta(const tape::Record& r, std::size_t by) {
+  const Tensor &a = r.saved(0), &b = r.saved(1), &x = r.saved(2);
+  const Tensor inside = logical_and(greater(x, 0), less(x, 1)), z = where(inside, x, 0.5);
+  const Tensor by_parameter = partial_at(Function::betainc, {by == 0, by == 1, 0}, {&a, &b, &z}),
+               density = partial_at(Function::betainc, {0, 0, 1}, {&a, &b, &z});
+  return where(inside, -by_parameter / density, 0);
+}
+
+// Of Student's law, z^2 = df w / (1 - w) where w has the beta law of shapes 1/2 and df / 2, and 1 - w the one of
+// reversed shapes: the smaller of both keeps its digits. From r^2 = z^2 / df = 1e16 on, the distribution function of y
+// = 1 - w is y^h / (h B(h, 1/2)), h = df / 2; below |z| = 1e-9 that of z is linear.
+Tensor student_slope(const Tensor& df, const Tensor& z) {
+  const Tensor s = square(z) / df, far = greater(s, 1e16), near = less(s, 1), centre = less(abs(z), 1e-9);
+  const Tensor half = 0.5 * df, root = 0 * half + 0.5, step = digamma(half + 0.5) - digamma(half);
+  const Tensor inner = where(logical_and(near, logical_not(centre)), s, 0.5), w = inner / (1 + inner);
+  const Tensor outer = where(logical_or(near, far), 2, s), y = 1 / (1 + outer);
+  const Tensor of_w = -partial_at(Function::betainc, {0, 1, 0}, {&root, &half, &w}) /
+                      partial_at(Function::betainc, {0, 0, 1}, {&root, &half, &w}) / (w * (1 - w));
+  const Tensor of_y = partial_at(Function::betainc, {1, 0, 0}, {&half, &root, &y}) /
+                      partial_at(Function::betainc, {0, 0, 1}, {&half, &root, &y}) / (y * (1 - y));
+  const Tensor log_y = log(df) - 2 * log(abs(where(far, z, 1))), of_log_y = (log_y - 1 / half + step) / half;
+  const Tensor relative = where(near, of_w, where(far, of_log_y, of_y));
+  const Tensor slope = z * where(centre, 0.5 * (1 / df - step), 0.5 / df + 0.25 * relative);
+  return where(isinf(z), 0, slope);
+}
+Tensor slope_of_student(const tape::Record& r, std::size_t) { return student_slope(r.saved(0), r.saved(1)); }
+Tensor slope_of_student_quantile(const tape::Record& r, std::size_t by) {
+  const Tensor &df = r.saved(0), &z = r.saved(2);
+  return by == 0 ? student_slope(df, z) : exp(-t_logpdf(z, df));
+}
+
+void infer_sample(const Call& call, Metas& out) { out.add_like(call.input(0)); }
+void evaluate_sample(const Call& call, Outputs& out) { loops::copy(call.input(call.inputs.size() - 1), out[0]); }
+
+template <Tensor (*slope)(const tape::Record& r, std::size_t by)>
+constexpr Primitive sample_of(const char* name, std::size_t parameters) {
+  using Rules = RuleOf<slope>;
+  Keeps kept = keep_inputs(parameters);
+  kept[parameters] = keep_output(0);
+  return {.rule = batched({name, Rules::vjp, Rules::jvp}),
+          .infer = infer_sample,
+          .evaluate = evaluate_sample,
+          .keeps = kept,
+          .constants = 1};
+}
+// In the order of the enumerators.
+constexpr Primitive samples[] = {sample_of<slope_of_gamma>("gamma_rvs", 1),
+                                 sample_of<slope_of_log_gamma>("log_gamma_rvs", 1),
+                                 sample_of<slope_of_beta>("beta_rvs", 2), sample_of<slope_of_student>("t_rvs", 1)};
+
+// ---- Choices; attributes: seed, first block, count, whether with replacement
+
+void infer_choices(const Call& call, Metas& out) { out.add(DType::int64, {call.attribute(2)}); }
+void evaluate_choices(const Call& call, Outputs& out) {
+  Tensor held;
+  if (!loops::draw_choices(
+          {static_cast<std::uint64_t>(call.attribute(0)), static_cast<std::uint64_t>(call.attribute(1))},
+          loops::contiguous(call.input(0), held), call.attribute(3) != 0, out[0]))
+    fail<ValueError>("random_choice",
+                     "the weights are not usable for {} choices {} replacement: none may be negative, NaN or infinite, "
+                     "and enough must be above 0",
+                     call.attribute(2), call.attribute(3) != 0 ? "with" : "without");
+}
+constexpr Primitive choices_primitive = {.rule = {.name = "random_choice"},
+                                         .infer = infer_choices,
+                                         .evaluate = evaluate_choices,
+                                         .constants = 1,
+                                         .effects = advances_generator | may_throw};
+
+constexpr Primitive student_quantile = sample_of<slope_of_student_quantile>("t_ppf", 2);
+
+}  // namespace
+
+Tensor student_sample(const Tensor& df, const Tensor& p, const Tensor& z) {
+  return apply(student_quantile, {&df, &p, &z}, {});
+}
+
+Tensor weighted_choices(Generator& generator, const Tensor& weights, std::int64_t count, bool replace) {
+  std::array attributes = words(0, 0, count, std::int64_t{replace});
+  const Tensor* const inputs[] = {&weights};
+  Tensor places;
+  perform({.primitive = choices_primitive,
+           .inputs = inputs,
+           .attributes = attributes,
+           .generator = &generator,
+           .outputs = {&places, 1}});
+  return places;
+}
+
+Tensor variates(Variate v, Generator& generator, std::span<const Tensor* const> parameters) {
+  std::array attributes = words(0, 0, static_cast<std::int64_t>(v));
+  Tensor drawn;
+  perform({.primitive = draws[parameters.size() - 1],
+           .inputs = parameters,
+           .attributes = attributes,
+           .generator = &generator,
+           .outputs = {&drawn, 1}});
+  SpecialArguments inputs = {};
+  std::copy(parameters.begin(), parameters.end(), inputs.begin());
+  inputs[parameters.size()] = &drawn;
+  return apply(samples[static_cast<std::size_t>(v)], Inputs(inputs.data(), parameters.size() + 1), {});
+}
+
+}  // namespace reel::ops
