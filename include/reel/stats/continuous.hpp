@@ -14,10 +14,11 @@
 // probability of 1e-300 has all its digits in either tail.
 //
 // Outside the support, at infinite x too, logpdf is -inf and the others are the constants that they must be, with
-// gradient 0. At an end of the support the gradient is that of the formula: it may be infinite, and it is NaN where one
-// factor is 0 and another infinite; for a shape parameter that is exactly 1, log(z) counts as 0 there. NaN where an
-// operand is NaN, where scale or a shape parameter is not positive, and, of quantiles, where p is outside [0, 1].
-// Quantiles of 0 and 1 are the ends of the support, with the gradient of the formula there.
+// gradient 0. An end of the support where the density is 0 counts as outside for pdf and logpdf. At other ends the
+// gradient is that of the formula: it may be infinite, and it is NaN where one factor is 0 and another infinite; for a
+// parameter of shape that is exactly 1, log(z) counts as 0 there. NaN where an operand is NaN, where scale or a
+// parameter of shape is not above 0, and, of quantiles, where p is outside [0, 1]. Quantiles of 0 and 1 are the ends of
+// the support, with the gradient of the formula there.
 #pragma once
 #include <reel/tensor.hpp>
 

@@ -3,9 +3,10 @@
 // Errors are a few roundings of the value near the mode too, for parameters of any size (Loader 2000); with shape
 // parameters and numbers below 10 the logarithm has an absolute error of some 1e-15.
 //
-// Of a discrete distribution k is a number, without a gradient: at one that is not whole or not possible the
-// probability is 0, of gradient 0. Parameters outside their range give NaN. At p = 0, p = 1 and mu = 0 a probability
-// that is 0 there has the gradient NaN.
+// Of a discrete law k is a number, without a gradient: at one that is not whole or not possible the probability is 0,
+// of gradient 0. Parameters outside their range give NaN. At p = 0, p = 1 and mu = 0 only one number is possible: the
+// logarithm of another's probability is -inf with gradient 0, while probabilities have the derivatives of their closed
+// form, from inside the range.
 #pragma once
 #include <reel/tensor.hpp>
 

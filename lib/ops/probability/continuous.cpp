@@ -34,8 +34,11 @@ Lane valid_shape(const Lane& a) { return where(a > 0, a, nan); }
 // Where z is outside the support or infinite, it is replaced by a number inside.
 Lane place(const Law& law, LawFunction kind, X x) {
   const Lane scale = valid_scale(law, x), d = x[0] - x[law.shapes + 1], z = d / scale;
-  const LaneMask below = law.has_lower ? z < law.lower : z <= law.lower,
-                 above = law.upper < infinity ? z > law.upper : z >= infinity, outside = below || above;
+  LaneMask below = law.has_lower ? z < law.lower : z <= law.lower,
+           above = law.upper < infinity ? z > law.upper : z >= infinity;
+  if (kind <= pdf && law.vanishes_below < infinity) below = below || (equal(z, law.lower) && x[1] > law.vanishes_below);
+  if (kind <= pdf && law.vanishes_above < infinity) above = above || (equal(z, law.upper) && x[2] > law.vanishes_above);
+  const LaneMask outside = below || above;
   const Lane inside = where(outside, (law.upper < infinity ? 0.5 : 2) * scale, d);
   const Lane y = law.functions[kind]({inside / scale, inside, scale, law.shapes > 0 ? valid_shape(x[1]) : scale,
                                       law.shapes > 1 ? valid_shape(x[2]) : scale});
@@ -108,13 +111,32 @@ Lane cauchy_ppf_of(const Lane& p) {
   return where(low, -cotangent, where(high, cotangent, t));
 }
 
+// log(d / scale), without mixed derivatives that cancel or overflow: both numbers by a power of 2 near 1 / scale.
+Lane log_quotient(const Lane& d, const Lane& scale) {
+  const Lane unit = exp2(minimum(maximum(-round(log2(scale)), -1000), 1000));
+  return log(d * unit) - log(scale * unit);
+}
+// log(1 - exp(-u)), log_u = log(u): log(u) - u / 2 + u^2 / 24 - u^4 / 2880 + u^6 / 181440 - ... for small u, to keep
+// such mixed derivatives.
+Lane log1mexp_of(const Lane& u, const Lane& log_u) {
+  const LaneMask small = u < 1. / 64;
+  const Lane v = where(small, u, 0), w = v * v;
+  return where(small, log_u + w * (1. / 24 - w * (1. / 2880 - w * (1. / 181440))) - 0.5 * v,
+               log1mexp(where(small, 1, u)));
+}
+
+// -z - exp(-z): about its maximum at 0 by -1 - z^2 / 2 + z^3 / 6 - ..., whose derivatives do not cancel.
+Lane gumbel_logpdf_of(const Lane& z) {
+  const LaneMask near = abs(z) < 0.5;
+  const Lane inside = where(near, z, 0), outside = where(near, 1, z);
+  Lane series = 0 * inside + 1;
+  for (int k = 17; k > 2; --k) series = 1 - inside / k * series;
+  return where(near, -1 - 0.5 * inside * inside * series, -outside - exp(-outside));
+}
 // exp(-z), with z not below -20, where exp(-exp(-z)) is 0 in every dtype.
 Lane gumbel_exp(const Lane& z) { return exp(where(z < -20, 20, -z)); }
-Lane gumbel_pdf_of(const Lane& z) {
-  const Lane bounded = where(z < -20, -20, z);
-  return exp(-bounded - exp(-bounded));
-}
-// From 40 on the result rounds to -z.
+Lane gumbel_pdf_of(const Lane& z) { return exp(gumbel_logpdf_of(where(z < -20, -20, z))); }
+// From 40 on -z to all digits.
 Lane gumbel_logsf_of(const Lane& z) {
   const LaneMask far = z > 40;
   return where(far, -z, log1mexp(gumbel_exp(where(far, 0, z))));
@@ -125,7 +147,10 @@ struct WeibullPower {
   LaneMask far;
   Lane z, logarithm, u;
   explicit WeibullPower(const LawPoint& p)
-      : far(p.a * log(p.z) > 7), z(where(far, 1, p.z)), logarithm(p.a * log(z)), u(power(z, p.a)) {}
+      : far(p.a * log(p.z) > 7),
+        z(where(far, 1, p.z)),
+        logarithm(p.a * log_quotient(where(far, p.scale, p.d), p.scale)),
+        u(power(z, p.a)) {}
 };
 Lane weibull_logpdf_of(const LawPoint& p) { return log(p.a) + xlogy(p.a - 1, p.z) - power(p.z, p.a); }
 Lane weibull_pdf_of(const LawPoint& p) {
@@ -134,17 +159,25 @@ Lane weibull_pdf_of(const LawPoint& p) {
 }
 Lane weibull_logcdf_of(const LawPoint& p) {
   const WeibullPower w(p);
-  const LaneMask small = w.logarithm < -40;
-  return where(w.far, 0, where(small, w.logarithm, log1mexp(where(small, 1, w.u))));
+  return where(w.far, 0, log1mexp_of(w.u, w.logarithm));
 }
 
-// The normal distribution of log(z) / s.
-Lane log_by_s(const LawPoint& p) { return log(p.z) / p.a; }
+Lane pareto_logcdf_of(const LawPoint& p) {
+  const Lane l = log(p.z);
+  return log1mexp_of(p.a * l, log(p.a) + log(l));
+}
+
+// The normal law of log(z) / s.
+Lane log_by_s(const LawPoint& p) { return log_quotient(p.d, p.scale) / p.a; }
 Lane lognorm_ppf_of(const Lane& p, const Lane& s) {
   const LaneMask zero = equal(p, 0);
   return where(zero, 0, exp(s * ndtri(where(zero, 0.5, p))));
 }
 
+Lane uniform_logcdf_of(const LawPoint& p) {
+  const LaneMask lower = p.z < 0.5;
+  return where(lower, log_quotient(where(lower, p.d, p.scale), p.scale), log(where(lower, 1, p.z)));
+}
 // 1 - z; scale - d is exact toward the upper end.
 Lane uniform_sf_of(const LawPoint& p) { return where(p.z < 0.5, 1 - p.z, (p.scale - p.d) / p.scale); }
 Lane uniform_logsf_of(const LawPoint& p) {
@@ -162,7 +195,7 @@ constexpr Law norm_law = {-infinity, infinity, false, 0,
     [](L p, L) { return ndtri(p); }};
 constexpr Law expon_law = {0, infinity, true, 0,
     {[](P p) { return -p.z; }, [](P p) { return exp(-p.z); }, [](P p) { return -expm1(-p.z); },
-     [](P p) { return log1mexp(p.z); }, [](P p) { return exp(-p.z); }, [](P p) { return -p.z; }},
+     [](P p) { return log1mexp_of(p.z, log_quotient(p.d, p.scale)); }, [](P p) { return exp(-p.z); }, [](P p) { return -p.z; }},
     [](L p, L) { return -log1p(-p); }};
 constexpr Law laplace_law = {-infinity, infinity, false, 0,
     {[](P p) { return -abs(p.z) - ln2; }, [](P p) { return 0.5 * exp(-abs(p.z)); }, [](P p) { return laplace_cdf_of(p.z); },
@@ -177,20 +210,20 @@ constexpr Law cauchy_law = {-infinity, infinity, false, 0,
      [](P p) { return cauchy_logcdf_of(p.z); }, [](P p) { return cauchy_cdf_of(-p.z); }, [](P p) { return cauchy_logcdf_of(-p.z); }},
     [](L p, L) { return cauchy_ppf_of(p); }};
 constexpr Law gumbel_r_law = {-infinity, infinity, false, 0,
-    {[](P p) { return -p.z - exp(-p.z); }, [](P p) { return gumbel_pdf_of(p.z); }, [](P p) { return exp(-gumbel_exp(p.z)); },
+    {[](P p) { return gumbel_logpdf_of(p.z); }, [](P p) { return gumbel_pdf_of(p.z); }, [](P p) { return exp(-gumbel_exp(p.z)); },
      [](P p) { return -exp(-p.z); }, [](P p) { return -expm1(-gumbel_exp(p.z)); }, [](P p) { return gumbel_logsf_of(p.z); }},
     [](L p, L) { return -log(0. - log(p)); }};
 constexpr Law uniform_law = {0, 1, true, 0,
     {[](P p) { return 0 * p.z; }, [](P p) { return 0 * p.z + 1; }, [](P p) { return p.z; },
-     [](P p) { return log(p.z); }, uniform_sf_of, uniform_logsf_of},
+     uniform_logcdf_of, uniform_sf_of, uniform_logsf_of},
     [](L p, L) { return p; }};
 constexpr Law pareto_law = {1, infinity, true, 1,
     {[](P p) { return log(p.a) - (p.a + 1) * log(p.z); }, [](P p) { return p.a * power(p.z, -p.a - 1); },
-     [](P p) { return -expm1(-p.a * log(p.z)); }, [](P p) { return log1mexp(p.a * log(p.z)); },
+     [](P p) { return -expm1(-p.a * log(p.z)); }, pareto_logcdf_of,
      [](P p) { return power(p.z, -p.a); }, [](P p) { return -p.a * log(p.z); }},
     [](L p, L b) { return exp(-log1p(-p) / b); }};
 constexpr Law lognorm_law = {0, infinity, false, 1,
-    {[](P p) { return log_normal_density(log_by_s(p)) - log(p.a) - log(p.z); },
+    {[](P p) { return log_normal_density(log_by_s(p)) - log(p.a) - log_quotient(p.d, p.scale); },
      [](P p) { return normal_density(log_by_s(p)) / (p.a * p.z); }, [](P p) { return ndtr(log_by_s(p)); },
      [](P p) { return log_ndtr(log_by_s(p)); }, [](P p) { return ndtr(-log_by_s(p)); }, [](P p) { return log_ndtr(-log_by_s(p)); }},
     lognorm_ppf_of};
@@ -198,7 +231,7 @@ constexpr Law weibull_min_law = {0, infinity, true, 1,
     {weibull_logpdf_of, weibull_pdf_of, [](P p) { const WeibullPower w(p); return where(w.far, 1, -expm1(-w.u)); },
      weibull_logcdf_of, [](P p) { const WeibullPower w(p); return where(w.far, 0, exp(-w.u)); },
      [](P p) { return -power(p.z, p.a); }},
-    [](L p, L c) { return power(-log1p(-p), 1 / c); }};
+    [](L p, L c) { return power(-log1p(-p), 1 / c); }, 1};
 // clang-format on
 
 template <const Law& law>

@@ -86,12 +86,14 @@ Lane log_t_density(P p) {
 Lane log_chi2_density(P p) { return log_gamma_density(0.5 * p.a, 0.5 * p.z) - std::numbers::ln2; }
 
 template <Lane (*log_density)(P p)>
-constexpr Law of_density(double lower, double upper, std::size_t shapes) {
-  return {lower, upper, lower == 0, shapes, {log_density, [](P p) { return exp(log_density(p)); }}};
+constexpr Law of_density(double lower, double upper, std::size_t shapes, double vanishes_below = HUGE_VAL,
+                         double vanishes_above = HUGE_VAL) {
+  return {lower,   upper,          lower == 0,    shapes, {log_density, [](P p) { return exp(log_density(p)); }},
+          nullptr, vanishes_below, vanishes_above};
 }
-constexpr Law gamma_law = of_density<[](P p) { return log_gamma_density(p.a, p.z); }>(0, unbounded, 1),
-              chi2_law = of_density<log_chi2_density>(0, unbounded, 1),
-              beta_law = of_density<log_beta_density>(0, 1, 2),
+constexpr Law gamma_law = of_density<[](P p) { return log_gamma_density(p.a, p.z); }>(0, unbounded, 1, 1),
+              chi2_law = of_density<log_chi2_density>(0, unbounded, 1, 2),
+              beta_law = of_density<log_beta_density>(0, 1, 2, 1, 1),
               t_law = of_density<log_t_density>(-unbounded, unbounded, 1);
 
 // ---- Discrete distributions. x[0] is the count k; it has no gradient, as round() has none.
@@ -111,41 +113,73 @@ struct Whole {
 };
 Lane valid_probability(const Lane& p) { return where(p >= 0 && p <= 1, p, not_a_number); }
 
-Lane poisson_of(X x) {
-  const Whole w(x[0], 0, x[0], 0);
-  return w.finish(log_poisson(w.k, where(x[1] >= 0, x[1], not_a_number)));
+// Where a law has but one possible number, at p = 0, p = 1 or mu = 0, its probabilities are those of their closed form,
+// whose derivatives are finite; logarithms of 0 have the gradient 0, as outside the support.
+struct Chance {
+  LaneMask end;
+  Lane p, inside;  // replaced by 1/2 at ends
+  explicit Chance(const Lane& given)
+      : end(equal(given, 0) || equal(given, 1)), p(valid_probability(given)), inside(where(end, 0.5, p)) {}
+};
+// The probability, or its logarithm, from the latter inside and the closed form at ends.
+Lane with_ends(bool logarithm, const LaneMask& end, const Lane& log_inside, const Lane& at_end) {
+  if (!logarithm) return where(end, at_end, exp(log_inside));
+  const LaneMask possible = end && at_end > 0;
+  const Lane log_at_end = where(possible, log(where(possible, at_end, 1)), where(isnan(at_end), at_end, -unbounded));
+  return where(end, log_at_end, log_inside);
 }
-Lane binom_of(X x) {
-  const Lane n = where(equal(x[1], round(x[1])) && x[1] >= 0 && isfinite(x[1]), round(x[1]), not_a_number),
-             p = valid_probability(x[2]);
+// Of two whole numbers: Gamma(j + k + 1) / (Gamma(j + 1) Gamma(k + 1)), at most exp(600), so that 0 times its
+// derivatives is 0.
+Lane choices(const Lane& j, const Lane& k) {
+  return exp(minimum(lgamma(j + k + 1) - lgamma(j + 1) - lgamma(k + 1), 600));
+}
+
+Lane poisson_of(bool logarithm, X x) {
+  const Whole w(x[0], 0, x[0], 0);
+  const Lane mu = where(x[1] >= 0, x[1], not_a_number);
+  const LaneMask end = equal(mu, 0);
+  const Lane none = where(end, mu, 0);
+  const Lane y =
+      with_ends(logarithm, end, log_poisson(w.k, where(end, 1, mu)), power(none, w.k) * exp(-none - lgamma(w.k + 1)));
+  return w.finish(y, logarithm ? -unbounded : 0);
+}
+Lane binom_of(bool logarithm, X x) {
+  const Lane n = where(equal(x[1], round(x[1])) && x[1] >= 0 && isfinite(x[1]), round(x[1]), not_a_number);
+  const Chance c(x[2]);
   const Whole w(x[0], 0, n, 0);
-  return w.finish(log_binomial(w.k, n - w.k, p, 1 - p));
+  const Lane p = where(c.end, c.p, 1);
+  const Lane y = with_ends(logarithm, c.end, log_binomial(w.k, n - w.k, c.inside, 1 - c.inside),
+                           choices(w.k, n - w.k) * power(p, w.k) * power(1 - p, n - w.k));
+  return w.finish(y, logarithm ? -unbounded : 0);
 }
 // n / (n + k) times the binomial probability of n.
-Lane nbinom_of(X x) {
-  const Lane n = where(x[1] > 0, x[1], not_a_number), p = where(x[2] > 0, valid_probability(x[2]), not_a_number);
+Lane nbinom_of(bool logarithm, X x) {
+  const Lane n = where(x[1] > 0, x[1], not_a_number);
+  const Chance c(where(x[2] > 0, x[2], not_a_number));
   const Whole w(x[0], 0, x[0], 0);
-  return w.finish(log_binomial(n, w.k, p, 1 - p) - log1p(w.k / n));
+  const Lane p = where(c.end, c.p, 1), part = n / (n + w.k);
+  const Lane y = with_ends(logarithm, c.end, log_binomial(n, w.k, c.inside, 1 - c.inside) - log1p(w.k / n),
+                           part * choices(n, w.k) * power(p, n) * power(1 - p, w.k));
+  return w.finish(y, logarithm ? -unbounded : 0);
 }
-Lane bernoulli_of(X x) {
-  const Lane p = valid_probability(x[1]);
+Lane bernoulli_of(bool logarithm, X x) {
+  const Chance c(x[1]);
   const Whole w(x[0], 0, 0 * x[0] + 1, 0);
   const LaneMask one = equal(w.k, 1);
-  return w.finish(where(one, log(where(one, p, 1)), log1p(-where(one, 0, p))));
+  const Lane log_inside = where(one, log(where(one, c.inside, 1)), log1p(-where(one, 0, c.inside)));
+  const Lane chance = where(one, c.p, 1 - c.p);
+  return w.finish(logarithm ? with_ends(true, c.end, log_inside, chance) : chance, logarithm ? -unbounded : 0);
 }
-Lane bernoulli_pmf_of(X x) {
-  const Lane p = valid_probability(x[1]);
-  const Whole w(x[0], 0, 0 * x[0] + 1, 0);
-  return w.finish(where(equal(w.k, 1), p, 1 - p), 0);
-}
-Lane geom_of(X x) {
-  const Lane p = where(x[1] > 0, valid_probability(x[1]), not_a_number);
+Lane geom_of(bool logarithm, X x) {
+  const Chance c(where(x[1] > 0, x[1], not_a_number));
   const Whole w(x[0], 1, x[0], 1);
-  return w.finish(log(p) + xlog1py(w.k - 1, -p));
+  const Lane p = where(c.end, c.p, 1);
+  const Lane y = with_ends(logarithm, c.end, log(c.inside) + xlog1py(w.k - 1, -c.inside), p * power(1 - p, w.k - 1));
+  return w.finish(y, logarithm ? -unbounded : 0);
 }
-template <Lane (*log_probability)(X x)>
+template <Lane (*law)(bool logarithm, X x), bool logarithm>
 Lane probability(X x) {
-  return exp(log_probability(x));
+  return law(logarithm, x);
 }
 
 enum Density : std::size_t {
@@ -169,16 +203,16 @@ constexpr Composed densities[] = {
     {"beta_pdf", placed<beta_law, pdf>},
     {"t_logpdf", placed<t_law, logpdf>},
     {"t_pdf", placed<t_law, pdf>},
-    {"poisson_logpmf", poisson_of},
-    {"poisson_pmf", probability<poisson_of>},
-    {"binom_logpmf", binom_of},
-    {"binom_pmf", probability<binom_of>},
-    {"nbinom_logpmf", nbinom_of},
-    {"nbinom_pmf", probability<nbinom_of>},
-    {"bernoulli_logpmf", bernoulli_of},
-    {"bernoulli_pmf", bernoulli_pmf_of},
-    {"geom_logpmf", geom_of},
-    {"geom_pmf", probability<geom_of>},
+    {"poisson_logpmf", probability<poisson_of, true>},
+    {"poisson_pmf", probability<poisson_of, false>},
+    {"binom_logpmf", probability<binom_of, true>},
+    {"binom_pmf", probability<binom_of, false>},
+    {"nbinom_logpmf", probability<nbinom_of, true>},
+    {"nbinom_pmf", probability<nbinom_of, false>},
+    {"bernoulli_logpmf", probability<bernoulli_of, true>},
+    {"bernoulli_pmf", probability<bernoulli_of, false>},
+    {"geom_logpmf", probability<geom_of, true>},
+    {"geom_pmf", probability<geom_of, false>},
 };
 
 Tensor density(std::size_t law, bool logarithm, std::initializer_list<const Operand*> operands) {

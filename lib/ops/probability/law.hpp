@@ -20,10 +20,12 @@ struct Law {
   std::size_t shapes;
   Lane (*functions[placed_functions])(const LawPoint& p);
   Lane (*quantile)(const Lane& p, const Lane& a) = nullptr;
+  // The density is 0 at the lower end for a above the first of these, at the upper end for b above the second.
+  double vanishes_below = HUGE_VAL, vanishes_above = HUGE_VAL;
 };
 
-/// Operands: x, the shape parameters, loc, scale. Outside the support and at infinite x a constant with gradient 0;
-/// NaN where the scale or a shape parameter is not positive.
+/// Operands: x, the parameters of shape, loc, scale. Outside the support and at infinite x a constant with gradient 0;
+/// a density also at ends where it is 0. NaN where the scale or a parameter of shape is not above 0.
 Lane place(const Law& law, LawFunction kind, const Lane* x);
 
 template <const Law& law, LawFunction kind>

@@ -254,6 +254,66 @@ TEST_CASE("laws: at the ends of the support, and quantiles of 0 and 1") {
   CHECK(std::abs(cauchy_logpdf(1e200).item() + std::log(std::numbers::pi) + 2 * std::log(1e200)) < 1e-12);
 }
 
+// log(z) has the mixed derivative 0 by x and scale; the formula of z gives a difference of two terms in 1 / z.
+TEST_CASE("laws: mixed derivatives of logcdf by x and scale near the lower end") {
+  for (const double z : {1e-300, 1e-160, 1e-12, 1e-3, 0.0156, 0.0157}) {
+    for (const double scale : {1., 3., 1e-5}) {
+      INFO("z " << z << ", scale " << scale);
+      const double u = z * scale / scale;
+      const double expected = (0.5 - u / 6 + u * u * u / 180 - u * u * u * u * u / 5040) / (scale * scale);
+      const Doubles h = derivatives(functions.at("expon_logcdf"), {z * scale, 0, scale}).hessian;
+      CHECK(std::abs(h[2] - expected) <= 1e-13 * expected);
+      CHECK(std::abs(derivatives(functions.at("uniform_logcdf"), {z * scale, 0, scale}).hessian[2]) <=
+            1e-14 / (z * scale * scale * 1e3));
+      for (const char* name : {"weibull_min_logcdf", "lognorm_logcdf", "lognorm_logpdf"})
+        CHECK(!std::isnan(derivatives(functions.at(name), {z * scale, 2, 0, scale}).hessian[3]));
+    }
+  }
+  CHECK(derivatives(functions.at("uniform_logcdf"), {1e-300, 0, 3}).hessian[2] == 0);
+}
+
+// A density of 0 at an end of the support counts as one outside; other derivatives there are those of the formula.
+TEST_CASE("laws: gradients at the ends of the support") {
+  for (const char* kind : {"_logpdf", "_pdf"}) {
+    const double expected = kind[1] == 'l' ? -inf : 0;
+    for (const char* law : {"gamma", "weibull_min"})
+      check_constant(law + std::string(kind), {0.5, 1.25, 0.5, 2}, expected);
+    check_constant("chi2" + std::string(kind), {0.5, 2.5, 0.5, 2}, expected);
+    check_constant("beta" + std::string(kind), {0.5, 1.25, 1, 0.5, 2}, expected);
+    check_constant("beta" + std::string(kind), {2.5, 1, 1.25, 0.5, 2}, expected);
+  }
+  CHECK(derivatives(functions.at("gamma_logpdf"), {0, 1, 0, 2}).gradient[0] == -0.5);
+  CHECK(derivatives(functions.at("weibull_min_pdf"), {0, 1, 0, 2}).gradient[0] == -0.25);
+  CHECK(derivatives(functions.at("gamma_logpdf"), {0, 0.5, 0, 1}).gradient[0] == -inf);
+
+  // Where only one number is possible: probabilities have finite derivatives, logarithms of 0 the gradient 0.
+  const auto slopes = [](const char* name, const Doubles& x) {
+    const Derivatives d = derivatives(functions.at(name), x);
+    return Doubles{d.value, d.gradient.back(), d.hessian.back()};
+  };
+  CHECK(slopes("poisson_pmf", {0, 0}) == Doubles{1, -1, 1});
+  CHECK(slopes("poisson_pmf", {1, 0}) == Doubles{0, 1, -2});
+  CHECK(slopes("poisson_pmf", {2, 0})[2] == 1);
+  CHECK(slopes("poisson_pmf", {30, 0}) == Doubles{0, 0, 0});
+  CHECK(slopes("poisson_logpmf", {0, 0}) == Doubles{0, -1, 0});
+  CHECK(slopes("binom_pmf", {0, 5, 0}) == Doubles{1, -5, 20});
+  CHECK(std::abs(slopes("binom_pmf", {1, 5, 0})[1] - 5) < 1e-14);
+  CHECK(std::abs(slopes("binom_pmf", {4, 5, 1})[1] + 5) < 1e-14);
+  CHECK(std::abs(slopes("binom_pmf", {3, 5, 1})[2] - 20) < 1e-13);
+  CHECK(slopes("binom_pmf", {500, 1000000, 0}) == Doubles{0, 0, 0});
+  CHECK(std::abs(slopes("nbinom_pmf", {0, 2.5, 1})[1] - 2.5) < 1e-14);
+  CHECK(std::abs(slopes("nbinom_pmf", {1, 2.5, 1})[1] + 2.5) < 1e-14);
+  CHECK(slopes("geom_pmf", {1, 1}) == Doubles{1, 1, 0});
+  CHECK(slopes("geom_pmf", {2, 1}) == Doubles{0, -1, -2});
+  CHECK(slopes("geom_logpmf", {1, 1})[1] == 1);
+  check_constant("poisson_logpmf", {1, 0}, -inf);
+  check_constant("binom_logpmf", {1, 5, 0}, -inf);
+  check_constant("binom_logpmf", {4, 5, 1}, -inf);
+  check_constant("nbinom_logpmf", {1, 2.5, 1}, -inf);
+  check_constant("bernoulli_logpmf", {1, 0}, -inf);
+  check_constant("geom_logpmf", {2, 1}, -inf);
+}
+
 TEST_CASE("laws: dtypes, one entry on a tape, errors") {
   const Tensor x = from_data(std::vector<float>{0.25f, 0.5f});
   CHECK(norm_logpdf(x).dtype() == DType::float32);
