@@ -460,6 +460,11 @@ std::vector<Binary> binary_ops() {
          Generator generator(1);
          random_choice(generator, x, 2, y, false);
        }},
+      {"vonmises_rvs",
+       [](const Tensor& x, const Tensor& y) {
+         Generator generator(1);
+         vonmises_rvs(generator, {2, 3}, x, y);
+       }},
       {"t_rvs",
        [](const Tensor& x, const Tensor& y) {
          Generator generator(1);

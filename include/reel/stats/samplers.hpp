@@ -2,11 +2,11 @@
 //
 // F_rvs(generator, shape, ...) draws from the law F of <reel/stats/continuous.hpp> or <reel/stats/densities.hpp>, by
 // SciPy's names. It is reparametrised: the gradient by each parameter is that of the quantile at a fixed probability,
-// to every order. Samples are quantiles of uniform numbers, which are never 0 or 1. Those of gamma, chi-square, beta
-// and Student's laws and Dirichlet's law are drawn by rejection instead (Marsaglia and Tsang 2000), in a tenth of a
-// microsecond, and have implicit gradients: minus the derivative of the distribution function by the parameter over the
-// density (Figurnov, Mohamed and Mnih 2018). These take some microseconds an element, only where a gradient is asked
-// for. The draws have the same bits for any number of threads and any instruction set.
+// to every order. Samples are quantiles of uniform numbers, which are never 0 or 1. Those of gamma, chi-square, beta,
+// Student's, von Mises's and Dirichlet's laws are drawn by rejection instead (Marsaglia and Tsang 2000), in a tenth of
+// a microsecond, and have implicit gradients: minus the derivative of the distribution function by the parameter over
+// the density (Figurnov, Mohamed and Mnih 2018). These take some microseconds an element, only where a gradient is
+// asked for. The draws have the same bits for any number of threads and any instruction set.
 //
 // Until these were drawn by rejection, a seed gave other numbers, quantiles too; dirichlet_rvs took twice as many
 // blocks of the generator.
@@ -66,9 +66,13 @@ Tensor beta_rvs(Generator& generator, const Shape& shape, const Operand& a, cons
 /// df < 0.05, with gradient 0 for df. Gradient: g for loc, g z for scale, for df the implicit one.
 Tensor t_rvs(Generator& generator, const Shape& shape, const Operand& df, const Operand& loc = 0,
              const Operand& scale = 1, DType dtype = DType::float64);
-/// The normal distribution between loc + scale a and loc + scale b, a < b, which may be infinite: quantiles by the
-/// logarithms of probabilities in the nearer tail, however far out. Gradient: g for loc, g z for scale, for a and b the
-/// implicit one.
+/// Von Mises's law (Best and Fisher 1979): an angle between loc - pi and loc + pi, uniform for kappa = 0. NaN for kappa
+/// below 0. Gradient: g for loc, for kappa the implicit one, by the Fourier series of the distribution function in a
+/// time that grows with sqrt(kappa); above 10^6 by two terms of the expansion for large kappa, to 1e-11.
+Tensor vonmises_rvs(Generator& generator, const Shape& shape, const Operand& kappa, const Operand& loc = 0,
+                    DType dtype = DType::float64);
+/// The normal law between loc + scale a and loc + scale b, a < b, which may be infinite: quantiles by the logarithms of
+/// probabilities in the nearer tail, however far out. Gradient: g for loc, g z for scale, for a and b the implicit one.
 Tensor truncnorm_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& b,
                      const Operand& loc = 0, const Operand& scale = 1, DType dtype = DType::float64);
 /// Dirichlet's law: vectors along the last axis of the shape, with sums of 1. alpha broadcasts to the shape; ShapeError

@@ -71,7 +71,36 @@ double student_variate(ElementStream& stream, double df) {
   return x * std::sqrt(0.5 * df / g.value) / portable_exp(0.5 * g.log_factor);
 }
 
+// atan(x) to 2 ulp: by its series after two halvings, atan(x) = 2 atan(x / (1 + sqrt(1 + x^2))).
+double portable_atan(double x) {
+  const bool steep = std::fabs(x) > 1;
+  double t = steep ? 1 / x : x;
+  for (int i = 0; i < 2; ++i) t = t / (1 + std::sqrt(1 + t * t));
+  double sum = 0;
+  for (int k = 25; k >= 1; k -= 2) sum = 1. / k - t * t * sum;
+  const double y = 4 * t * sum;
+  return steep ? std::copysign(1.5707963267948966, x) - y : y;
+}
+
+// Best, Fisher 1979, from a wrapped Cauchy law of parameter rho: tan(x / 2) is a Cauchy variate, the quotient of a
+// point in the unit disc, times (1 - rho) / (1 + rho). In terms that do not cancel for small and large kappa.
+double angle_variate(ElementStream& stream, double kappa) {
+  const double hypotenuse = kappa < 1e150 ? std::sqrt(1 + 4 * kappa * kappa) : 2 * kappa, tau = 1 + hypotenuse;
+  const double root = std::sqrt(2 * tau), sum = tau + root;  // rho = 2 kappa / sum
+  const double rest = (root + 1 + 1 / (hypotenuse + 2 * kappa)) / sum, slope = rest / (1 + 2 * kappa / sum);
+  const double at_mode = 0.25 * sum * rest * rest;
+  while (true) {
+    const auto point = stream.next();
+    const double x = 2 * open_unit(point[0]) - 1, y = 2 * open_unit(point[1]) - 1;
+    if (x * x + y * y > 1) continue;
+    const double t = slope * y / x, c = at_mode + kappa * (2 * t * t / (1 + t * t));
+    const double u = open_unit(stream.next()[0]);
+    if (c * (2 - c) > u || portable_log(c / u) + 1 - c >= 0) return 2 * portable_atan(t);
+  }
+}
+
 double variate(Variate v, ElementStream& stream, double a, double b) {
+  if (v == Variate::von_mises && a == 0) return angle_variate(stream, 0);
   if (!(a > 0 && b > 0) || std::isinf(a) || std::isinf(b)) return std::numeric_limits<double>::quiet_NaN();
   switch (v) {
     case Variate::gamma:
@@ -80,8 +109,10 @@ double variate(Variate v, ElementStream& stream, double a, double b) {
       return gamma_variate(stream, a).logarithm();
     case Variate::beta:
       return beta_variate(stream, a, b);
-    default:
+    case Variate::student_t:
       return student_variate(stream, a);
+    default:
+      return angle_variate(stream, a);
   }
 }
 

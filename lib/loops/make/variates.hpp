@@ -13,11 +13,12 @@ enum class Variate : std::uint8_t {
   log_gamma,  // its logarithm, without underflow
   beta,       // of shapes a and b
   student_t,  // of df degrees of freedom
+  von_mises,  // an angle between -pi and pi, of concentration kappa
 };
 constexpr std::size_t parameters_of(Variate v) { return v == Variate::beta ? 2 : 1; }
 
 /// Fills y, contiguous and float32 or float64. The parameters have its shape and dtype, and any strides; NaN where one
-/// is not above 0, or is infinite.
+/// is not above 0, kappa not at least 0, or is infinite.
 void draw_variate(Variate v, RandomStream from, std::span<const Tensor* const> parameters, const Tensor& y);
 
 /// Places 0 ... n - 1 for the weights, contiguous float64 [n]; y is int64 [count]. Returns whether all weights are

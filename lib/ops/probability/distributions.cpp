@@ -28,7 +28,8 @@ constexpr Primitive distribution(const char* name, std::size_t arguments) {
 }
 // In the order of the enumerators.
 constexpr Primitive distributions[] = {distribution("gamma_logcdf", 2), distribution("gamma_logsf", 2),
-                                       distribution("beta_logcdf", 3), distribution("beta_logsf", 3)};
+                                       distribution("beta_logcdf", 3), distribution("beta_logsf", 3),
+                                       distribution("vonmises_cdf", 2)};
 
 using Attributes4 = std::array<std::int64_t, 1 + loops::arguments_max>;
 
@@ -70,6 +71,13 @@ Tensor log_betainc(const Tensor& a, const Tensor& b, const Tensor& x) {
 }
 Tensor log_betaincc(const Tensor& a, const Tensor& b, const Tensor& x) {
   return value(Function::log_betaincc, {&a, &b, &x});
+}
+
+Tensor vonmises_cdf_by_kappa(const Tensor& kappa, const Tensor& x) {
+  return of_orders({static_cast<std::int64_t>(Function::vonmises_cdf), 1, 0}, {&kappa, &x});
+}
+Tensor vonmises_cdf_by_x(const Tensor& kappa, const Tensor& x) {
+  return of_orders({static_cast<std::int64_t>(Function::vonmises_cdf), 0, 1}, {&kappa, &x});
 }
 
 }  // namespace reel::ops

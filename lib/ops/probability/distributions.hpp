@@ -11,4 +11,9 @@ Tensor log_gammaincc(const Tensor& a, const Tensor& x);
 Tensor log_betainc(const Tensor& a, const Tensor& b, const Tensor& x);
 Tensor log_betaincc(const Tensor& a, const Tensor& b, const Tensor& x);
 
+/// Of the probability of an angle up to x, -pi <= x <= pi, under von Mises's law: the derivatives by kappa, up to 10^7,
+/// and by x. One shape.
+Tensor vonmises_cdf_by_kappa(const Tensor& kappa, const Tensor& x);
+Tensor vonmises_cdf_by_x(const Tensor& kappa, const Tensor& x);
+
 }  // namespace reel::ops

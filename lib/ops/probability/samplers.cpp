@@ -136,6 +136,13 @@ Tensor t_rvs(Generator& generator, const Shape& shape, const Operand& df, const 
       loc + ops::or_nan(scale) * ops::variates(op, loops::Variate::student_t, generator, shape, drawn, {&df}), dtype);
 }
 
+Tensor vonmises_rvs(Generator& generator, const Shape& shape, const Operand& kappa, const Operand& loc, DType dtype) {
+  constexpr const char* op = "vonmises_rvs";
+  const tape::OpScope scope(kappa);
+  const DType drawn = ops::check_samples(op, shape, dtype, {&kappa, &loc});
+  return ops::cast_to(loc + ops::variates(op, loops::Variate::von_mises, generator, shape, drawn, {&kappa}), dtype);
+}
+
 Generator split(const Generator& generator, std::uint64_t key) noexcept {
   // Blocks of draws begin with the number 0: two encryptions, the first with the highest number, share none with them.
   return Generator(loops::random_block(loops::random_block(generator.seed(), ~std::uint64_t{0})[0], key)[0]);

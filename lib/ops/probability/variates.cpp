@@ -8,6 +8,7 @@
 #include "loops/loops.hpp"
 #include "ops/apply/effect.hpp"
 #include "ops/attributes.hpp"
+#include "ops/probability/distributions.hpp"
 #include "ops/special.hpp"
 
 namespace reel::ops {
@@ -87,6 +88,15 @@ Tensor slope_of_student_quantile(const tape::Record& r, std::size_t by) {
   return by == 0 ? student_slope(df, z) : exp(-t_logpdf(z, df));
 }
 
+// From kappa = 10^6 on, s = 2 sqrt(kappa) sin(x / 2) is normal up to terms in 1 / kappa: ds/dkappa = -s / (8 kappa^2).
+Tensor slope_of_von_mises(const tape::Record& r, std::size_t) {
+  const Tensor &kappa = r.saved(0), &x = r.saved(1);
+  const Tensor sharp = greater(kappa, 1e6), k = where(sharp, 1, kappa), large = where(sharp, kappa, 1e6);
+  const Tensor implicit = -vonmises_cdf_by_kappa(k, x) / vonmises_cdf_by_x(k, x);
+  const Tensor half = where(sharp, 0.5 * x, 0);
+  return where(sharp, -tan(half) * (1 + 0.25 / large) / large, implicit);
+}
+
 void infer_sample(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 void evaluate_sample(const Call& call, Outputs& out) { loops::copy(call.input(call.inputs.size() - 1), out[0]); }
 
@@ -104,7 +114,8 @@ constexpr Primitive sample_of(const char* name, std::size_t parameters) {
 // In the order of the enumerators.
 constexpr Primitive samples[] = {sample_of<slope_of_gamma>("gamma_rvs", 1),
                                  sample_of<slope_of_log_gamma>("log_gamma_rvs", 1),
-                                 sample_of<slope_of_beta>("beta_rvs", 2), sample_of<slope_of_student>("t_rvs", 1)};
+                                 sample_of<slope_of_beta>("beta_rvs", 2), sample_of<slope_of_student>("t_rvs", 1),
+                                 sample_of<slope_of_von_mises>("vonmises_rvs", 1)};
 
 // ---- Choices; attributes: seed, first block, count, whether with replacement
 

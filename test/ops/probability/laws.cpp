@@ -272,6 +272,16 @@ TEST_CASE("laws: mixed derivatives of logcdf by x and scale near the lower end")
   CHECK(derivatives(functions.at("uniform_logcdf"), {1e-300, 0, 3}).hessian[2] == 0);
 }
 
+TEST_CASE("laws: the gradient of gumbel_r_logpdf near its maximum has all digits") {
+  for (const double z : {1e-12, -1e-6, 0.001, -0.25, 0.499, 0.501, -0.501, 3.}) {
+    INFO(z);
+    CHECK(std::abs(derivatives(functions.at("gumbel_r_logpdf"), {z, 0, 1}).gradient[0] / std::expm1(-z) - 1) < 1e-15);
+    const double pdf = std::exp(-z - std::exp(-z));
+    CHECK(std::abs(derivatives(functions.at("gumbel_r_pdf"), {z, 0, 1}).gradient[0] / std::expm1(-z) / pdf - 1) <
+          2e-15);
+  }
+}
+
 // A density of 0 at an end of the support counts as one outside; other derivatives there are those of the formula.
 TEST_CASE("laws: gradients at the ends of the support") {
   for (const char* kind : {"_logpdf", "_pdf"}) {

@@ -20,6 +20,13 @@ using namespace support;
 namespace {
 
 using LawParameters = std::vector<Tensor>;
+// The probability of an angle from -pi to x, by its Fourier series.
+Tensor vonmises_cdf(const Tensor& x, const Tensor& kappa, int terms) {
+  const Tensor pi = scalar(std::acos(-1.0)), first = ive(0, kappa);
+  Tensor sum = 0.5 * x;
+  for (int n = 1; n < terms; ++n) sum = sum + ive(n, kappa) / first * sin(n * x) / n;
+  return 0.5 + sum / pi;
+}
 struct Sampler {
   const char* name;
   Doubles parameters;  // of shape, loc, scale
@@ -75,6 +82,10 @@ const std::vector<Sampler> samplers = {
      {3.5, 0.5, 2},
      [](Generator& g, const Shape& s, const LawParameters& p, DType d) { return t_rvs(g, s, p[0], p[1], p[2], d); },
      [](const Tensor& x, const LawParameters& p) { return t_cdf(x, p[0], p[1], p[2]); }},
+    {"vonmises",
+     {2.5, 0.5},
+     [](Generator& g, const Shape& s, const LawParameters& p, DType d) { return vonmises_rvs(g, s, p[0], p[1], d); },
+     [](const Tensor& x, const LawParameters& p) { return vonmises_cdf(x - p[1], p[0], 40); }},
     {"truncnorm",
      {-0.5, 1.5, 0.5, 2},
      [](Generator& g, const Shape& s, const LawParameters& p, DType d) {
@@ -200,6 +211,17 @@ TEST_CASE("samples by rejection: laws and implicit gradients for small and large
   }
 }
 
+TEST_CASE("gamma_rvs: mean and variance") {
+  Generator generator(47);
+  constexpr double n = 40000;
+  for (const double a : {0.3, 1., 40.}) {
+    INFO(a);
+    const Tensor x = gamma_rvs(generator, {40000}, a);
+    CHECK(std::abs(mean(x).item() - a) < 4 * std::sqrt(a / n));
+    CHECK(std::abs(var(x).item() / a - 1) < 4 * std::sqrt((2 + 6 / a) / n));
+  }
+}
+
 TEST_CASE("gamma_rvs of shape 1e-3: implicit gradients where the sample nearly underflows") {
   Generator generator(33);
   const Tensor a = full({40}, 1e-3);
@@ -260,6 +282,41 @@ TEST_CASE("samples by rejection have the same bits for any number of threads, an
       const double value = cast(expected[k](static_cast<std::int64_t>(i)), DType::float64).item();
       CHECK(std::abs(value - recorded[k][i]) <= (k == 3 ? 1e-7 : 1e-14) * std::abs(recorded[k][i]));
     }
+}
+
+TEST_CASE("vonmises_rvs: kappa from 0 to 1e9") {
+  Generator generator(41);
+  const double pi = std::acos(-1.0);
+  const Tensor flat = vonmises_rvs(generator, {1500}, 0);
+  CHECK(kolmogorov(sorted((flat + pi) / (2 * pi))) < 1.95);
+  CHECK(kolmogorov(sorted(vonmises_cdf(vonmises_rvs(generator, {1500}, 1e-3), scalar(1e-3), 10))) < 1.95);
+  CHECK(kolmogorov(sorted(vonmises_cdf(vonmises_rvs(generator, {1500}, 60), scalar(60.0), 90))) < 1.95);
+  for (const double kappa : {0.5, 2.5, 60.}) {
+    const Tensor c = cos(vonmises_rvs(generator, {20000}, kappa));
+    const double error = mean(c).item() - i1e(scalar(kappa)).item() / i0e(scalar(kappa)).item();
+    CHECK(std::abs(error) < 4 * reel::std(c).item() / std::sqrt(20000.));
+  }
+  // 2 sqrt(kappa) sin(x / 2) tends to a normal variate.
+  for (const double kappa : {1e6, 1e9, 1e200})
+    CHECK(kolmogorov(sorted(norm_cdf(2 * std::sqrt(kappa) * sin(0.5 * vonmises_rvs(generator, {1500}, kappa))))) <
+          1.95);
+  // The implicit gradient does not jump where the expansion begins.
+  const auto slopes = [&](double kappa) {
+    Generator same(43);
+    const Tensor k = full({20}, kappa);
+    GradientTape tape;
+    tape.watch(k);
+    const Tensor x = vonmises_rvs(same, {20}, k);
+    return tape.gradient(x, k).dense();
+  };
+  const Tensor below = slopes(1e6), above = slopes(1000000.0001);
+  CHECK(bool(all(less(abs(below - above), 1e-9 * abs(above)))));
+  CHECK(bool(all(equal(slopes(0) * 0, 0))));
+  for (const double bad : {-1., qnan, inf}) CHECK(std::isnan(vonmises_rvs(generator, {}, bad).item()));
+  const std::uint64_t before = generator.position();
+  CHECK_THROWS_AS(vonmises_rvs(generator, {2}, zeros({3})), ShapeError);
+  CHECK_THROWS_AS(vonmises_rvs(generator, {2}, 1, 0, DType::int64), TypeError);
+  CHECK(generator.position() == before);
 }
 
 TEST_CASE("samplers: parameters that broadcast, dtypes, ends of the uniform numbers") {
