@@ -1,0 +1,66 @@
+// Rows of functions whose derivative no other library has, or has right.
+#include <reel/integrate.hpp>
+#include <reel/interpolate.hpp>
+#include <reel/linalg.hpp>
+#include <reel/ops/arranging.hpp>
+#include <reel/ops/indexing.hpp>
+#include <reel/ops/losses.hpp>
+#include <reel/ops/normal.hpp>
+#include <reel/ops/scans.hpp>
+#include <reel/ops/statistics.hpp>
+#include <reel/reel.hpp>
+#include <reel/sequence.hpp>
+#include <reel/signal.hpp>
+#include <reel/special.hpp>
+#include <reel/stats.hpp>
+
+#include "rows.hpp"
+
+using namespace reel;
+
+namespace golden {
+
+namespace {
+
+// The sample whose probability test/tools/golden/beyond.py has.
+Tensor gamma_sample(const Tensor& a) {
+  Generator generator(7);
+  return gamma_rvs(generator, {1}, a);
+}
+
+}  // namespace
+
+const std::vector<Row> beyond_rows = {
+    REEL_ROW("symmetric_function", symmetric_function(x[0], [](const Tensor& w) { return exp(w); })),
+    REEL_ROW("betainc", betainc(x[0], x[1], x[2])),
+    REEL_ROW("gammainc", gammainc(x[0], x[1])),
+    REEL_ROW("gammaincinv", gammaincinv(x[0], x[1])),
+    REEL_ROW("betaincinv", betaincinv(x[0], x[1], x[2])),
+    REEL_ROW("kv", kv(x[0], x[1])),
+    REEL_ROW("iv", iv(x[0], x[1])),
+    REEL_ROW("lambertw", lambertw(x[0])),
+    REEL_ROW("lambertw lower", lambertw(x[0], -1)),
+    REEL_ROW("cubic_spline", cubic_spline(x[1], x[2])(x[0])),
+    REEL_ROW("pchip", pchip(x[1], x[2])(x[0])),
+    REEL_ROW("quad", quad([p = x[0]](const Tensor& t) { return exp(p * t); }, x[1], x[2], {.tolerance = 1e-14})),
+    REEL_ROW("logm", logm(x[0])),
+    REEL_ROW("lfilter", lfilter(x[0], x[1], x[2])),
+    REEL_ROW("cdist", cdist(x[0], x[1], 3)),
+    REEL_ROW("gamma samples", gamma_sample(x[0])),
+    REEL_ROW("erfcx", erfcx(x[0])),
+    REEL_ROW("log_ndtr", log_ndtr(x[0])),
+    REEL_ROW("sinc", sinc(x[0])),
+    REEL_ROW("hard_sigmoid", hard_sigmoid(x[0])),
+    REEL_ROW("laplace_ppf", laplace_ppf(x[0], 0, x[1])),
+    REEL_ROW("ctc_loss", ctc_loss(log_softmax(x[0]), from_data(std::vector<std::int64_t>{1}, {1, 1}),
+                                  from_data(std::vector<std::int64_t>{2}), from_data(std::vector<std::int64_t>{1}))),
+    REEL_ROW("attention", attention(x[0], x[1], x[2], {.mask = x[3]})),
+    REEL_ROW("index_update", index_update(x[0], {from_data(std::vector<std::int64_t>{1, 1})}, x[1])),
+    REEL_ROW("cumprod", cumprod(x[0], 0)),
+    REEL_ROW("logcumsumexp", logcumsumexp(x[0], 0)),
+    REEL_ROW("j0", j0(x[0])),
+    REEL_ROW("airy_ai", airy_ai(x[0])),
+    REEL_ROW("zeta hurwitz", zeta(x[0], x[1])),
+};
+
+}  // namespace golden

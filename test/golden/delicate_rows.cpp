@@ -1,0 +1,111 @@
+// Rows of points at which a function or a derivative is infinite, jumps, or is a choice.
+#include <reel/interpolate.hpp>
+#include <reel/linalg.hpp>
+#include <reel/nn.hpp>
+#include <reel/ops/arranging.hpp>
+#include <reel/ops/indexing.hpp>
+#include <reel/ops/losses.hpp>
+#include <reel/ops/normal.hpp>
+#include <reel/ops/scans.hpp>
+#include <reel/ops/sorting.hpp>
+#include <reel/ops/statistics.hpp>
+#include <reel/reel.hpp>
+#include <reel/sequence.hpp>
+#include <reel/signal.hpp>
+#include <reel/special.hpp>
+#include <reel/stats.hpp>
+
+#include "rows.hpp"
+
+using namespace reel;
+
+namespace golden {
+
+namespace {
+
+Tensor integers(const std::vector<std::int64_t>& values) { return from_data(values); }
+Tensor symmetric(const Tensor& a) { return (a + swapaxes(a, 0, 1)) / 2; }
+
+}  // namespace
+
+const std::vector<Row> delicate_rows = {
+    REEL_ROW("i0", i0(x[0])),
+    REEL_ROW("i1", i1(x[0])),
+    REEL_ROW("j1", j1(x[0])),
+    REEL_ROW("sinc", sinc(x[0])),
+    REEL_ROW("spence", spence(x[0])),
+    REEL_ROW("logit", logit(x[0])),
+    REEL_ROW("erfcinv", erfcinv(x[0])),
+    REEL_ROW("sinint", sinint(x[0])),
+    REEL_ROW("ellipk", ellipk(x[0])),
+    REEL_ROW("rgamma", rgamma(x[0])),
+    REEL_ROW("log1mexp", log1mexp(x[0])),
+    REEL_ROW("lambertw", lambertw(x[0])),
+    REEL_ROW("ndtri", ndtri(x[0])),
+    REEL_ROW("erfinv", erfinv(x[0])),
+    REEL_ROW("i0e", i0e(x[0])),
+    REEL_ROW("entr", entr(x[0])),
+    REEL_ROW("hard_swish", hard_swish(x[0])),
+    REEL_ROW("relu6", relu6(x[0])),
+    REEL_ROW("hard_sigmoid", hard_sigmoid(x[0])),
+    REEL_ROW("sqrt", sqrt(x[0])),
+    REEL_ROW("abs", abs(x[0])),
+    REEL_ROW("cbrt", cbrt(x[0])),
+    REEL_ROW("log_sigmoid", log_sigmoid(x[0])),
+    REEL_ROW("log", log(x[0])),
+    REEL_ROW("arcsin", arcsin(x[0])),
+    REEL_ROW("arccos", arccos(x[0])),
+    REEL_ROW("arctanh", arctanh(x[0])),
+    REEL_ROW("arccosh", arccosh(x[0])),
+    REEL_ROW("log1p", log1p(x[0])),
+    REEL_ROW("arctan", arctan(x[0])),
+    REEL_ROW("arcsinh", arcsinh(x[0])),
+    REEL_ROW("sort", sort(x[0])),
+    REEL_ROW("argsort", argsort(x[0])),
+    REEL_ROW("median", median(x[0])),
+    REEL_ROW("nanmean", nanmean(x[0])),
+    REEL_ROW("l2_normalize", l2_normalize(x[0])),
+    REEL_ROW("norm", norm(x[0])),
+    REEL_ROW("norm_logpdf", norm_logpdf(x[0])),
+    REEL_ROW("unwrap", unwrap(x[0])),
+    REEL_ROW("corrcoef", corrcoef(x[0])),
+    REEL_ROW("det", det(x[0])),
+    REEL_ROW("expm", expm(x[0])),
+    REEL_ROW("logm", logm(x[0])),
+    REEL_ROW("sqrtm", sqrtm(x[0])),
+    REEL_ROW("kv", kv(x[0], x[1])),
+    REEL_ROW("iv", iv(x[0], x[1])),
+    REEL_ROW("betaln", betaln(x[0], x[1])),
+    REEL_ROW("gammainc", gammainc(x[0], x[1])),
+    REEL_ROW("xlogy", xlogy(x[0], x[1])),
+    REEL_ROW("copysign", copysign(x[0], x[1])),
+    REEL_ROW("divide_no_nan", divide_no_nan(x[0], x[1])),
+    REEL_ROW("multiply_no_nan", multiply_no_nan(x[0], x[1])),
+    REEL_ROW("power", power(x[0], x[1])),
+    REEL_ROW("maximum", maximum(x[0], x[1])),
+    REEL_ROW("logaddexp", logaddexp(x[0], x[1])),
+    REEL_ROW("masked_softmax", masked_softmax(x[0], x[1])),
+    REEL_ROW("cosine_similarity", cosine_similarity(x[0], x[1])),
+    REEL_ROW("gamma_logpdf", gamma_logpdf(x[0], x[1])),
+    REEL_ROW("jn", jn(3, x[0])),
+    REEL_ROW("expn", expn(0, x[0])),
+    REEL_ROW("index_multiply", index_multiply(x[0], {integers({0, 2, 0})}, x[1])),
+    REEL_ROW("segment_mean", segment_mean(x[0], integers({0, 0}), 2)),
+    REEL_ROW("segment_prod", segment_prod(x[0], integers({0, 0}), 2)),
+    REEL_ROW("segment_max", segment_max(x[0], integers({0, 0}), 2)),
+    REEL_ROW("cummax", cummax(x[0], 0).values),
+    REEL_ROW("lp_pool1d", lp_pool1d(x[0], 3, 2)),
+    REEL_ROW("ctc_loss",
+             ctc_loss(x[0], from_data(std::vector<std::int64_t>{1, 1}, {1, 2}), integers({1}), integers({2}))),
+    REEL_ROW("expon_logpdf", expon_logpdf(x[0])),
+    REEL_ROW("interp", interp(x[0], tensor({0, 1, 2}), tensor({0, 1, 3}))),
+    REEL_ROW("eigh last vector", square(eigh(symmetric(x[0])).eigenvectors(all, 2))),
+    REEL_ROW("svdvals sum of squares", sum(square(svdvals(x[0])))),
+    REEL_ROW("eigvalsh sum of squares", sum(square(eigvalsh(symmetric(x[0]))))),
+    REEL_ROW("matrix_norm nuclear", matrix_norm(x[0], MatrixNorm::nuclear)),
+    REEL_ROW("matrix_norm spectral", matrix_norm(x[0], MatrixNorm::spectral)),
+    REEL_ROW("slogdet", slogdet(x[0]).sign, slogdet(x[0]).logdet),
+    REEL_ROW("lstsq of rank one", lstsq(ones({2, 2}), x[0])),
+};
+
+}  // namespace golden
