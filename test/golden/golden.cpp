@@ -32,7 +32,7 @@ struct Peer {
 struct Case {
   std::string name;
   Tensors x;
-  std::map<std::string, Figures> figures;  // y0, y1, ..., g0 or s0, ..., h or h0, ...
+  std::map<std::string, Figures> figures;  // y0 or t0, ..., g0 or s0, ..., h or h0, ...
   std::vector<Peer> peers;
 };
 
@@ -212,7 +212,11 @@ void check_family(const std::string& family, const std::vector<Row>& rows) {
     used.insert(found->first);
     try {
       const Tensors y = found->second->f(c.x);
-      for (std::size_t j = 0; j < y.size(); ++j) check("y" + std::to_string(j), parts(y[j]), c, found->second->error);
+      for (std::size_t j = 0; j < y.size(); ++j) {
+        check("y" + std::to_string(j), parts(y[j]), c, found->second->error);
+        check("t" + std::to_string(j), {weighted_sum(parts(y[j]), static_cast<std::int64_t>(j))}, c,
+              found->second->error);
+      }
       check_derivatives(*found->second, c, y);
     } catch (const std::exception& error) {
       FAIL_CHECK(error.what());

@@ -249,7 +249,66 @@ def arranging():
     T("ldexp", lambda t: torch.ldexp(t, torch.tensor([3, -2])), (2,))
 
 
+def plain():
+    """What has few ways to be wrong: names, axes and orders."""
+    x, v = (2, 3), [1.5, -2.25, 4.0]
+    for name in ("add", "subtract", "multiply", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor"):
+        T(name, getattr(torch, "eq" if name == "equal" else name), [1.0, 0, nan], [2.0, 0, 1], order=1, at_kink=True)
+    T("negative", torch.neg, x)
+    T("squared_difference", lambda a, b: (a - b) ** 2, x, x)
+    T("xdivy", torch.div, v, [0.5, 2.0, -4])
+    T("floor_divide", lambda a, b: torch.div(a, b, rounding_mode="floor"), v, [0.5, 2.0, -4], at_kink=True)
+    T("ceil", torch.ceil, v, at_kink=True)
+    for name in ("isnan", "isinf", "isfinite", "logical_not"):
+        T(name, getattr(torch, name), [1.0, nan, inf, 0], order=0)
+    for name in ("argmax", "argmin"):
+        N(name, lambda t: getattr(numpy, name)(t, 1), [[1.0, 3, 3], [1, nan, 0]])
+    for name in ("any", "all"):
+        N(name, lambda t: getattr(numpy, name)(t, 1), [[True, False], [True, True], [False, False]])
+    T("transpose", lambda t: t.permute(2, 0, 1), (1, 2, 3))
+    T("moveaxis", lambda t: t.moveaxis(0, 2), (1, 2, 3))
+    T("squeeze", lambda t: t.squeeze(0), (1, 3))
+    T("expand_dims", lambda t: t.unsqueeze(1), (3,))
+    T("broadcast_to", lambda t: t.expand(2, 3), (3,))
+    T("concatenate", lambda a, b: torch.cat([a, b], 1), x, (2, 1))
+    T("stack", lambda a, b: torch.stack([a, b], 1), (3,), (3,))
+    T("split", lambda t: t.split(1, 0), x)
+    T("split_sizes", lambda t: t.split([1, 2], 1), x)
+    T("unstack", lambda t: t.unbind(1), x)
+    T("gather", lambda t: t[:, torch.tensor([2, 0, 2])], x)
+    T("slice", lambda t: t[:, 0::2], x)
+    T("scatter_add", lambda t, u: t.index_add(0, torch.tensor([1, 1]), u), x, x)
+    for name in ("diag", "diagonal", "tril", "triu", "trace"):
+        T(name, getattr(torch, name), (3, 3))
+    T("one_hot", lambda: F.one_hot(torch.tensor([2, 0]), 3), order=0)
+    T("matrix_transpose", lambda t: t.mT, x)
+    T("unflatten", lambda t: t.unflatten(0, (2, 2)), (4,))
+    T("flatten", torch.flatten, x)
+    T("atleast_3d", torch.atleast_3d, x)
+    T("block", lambda a, b: torch.cat([torch.cat([a, b], 1), torch.cat([b, a], 1)]), (2, 2), (2, 2))
+    for name in ("hsplit", "vsplit"):
+        T(name, lambda t: getattr(torch, name)(t, 2), (2, 2))
+    T("choose", lambda a, b: torch.stack([a[0], b[1], a[2]]), (3,), (3,))
+    T("piecewise", lambda t: torch.where(t < 0, t * t, 3 * t), (4,))
+    N("nonzero", numpy.nonzero, [[0.0, 2], [3, nan]])
+    T("sparse_segment_sqrt_n", lambda t: torch.stack([(t[2] + t[0]) / 2 ** 0.5, t[2]]), (3, 2))
+    for name in ("and", "or", "xor"):
+        T(f"bitwise_{name}", getattr(torch, f"bitwise_{name}"), [12, -7, 255], [10, 3, -1])
+    T("left_shift", torch.bitwise_left_shift, [3, -1], [2, 5])
+    T("right_shift", torch.bitwise_right_shift, [13, -9], [2, 1])
+    T("frexp", lambda t: torch.frexp(t), [0.3, -6.5], order=0)
+    gaps = [[nan, 2.0, 4], [1.5, nan, -3], [0.5, 7, 1]]
+    there = lambda t: [t[:, i][~torch.isnan(t[:, i])] for i in range(3)]
+    for name, f in {"nanprod": torch.prod, "nanmax": torch.max, "nanmin": torch.min, "nanvar": lambda t: t.var(unbiased=False), "nanstd": lambda t: t.std(unbiased=False)}.items():
+        T(name, lambda t: torch.stack([f(c) for c in there(t)]), gaps, at_kink=True)
+    T("partition", lambda t: t.sort()[0][1], (5,))
+    T("isotonic_regression", lambda t: torch.stack([t[0], (t[1] + t[2]) / 2, (t[1] + t[2]) / 2, t[3]]), [1.0, 3, 2, 5])
+    T("space_to_batch", lambda t: torch.stack([t[0, 0::2], t[0, 1::2]]), (1, 4))
+    T("batch_to_space", lambda t: torch.stack([t[0], t[1]], 1).reshape(1, 4), (2, 2))
+
+
 def add():
+    plain()
     smooth()
     kinks()
     complex_forms()

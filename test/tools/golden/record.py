@@ -3,7 +3,7 @@ are written.
 
 A case has operands x, results y and, for fixed numbers w and v, the gradient g of the sum of w y by the operands, and the
 gradient h of the sum of v g, of which the sum of u h is kept; of functions of elements h itself. golden.cpp makes u, v and w by
-the same formulas. Of a g of more than 8 numbers the sum of u g is kept too. The condition of a result is its largest change for relative changes of the operands, per unit of these.
+the same formulas. Of a long y or g the sum of u y or u g is kept. The condition of a result is its largest change for relative changes of the operands, per unit of these.
 """
 import math
 import random
@@ -18,6 +18,7 @@ mp.dps = 110
 torch.set_default_dtype(torch.float64)
 torch.set_num_threads(1)
 STEP = 2.0 ** -20
+LONG = {"y": 6, "g": 4}  # of longer lists the weighted sum is kept
 lines = []
 names = set()
 
@@ -51,13 +52,13 @@ class Sum(numpy.ndarray):
 
 
 def projected(found):
-    """With the sum of u h in place of h."""
+    """With sums in place of h and of long lists."""
     kept, h = {}, []
     for name, values in found.items():
         if name[0] == "h":
             h.append(name)
-        elif name[0] == "g" and len(values) > 8:
-            kept["s" + name[1:]] = added([(name, values)])
+        elif len(values) > LONG[name[0]]:
+            kept[{"y": "t", "g": "s"}[name[0]] + name[1:]] = added([(name, values)])
         else:
             kept[name] = values
     if h:
@@ -110,8 +111,8 @@ def by_torch(f, order):
         y = list(y) if isinstance(y, (tuple, list)) else [y]
         found = {f"y{j}": parts(r.detach().resolve_conj().numpy()) for j, r in enumerate(y)}
         sources = [(k, a) for k, a in enumerate(t) if a.requires_grad]
-        if order == 0 or not sources:
-            return found
+        if order == 0 or not sources or not any(r.requires_grad for r in y):
+            return projected(found)
         loss = sum(dot(r, like(weights(count_of(r), j), r)) for j, r in enumerate(y) if r.requires_grad)
         g = torch.autograd.grad(loss, [a for _, a in sources], create_graph=order > 1, allow_unused=True)
         g = [torch.zeros_like(a) if d is None else d for d, (_, a) in zip(g, sources)]
@@ -276,7 +277,7 @@ def peer(who, what, answer):
     """Adds to the last case what a peer answers: numbers, or the error it raises."""
     try:
         values = parts(answer())
-        if what[0] == "g" and len(values) > 8:
+        if what[0] == "g" and len(values) > LONG["g"]:
             what, values = "s" + what[1:], added([(what, values)])
         said = " ".join(map(finite_text, values))
     except Exception as error:
