@@ -73,12 +73,12 @@ auto run_together(const Communicator& ranks, F f) {
 }
 
 /// How all_reduce combines the tensors of the ranks.
-enum class Reduction : std::uint8_t { sum, mean, max, min };
+enum class MpiReduction : std::uint8_t { sum, mean, max, min };
 
 /// x of all ranks combined, on every rank; any shape. The order of additions is that of a binary tree over the numbers
 /// of the ranks, so that the bits do not depend on timing. Gradient of a sum: all_reduce(g); of max and min: that of
 /// max(all_gather(x), {0}).
-Tensor all_reduce(const Communicator& ranks, const Tensor& x, Reduction reduction = Reduction::sum);
+Tensor all_reduce(const Communicator& ranks, const Tensor& x, MpiReduction reduction = MpiReduction::sum);
 /// x of all ranks along a new first axis, [size, ...], on every rank. Gradient: reduce_scatter(g).
 Tensor all_gather(const Communicator& ranks, const Tensor& x);
 /// Of x [size, ...]: the sum over all ranks of their row `rank`. Gradient: all_gather(g).
@@ -114,14 +114,14 @@ Tensor replicated(const Communicator& ranks, const Tensor& loss);
 /// The gradients of all ranks summed (or their mean), packed into one exchange per dtype. Each is dense, or none on all
 /// ranks. No derivatives.
 std::vector<Gradient> all_reduce_gradients(const Communicator& ranks, const std::vector<Gradient>& gradients,
-                                           Reduction reduction = Reduction::sum);
+                                           MpiReduction reduction = MpiReduction::sum);
 
 /// An optimiser whose steps take the sum (or the mean) of the gradients of all ranks: DataParallel(ranks, Adam({...})).
 /// Variables with equal values on all ranks keep equal values.
 template <class Optimizer>
 class DataParallel {
  public:
-  DataParallel(Communicator ranks, Optimizer inner, Reduction reduction = Reduction::sum)
+  DataParallel(Communicator ranks, Optimizer inner, MpiReduction reduction = MpiReduction::sum)
       : optimizer(std::move(inner)), ranks_(std::move(ranks)), reduction_(reduction) {}
   /// optimizer.step(all_reduce_gradients(gradients), variables).
   void step(const std::vector<Gradient>& gradients, const std::vector<Variable>& variables) {
@@ -132,7 +132,7 @@ class DataParallel {
 
  private:
   Communicator ranks_;
-  Reduction reduction_;
+  MpiReduction reduction_;
 };
 
 /// The shards that this rank computes, and the sum over all. A batch that is cut into a fixed number of shards has the

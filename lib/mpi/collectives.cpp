@@ -14,7 +14,7 @@ namespace reel {
 namespace {
 
 using mpi::Op;
-using State = Communicator::State;
+using Ranks = Communicator::State;
 using Map = std::function<Tensor(const Tensor&)>;
 
 // An op that is linear in x: `value` exchanges, `op` is the op itself, for tangents, and `adjoint` the op for
@@ -51,7 +51,7 @@ Count bytes_of(const char* op, const Tensor& x, std::int64_t parts) {
 }
 
 // [size, ...] of all ranks' x.
-Tensor gathered(State& ranks, const char* op, const Tensor& operand) {
+Tensor gathered(Ranks& ranks, const char* op, const Tensor& operand) {
   const Tensor x = contiguous(operand);
   Shape shape = x.shape();
   shape.insert(0, ranks.size);
@@ -65,7 +65,7 @@ Tensor gathered(State& ranks, const char* op, const Tensor& operand) {
 }
 
 // Row k of x [size, ...] to rank k.
-Tensor exchanged(State& ranks, const char* op, const Tensor& operand) {
+Tensor exchanged(Ranks& ranks, const char* op, const Tensor& operand) {
   const Tensor x = contiguous(operand);
   const Received all(x.shape(), x.dtype());
   const Count count = bytes_of(op, x, ranks.size);
@@ -84,12 +84,12 @@ Tensor sum_of_rows(const Tensor& x, std::int64_t begin, std::int64_t end) {
   return sum_of_rows(x, begin, begin + half) + sum_of_rows(x, begin + half, end);
 }
 
-void check_rows(const State& ranks, Op op, const Tensor& x) {
+void check_rows(const Ranks& ranks, Op op, const Tensor& x) {
   if (x.rank() == 0 || x.shape()[0] != ranks.size)
     throw ShapeError(std::string(mpi::name_of(op)) + ": x has shape " + to_string(x.shape()) +
                      "; it needs one row for each of the " + std::to_string(ranks.size) + " ranks along axis 0");
 }
-void check_rank(const State& ranks, const char* op, const char* what, int rank, bool none = false) {
+void check_rank(const Ranks& ranks, const char* op, const char* what, int rank, bool none = false) {
   if (rank < (none ? no_rank : 0) || rank >= ranks.size)
     throw IndexError(std::string(op) + ": " + what + ' ' + std::to_string(rank) + " is no rank; there are " +
                      std::to_string(ranks.size) + ", from 0");
@@ -99,7 +99,7 @@ void check_rank(const State& ranks, const char* op, const char* what, int rank, 
 // every rank sends and receives twice the tensor, as in a ring.
 constexpr std::int64_t gathered_elements = 512;  // below it the time of an exchange does not depend on its size
 
-Tensor sum_of_all(State& ranks, const Tensor& x) {
+Tensor sum_of_all(Ranks& ranks, const Tensor& x) {
   const char* op = mpi::name_of(Op::all_reduce);
   if (x.size() <= gathered_elements) return sum_of_rows(gathered(ranks, op, x), 0, ranks.size);
   const std::int64_t part = (x.size() + ranks.size - 1) / ranks.size, padding = part * ranks.size - x.size();
@@ -121,15 +121,15 @@ Tensor all_reduce_sum(const Communicator& ranks, const Tensor& x) {
 
 }  // namespace
 
-Tensor all_reduce(const Communicator& ranks, const Tensor& x, Reduction reduction) {
+Tensor all_reduce(const Communicator& ranks, const Tensor& x, MpiReduction reduction) {
   switch (reduction) {
-    case Reduction::sum:
+    case MpiReduction::sum:
       return all_reduce_sum(ranks, x);
-    case Reduction::mean:
+    case MpiReduction::mean:
       return all_reduce_sum(ranks, x) / ranks.size();
-    case Reduction::max:
+    case MpiReduction::max:
       return max(all_gather(ranks, x), {0});
-    case Reduction::min:
+    case MpiReduction::min:
       return min(all_gather(ranks, x), {0});
   }
   throw ValueError("all_reduce: the reduction is none of sum, mean, max and min");
@@ -229,7 +229,7 @@ namespace {
 constexpr int call_tag = 1, data_tag = 2;
 
 // A tensor's description goes first, so that the receiver can refuse what it does not expect.
-void post(State& ranks, const Tensor& operand, int to) {
+void post(Ranks& ranks, const Tensor& operand, int to) {
   const Tensor own = contiguous(operand);
   const Received call({1, static_cast<std::int64_t>(sizeof(MpiCall))}, DType::uint8);
   const MpiCall mine = mpi::describe(0, Op::send, own, to);
@@ -241,7 +241,7 @@ void post(State& ranks, const Tensor& operand, int to) {
   });
 }
 
-Tensor fetch(State& ranks, const Tensor& like, int from) {
+Tensor fetch(Ranks& ranks, const Tensor& like, int from) {
   const Received call({1, static_cast<std::int64_t>(sizeof(MpiCall))}, DType::uint8),
       result(like.shape(), like.dtype());
   mpi::complete(ranks, "recv", {call.tensor}, [&](auto& requests) {

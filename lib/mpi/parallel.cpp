@@ -32,10 +32,10 @@ void sum_over_ranks(const Communicator& ranks, std::vector<Tensor>& tensors) {
   }
 }
 
-using Parts = std::vector<std::vector<Tensor>>;
+using ShardParts = std::vector<std::vector<Tensor>>;
 
 // The sums of the parts [begin, end), by a binary tree over their numbers.
-std::vector<Tensor> tree_sum(const Parts& parts, std::size_t begin, std::size_t end) {
+std::vector<Tensor> tree_sum(const ShardParts& parts, std::size_t begin, std::size_t end) {
   if (end - begin == 1) return parts[begin];
   std::size_t half = 1;
   while (2 * half < end - begin) half *= 2;
@@ -68,8 +68,8 @@ Tensor halo_exchange(const Communicator& ranks, const Tensor& x, std::int64_t wi
 Tensor replicated(const Communicator& ranks, const Tensor& loss) { return loss / ranks.size(); }
 
 std::vector<Gradient> all_reduce_gradients(const Communicator& ranks, const std::vector<Gradient>& gradients,
-                                           Reduction reduction) {
-  if (reduction != Reduction::sum && reduction != Reduction::mean)
+                                           MpiReduction reduction) {
+  if (reduction != MpiReduction::sum && reduction != MpiReduction::mean)
     throw ValueError("all_reduce_gradients: gradients are combined by sum or mean");
   std::vector<Tensor> dense;
   for (const Gradient& g : gradients)
@@ -81,7 +81,7 @@ std::vector<Gradient> all_reduce_gradients(const Communicator& ranks, const std:
     if (!g)
       result.push_back(g);
     else
-      result.emplace_back(reduction == Reduction::mean ? *next++ / ranks.size() : *next++);
+      result.emplace_back(reduction == MpiReduction::mean ? *next++ / ranks.size() : *next++);
   }
   return result;
 }

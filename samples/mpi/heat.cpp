@@ -61,7 +61,7 @@ int main() {
     const Tensor start = reel::ones({n, n}), expected = reel::grad(on_one)(start);
     const Tensor error =
         reel::max(reel::abs(gradient(own(start)).second - own(expected))) / reel::max(reel::abs(expected));
-    const double differs = reel::all_reduce(ranks, error, reel::Reduction::max).item();
+    const double differs = reel::all_reduce(ranks, error, reel::MpiReduction::max).item();
 
     // Gradient descent with the step of Barzilai and Borwein 1988. Each rank moves its own rows.
     Tensor q = own(reel::zeros({n, n})), last_q, last_g;

@@ -20,8 +20,9 @@
 #include <string>
 #include <vector>
 
-#include "hostile_grids.hpp"
-#include "hostile_ops.hpp"
+#include "hostile/binary_ops.hpp"
+#include "hostile/grids.hpp"
+#include "hostile/ops.hpp"
 
 using namespace reel;
 

@@ -68,9 +68,9 @@ void values(const Communicator& ranks) {
     const std::vector<Tensor> all = everyone(ranks, n);
     const Tensor x = all[static_cast<std::size_t>(rank)], stacked = stack(all);
     CHECK(close(all_reduce(ranks, x), sum(stacked, {0})));
-    CHECK(close(all_reduce(ranks, x, Reduction::mean), mean(stacked, {0})));
-    CHECK(array_equal(all_reduce(ranks, x, Reduction::max), max(stacked, {0})));
-    CHECK(array_equal(all_reduce(ranks, x, Reduction::min), min(stacked, {0})));
+    CHECK(close(all_reduce(ranks, x, MpiReduction::mean), mean(stacked, {0})));
+    CHECK(array_equal(all_reduce(ranks, x, MpiReduction::max), max(stacked, {0})));
+    CHECK(array_equal(all_reduce(ranks, x, MpiReduction::min), min(stacked, {0})));
     CHECK(array_equal(all_gather(ranks, x), stacked));
     CHECK(array_equal(broadcast(ranks, x, size - 1), all.back()));
     CHECK(close(reduce(ranks, x, 0), rank == 0 ? sum(stacked, {0}) : zeros_like(x)));
@@ -104,8 +104,8 @@ void derivatives(const Communicator& ranks) {
   };
   current = "all_reduce";
   check_derivatives(ranks, loss([](auto& c, auto& a) { return all_reduce(c, a); }), x);
-  check_derivatives(ranks, loss([](auto& c, auto& a) { return all_reduce(c, a, Reduction::mean); }), x);
-  check_derivatives(ranks, loss([](auto& c, auto& a) { return all_reduce(c, a, Reduction::max); }), x);
+  check_derivatives(ranks, loss([](auto& c, auto& a) { return all_reduce(c, a, MpiReduction::mean); }), x);
+  check_derivatives(ranks, loss([](auto& c, auto& a) { return all_reduce(c, a, MpiReduction::max); }), x);
   current = "all_gather";
   check_derivatives(ranks, loss([](auto& c, auto& a) { return all_gather(c, a); }), x);
   current = "reduce_scatter";
@@ -152,9 +152,9 @@ void gradients_of_trees(const Communicator& ranks) {
   CHECK(!total[1]);
   CHECK(array_equal(*total[2], full({2}, double(size))));
   CHECK((*total[3]).dtype() == DType::float32);
-  CHECK(array_equal(*all_reduce_gradients(ranks, mine, Reduction::mean)[2], ones({2})));
+  CHECK(array_equal(*all_reduce_gradients(ranks, mine, MpiReduction::mean)[2], ones({2})));
   Variable w(zeros({2}));
-  DataParallel parallel(ranks, SGD({.learning_rate = 0.5}), Reduction::mean);
+  DataParallel parallel(ranks, SGD({.learning_rate = 0.5}), MpiReduction::mean);
   parallel.step({Gradient(full({2}, 1. + ranks.rank()))}, {w});
   CHECK(array_equal(w, full({2}, -0.25 * (1 + size))));
   CHECK(replicated(ranks, scalar(3.0)).item() == 3.0 / size);
@@ -194,7 +194,7 @@ void refused(const Communicator& ranks) {
   CHECK(throws<IndexError>([&] { send(ranks, ones({1}), no_rank); }, "send: to -1"));
   CHECK(throws<ShapeError>([&] { halo_exchange(ranks, ones({2}), 3); }, "halo_exchange: a halo of 3"));
   CHECK(throws<ValueError>([&] { Shards(ranks, ranks.size() - 1); }, "Shards:"));
-  CHECK(throws<ValueError>([&] { all_reduce_gradients(ranks, {}, Reduction::max); }, "sum or mean"));
+  CHECK(throws<ValueError>([&] { all_reduce_gradients(ranks, {}, MpiReduction::max); }, "sum or mean"));
 }
 
 // Failures by design: every rank must end with an error, and soon.
@@ -223,7 +223,7 @@ int failure(const Communicator& ranks, const std::string& kind) {
   std::printf("rank %d: %s\n", ranks.rank(), failures ? "wrong" : "right");
   std::fflush(stdout);
   std::this_thread::sleep_for(std::chrono::seconds(2));  // mpirun ends all ranks when the first one exits
-  std::_Exit(failures ? 1 : 0);  // MPI cannot be finalised after a failure
+  std::_Exit(failures ? 1 : 0);                          // MPI cannot be finalised after a failure
 }
 
 }  // namespace

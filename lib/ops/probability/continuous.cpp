@@ -136,7 +136,7 @@ Lane gumbel_logpdf_of(const Lane& z) {
 // exp(-z), with z not below -20, where exp(-exp(-z)) is 0 in every dtype.
 Lane gumbel_exp(const Lane& z) { return exp(where(z < -20, 20, -z)); }
 Lane gumbel_pdf_of(const Lane& z) { return exp(gumbel_logpdf_of(where(z < -20, -20, z))); }
-// From 40 on -z to all digits.
+// From 40 on the result rounds to -z.
 Lane gumbel_logsf_of(const Lane& z) {
   const LaneMask far = z > 40;
   return where(far, -z, log1mexp(gumbel_exp(where(far, 0, z))));

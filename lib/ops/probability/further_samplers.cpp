@@ -1,4 +1,4 @@
-// Samples of cut normal laws and of vectors.
+// Samples of truncated normal distributions and of vectors.
 #include <reel/linalg/products.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/ops/neural.hpp>

@@ -43,7 +43,7 @@ Tensor partial_at(Function f, std::initializer_list<std::int64_t> orders, std::i
   return partial(f, {orders.begin(), orders.size()}, all);
 }
 
-// The derivative of log z by a. Below exp(-40) the distribution function is z^a / Gamma(a + 1) to all digits.
+// The derivative of log z by a. Below exp(-40) the distribution function rounds to z^a / Gamma(a + 1).
 Tensor log_gamma_slope(const Tensor& a, const Tensor& log_z) {
   const Tensor tiny = less(log_z, -40), z = exp(where(tiny, 0, log_z));
   const Tensor by_a = partial_at(Function::gammainc, {1, 0}, {&a, &z}),
@@ -112,10 +112,10 @@ constexpr Primitive sample_of(const char* name, std::size_t parameters) {
           .constants = 1};
 }
 // In the order of the enumerators.
-constexpr Primitive samples[] = {sample_of<slope_of_gamma>("gamma_rvs", 1),
-                                 sample_of<slope_of_log_gamma>("log_gamma_rvs", 1),
-                                 sample_of<slope_of_beta>("beta_rvs", 2), sample_of<slope_of_student>("t_rvs", 1),
-                                 sample_of<slope_of_von_mises>("vonmises_rvs", 1)};
+constexpr Primitive variate_primitives[] = {
+    sample_of<slope_of_gamma>("gamma_rvs", 1), sample_of<slope_of_log_gamma>("log_gamma_rvs", 1),
+    sample_of<slope_of_beta>("beta_rvs", 2), sample_of<slope_of_student>("t_rvs", 1),
+    sample_of<slope_of_von_mises>("vonmises_rvs", 1)};
 
 // ---- Choices; attributes: seed, first block, count, whether with replacement
 
@@ -136,12 +136,12 @@ constexpr Primitive choices_primitive = {.rule = {.name = "random_choice"},
                                          .constants = 1,
                                          .effects = advances_generator | may_throw};
 
-constexpr Primitive student_quantile = sample_of<slope_of_student_quantile>("t_ppf", 2);
+constexpr Primitive student_quantile_primitive = sample_of<slope_of_student_quantile>("t_ppf", 2);
 
 }  // namespace
 
 Tensor student_sample(const Tensor& df, const Tensor& p, const Tensor& z) {
-  return apply(student_quantile, {&df, &p, &z}, {});
+  return apply(student_quantile_primitive, {&df, &p, &z}, {});
 }
 
 Tensor weighted_choices(Generator& generator, const Tensor& weights, std::int64_t count, bool replace) {
@@ -167,7 +167,7 @@ Tensor variates(Variate v, Generator& generator, std::span<const Tensor* const> 
   SpecialArguments inputs = {};
   std::copy(parameters.begin(), parameters.end(), inputs.begin());
   inputs[parameters.size()] = &drawn;
-  return apply(samples[static_cast<std::size_t>(v)], Inputs(inputs.data(), parameters.size() + 1), {});
+  return apply(variate_primitives[static_cast<std::size_t>(v)], Inputs(inputs.data(), parameters.size() + 1), {});
 }
 
 }  // namespace reel::ops

@@ -1,6 +1,6 @@
-// Joint densities, distribution functions, their logarithms and divergences of <reel/stats.hpp>: values and gradients to all digits, what
-// lies outside the support, ends, parameters out of range, batches, errors. Values and derivatives in every mode are
-// checked by the op table.
+// Joint densities, distribution functions, their logarithms and divergences of <reel/stats.hpp>: values and gradients
+// to rounding, outside the support and at its ends, for parameters out of range, batches, errors. The op table checks
+// values and derivatives in every mode.
 #include <algorithm>
 #include <cmath>
 #include <functional>

@@ -2,7 +2,8 @@
 #pragma once
 #include <reel/image.hpp>
 
-#include "hostile_ops.hpp"
+#include "binary_ops.hpp"
+#include "ops.hpp"
 
 namespace {
 

@@ -1,0 +1,286 @@
+// The public ops of one tensor, for hostile_arguments.cpp.
+#pragma once
+#include <functional>
+#include <reel/fft.hpp>
+#include <reel/geometry.hpp>
+#include <reel/integrate.hpp>
+#include <reel/interpolate.hpp>
+#include <reel/linalg.hpp>
+#include <reel/nn.hpp>
+#include <reel/ops/arranging.hpp>
+#include <reel/ops/indexing.hpp>
+#include <reel/ops/losses.hpp>
+#include <reel/ops/parts.hpp>
+#include <reel/ops/scans.hpp>
+#include <reel/ops/sorting.hpp>
+#include <reel/ops/statistics.hpp>
+#include <reel/ops/windows.hpp>
+#include <reel/reel.hpp>
+#include <reel/sequence.hpp>
+#include <reel/signal.hpp>
+#include <reel/special.hpp>
+#include <reel/stats.hpp>
+#include <vector>
+
+namespace {
+
+using namespace reel;
+
+// The name of an op and its call with tensors.
+struct Unary {
+  const char* name;
+  std::function<void(const Tensor&)> f;
+};
+#define REEL_OP(op)                     \
+  {                                     \
+#op, [](const Tensor& x) { op(x); } \
+  }
+
+std::vector<Unary> unary_ops() {
+  return {REEL_OP(negative),
+          REEL_OP(square),
+          REEL_OP(abs),
+          REEL_OP(sign),
+          REEL_OP(reciprocal),
+          REEL_OP(sqrt),
+          REEL_OP(rsqrt),
+          REEL_OP(cbrt),
+          REEL_OP(exp),
+          REEL_OP(exp2),
+          REEL_OP(expm1),
+          REEL_OP(log),
+          REEL_OP(log2),
+          REEL_OP(log10),
+          REEL_OP(log1p),
+          REEL_OP(sin),
+          REEL_OP(cos),
+          REEL_OP(tan),
+          REEL_OP(arcsin),
+          REEL_OP(arccos),
+          REEL_OP(arctan),
+          REEL_OP(sinh),
+          REEL_OP(cosh),
+          REEL_OP(tanh),
+          REEL_OP(arcsinh),
+          REEL_OP(arccosh),
+          REEL_OP(arctanh),
+          REEL_OP(bitwise_not),
+          REEL_OP(fft),
+          REEL_OP(ifft),
+          REEL_OP(rfft),
+          REEL_OP(irfft),
+          REEL_OP(hfft),
+          REEL_OP(ihfft),
+          REEL_OP(fftn),
+          REEL_OP(ifftn),
+          REEL_OP(rfftn),
+          REEL_OP(irfftn),
+          REEL_OP(fft2),
+          REEL_OP(ifft2),
+          REEL_OP(rfft2),
+          REEL_OP(irfft2),
+          REEL_OP(fftshift),
+          REEL_OP(ifftshift),
+          REEL_OP(dct),
+          REEL_OP(idct),
+          REEL_OP(dst),
+          REEL_OP(idst),
+          REEL_OP(hadamard),
+          REEL_OP(unwrap),
+          REEL_OP(detrend),
+          REEL_OP(erfcx),
+          REEL_OP(ndtr),
+          REEL_OP(log_ndtr),
+          REEL_OP(erfinv),
+          REEL_OP(erfcinv),
+          REEL_OP(ndtri),
+          REEL_OP(gamma),
+          REEL_OP(rgamma),
+          REEL_OP(zeta),
+          REEL_OP(spence),
+          REEL_OP(dawsn),
+          REEL_OP(exp1),
+          REEL_OP(expint),
+          REEL_OP(sinint),
+          REEL_OP(cosint),
+          REEL_OP(fresnel_sin),
+          REEL_OP(fresnel_cos),
+          REEL_OP(lambertw),
+          REEL_OP(i0),
+          REEL_OP(i1),
+          REEL_OP(i0e),
+          REEL_OP(i1e),
+          REEL_OP(k0),
+          REEL_OP(k1),
+          REEL_OP(k0e),
+          REEL_OP(k1e),
+          REEL_OP(j0),
+          REEL_OP(j1),
+          REEL_OP(y0),
+          REEL_OP(y1),
+          REEL_OP(airy_ai),
+          REEL_OP(airy_bi),
+          REEL_OP(ellipk),
+          REEL_OP(ellipkm1),
+          REEL_OP(ellipe),
+          REEL_OP(as_real),
+          REEL_OP(as_complex),
+          {"frexp", [](const Tensor& x) { reel::frexp(x); }},
+          REEL_OP(glu),
+          REEL_OP(erf),
+          REEL_OP(erfc),
+          REEL_OP(lgamma),
+          REEL_OP(digamma),
+          REEL_OP(sigmoid),
+          REEL_OP(softplus),
+          REEL_OP(relu),
+          REEL_OP(leaky_relu),
+          REEL_OP(elu),
+          REEL_OP(selu),
+          REEL_OP(gelu),
+          REEL_OP(silu),
+          REEL_OP(softsign),
+          REEL_OP(floor),
+          REEL_OP(ceil),
+          REEL_OP(round),
+          REEL_OP(trunc),
+          REEL_OP(real),
+          REEL_OP(imag),
+          REEL_OP(conj),
+          REEL_OP(angle),
+          REEL_OP(logical_not),
+          REEL_OP(isnan),
+          REEL_OP(isinf),
+          REEL_OP(isfinite),
+          REEL_OP(sum),
+          REEL_OP(mean),
+          REEL_OP(prod),
+          REEL_OP(max),
+          REEL_OP(min),
+          REEL_OP(any),
+          REEL_OP(all),
+          REEL_OP(var),
+          {"std", [](const Tensor& x) { reel::std(x); }},
+          REEL_OP(norm),
+          REEL_OP(logsumexp),
+          REEL_OP(softmax),
+          REEL_OP(log_softmax),
+          REEL_OP(transpose),
+          REEL_OP(squeeze),
+          REEL_OP(flip),
+          REEL_OP(contiguous),
+          REEL_OP(identity),
+          REEL_OP(diag),
+          REEL_OP(diagonal),
+          REEL_OP(tril),
+          REEL_OP(triu),
+          REEL_OP(trace),
+          REEL_OP(cholesky),
+          REEL_OP(banded_cholesky),
+          REEL_OP(inverse),
+          REEL_OP(det),
+          REEL_OP(slogdet),
+          REEL_OP(qr),
+          {"qr", [](const Tensor& x) { reel::qr(x, QrMode::complete); }},
+          REEL_OP(lq),
+          {"eigh", [](const Tensor& x) { reel::eigh(x); }},
+          REEL_OP(eigvalsh),
+          REEL_OP(eig),
+          REEL_OP(eigvals),
+          REEL_OP(svd),
+          {"svd", [](const Tensor& x) { reel::svd(x, {.full = true}); }},
+          REEL_OP(svdvals),
+          REEL_OP(lu),
+          REEL_OP(lu_factor),
+          {"lu_solve", [](const Tensor& x) { reel::lu_solve(reel::lu_factor(eye(3)), x); }},
+          REEL_OP(pinv),
+          REEL_OP(cholesky_inverse),
+          REEL_OP(stop_gradient),
+          REEL_OP(zeros_like),
+          REEL_OP(ones_like),
+          REEL_OP(unstack),
+          REEL_OP(layer_norm),
+          REEL_OP(sort),
+          REEL_OP(argsort),
+          REEL_OP(median),
+          REEL_OP(nanmedian),
+          REEL_OP(unique),
+          REEL_OP(nonzero),
+          REEL_OP(flatten),
+          REEL_OP(matrix_transpose),
+          REEL_OP(ediff1d),
+          REEL_OP(gammasgn),
+          REEL_OP(rot90),
+          REEL_OP(diag_embed),
+          REEL_OP(circulant),
+          REEL_OP(matrix_norm),
+          REEL_OP(l2_loss),
+          REEL_OP(simpson),
+          REEL_OP(so3_exp),
+          REEL_OP(so3_log),
+          REEL_OP(se3_exp),
+          REEL_OP(se3_log),
+          REEL_OP(quaternion_conjugate),
+          REEL_OP(quaternion_to_matrix),
+          REEL_OP(matrix_to_quaternion),
+          {"PiecewiseCubic", [](const Tensor& x) { pchip(arange(4), arange(4))(x); }},
+          REEL_OP(l2_normalize),
+          REEL_OP(instance_norm),
+          REEL_OP(local_response_norm),
+          {"adaptive_avg_pool1d", [](const Tensor& x) { adaptive_avg_pool1d(x, 2); }},
+          {"adaptive_max_pool1d", [](const Tensor& x) { adaptive_max_pool1d(x, 2); }},
+          {"adaptive_avg_pool2d",
+           [](const Tensor& x) {
+             adaptive_avg_pool2d(x, {2, 3});
+           }},
+          {"adaptive_max_pool2d",
+           [](const Tensor& x) {
+             adaptive_max_pool2d(x, {2, 3});
+           }},
+          {"adaptive_avg_pool3d",
+           [](const Tensor& x) {
+             adaptive_avg_pool3d(x, {2, 3, 1});
+           }},
+          {"adaptive_max_pool3d",
+           [](const Tensor& x) {
+             adaptive_max_pool3d(x, {2, 3, 1});
+           }},
+          {"lp_pool1d", [](const Tensor& x) { lp_pool1d(x, 2, 2, 1); }},
+          {"max_pool2d_with_indices",
+           [](const Tensor& x) {
+             max_pool2d_with_indices(x, {2, 1});
+           }},
+          {"lp_pool2d",
+           [](const Tensor& x) {
+             lp_pool2d(x, 3, {1, 2});
+           }},
+          {"dropout",
+           [](const Tensor& x) {
+             Generator generator(1);
+             dropout(x, 0.5, generator);
+           }},
+          {"group_norm", [](const Tensor& x) { group_norm(x, 2); }},
+          {"max_pool1d", [](const Tensor& x) { max_pool1d(x, 2); }},
+          {"avg_pool1d", [](const Tensor& x) { avg_pool1d(x, 2); }},
+          {"max_pool3d",
+           [](const Tensor& x) {
+             max_pool3d(x, {2, 2, 1});
+           }},
+          {"avg_pool3d",
+           [](const Tensor& x) {
+             avg_pool3d(x, {2, 2, 1});
+           }},
+          REEL_OP(expm),
+          REEL_OP(sqrtm),
+          REEL_OP(logm),
+          REEL_OP(tensorinv),
+          {"matrix_power", [](const Tensor& x) { matrix_power(x, 3); }},
+          {"matrix_norm", [](const Tensor& x) { matrix_norm(x, MatrixNorm::one); }},
+          {"matrix_norm", [](const Tensor& x) { matrix_norm(x, MatrixNorm::spectral); }},
+          {"matrix_norm", [](const Tensor& x) { matrix_norm(x, MatrixNorm::nuclear); }},
+          REEL_OP(cond),
+          {"cond", [](const Tensor& x) { cond(x, MatrixNorm::infinity); }}};
+}
+#undef REEL_OP
+
+}  // namespace
