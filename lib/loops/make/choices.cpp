@@ -28,7 +28,8 @@ bool draw_choices(RandomStream from, const Tensor& weights, bool replace, const 
   auto* to = detail::mutable_data<std::int64_t>(y);
   std::vector<double> sums(static_cast<std::size_t>(n));
   // Powers of 2 keep the sum in range.
-  const double most = n > 0 ? *std::max_element(w, w + n) : 0, unit = most > 0 ? std::ldexp(1, -std::ilogb(most)) : 1;
+  const double most = n > 0 ? *std::max_element(w, w + n) : 0,
+               unit = most > 0 ? std::ldexp(1, std::min(-std::ilogb(most), 1000)) : 1;
   double sum = 0;
   std::int64_t possible = 0;
   for (std::int64_t i = 0; i < n; ++i) {

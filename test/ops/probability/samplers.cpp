@@ -502,6 +502,9 @@ TEST_CASE("random_choice with weights") {
   const Tensor none = from_data(std::vector<double>{0, 1e308, 1e308});
   CHECK(bool(all(greater(random_choice(generator, x, 500, none), 0))));
   CHECK(sorted(random_choice(generator, x, 2, none, false)) == Doubles{1, 2});
+  const Tensor tiny = from_data(std::vector<double>{0x1p-1074, 0, 0x1p-1074});
+  CHECK(bool(all(not_equal(random_choice(generator, x, 500, tiny), 1))));
+  CHECK(sorted(random_choice(generator, x, 2, tiny, false)) == Doubles{0, 2});
   CHECK(random_choice(generator, reshape(arange(6.0), {2, 3}), 2, from_data(std::vector<std::int32_t>{1, 0, 3}), false,
                       -1)
             .shape() == Shape{2, 2});
