@@ -173,6 +173,36 @@ Bound bound(const Row& row, const Tensors& all) {
   return b;
 }
 
+// y + y^2 / 8, so that the cotangents of f depend on x.
+support::Function bent(const support::Function& f) {
+  return [f](const Tensors& x) {
+    Tensors y = f(x);
+    for (Tensor& part : y) part = part + square(part) / 8;
+    return y;
+  };
+}
+
+double inner(const Tensors& a, const Tensors& b) {
+  double total = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    const Doubles p = parts(a[k]), q = parts(b[k]);
+    for (std::size_t i = 0; i < p.size(); ++i) total += p[i] * q[i];
+  }
+  return total;
+}
+// u^T H v: by reverse mode twice, whose result is h, by tangents of the gradient, and by the gradient of tangents.
+void check_second_in_all_modes(const Row& row, const Case& c, const Bound& b, const Tensors& w, const Tensors& v,
+                               const Tensors& h) {
+  Tensors u;
+  for (std::size_t i = 0; i < b.x.size(); ++i) u.push_back(filled(b.x[i], weight, 1 + b.places[i]));
+  check("h", {inner(h, u)}, c, row.error);
+  INFO("forward over reverse");
+  check("h", {inner(support::push(support::gradient_of(b.f, w), b.x, u), v)}, c, row.error);
+  INFO("reverse over forward");
+  const auto tangents = [&b, &u](const Tensors& x) { return support::push(b.f, x, u); };
+  check("h", {inner(support::pull(tangents, b.x, w), v)}, c, row.error);
+}
+
 void check_derivatives(const Row& row, const Case& c, const Tensors& y) {
   const Bound b = bound(row, c.x);
   Tensors w, v;
@@ -186,16 +216,14 @@ void check_derivatives(const Row& row, const Case& c, const Tensors& y) {
     check("s" + place, {weighted_sum(parts(g[i]), b.places[i])}, c, row.error);
     v.push_back(filled(g[i], direction, b.places[i]));
   }
+  if (c.figures.count("h") == 0 && c.figures.count("h0") == 0) return;
   const bool whole = c.figures.count("h0") > 0;
-  if (!whole && c.figures.count("h") == 0) return;
-  const Tensors h = support::pull(support::gradient_of(b.f, w), b.x, v);
-  double total = 0;
-  for (std::size_t i = 0; i < h.size(); ++i) {
-    const Doubles numbers = parts(h[i]);
-    if (whole) check("h" + std::to_string(b.places[i]), numbers, c, row.error);
-    total += weighted_sum(numbers, b.places[i]);
-  }
-  check("h", {total}, c, row.error);
+  const support::Function f = whole ? b.f : bent(b.f), gradient = support::gradient_of(f, w);
+  const Tensors h = support::pull(gradient, b.x, v);
+  if (whole)
+    for (std::size_t i = 0; i < h.size(); ++i) check("h" + std::to_string(b.places[i]), parts(h[i]), c, row.error);
+  else
+    check_second_in_all_modes(row, c, {f, b.x, b.places}, w, v, h);
 }
 
 void check_family(const std::string& family, const std::vector<Row>& rows) {

@@ -2,7 +2,8 @@
 are written.
 
 A case has operands x, results y and, for fixed numbers w and v, the gradient g of the sum of w y by the operands, and the
-gradient h of the sum of v g, of which the sum of u h is kept; of functions of elements h itself. golden.cpp makes u, v and w by
+gradient h of the sum of v g, of which the sum of u h is kept, and there with y + y^2 / 8 in the place of y, so that the
+cotangents depend on x; of functions of elements h itself. golden.cpp makes u, v and w by
 the same formulas. Of a long y or g the sum of u y or u g is kept. The condition of a result is its largest change for relative changes of the operands, per unit of these.
 """
 import math
@@ -18,6 +19,7 @@ mp.dps = 110
 torch.set_default_dtype(torch.float64)
 torch.set_num_threads(1)
 STEP = 2.0 ** -20
+EIGHTH = mp.mpf(1) / 8
 LONG = {"y": 6, "g": 4}  # of longer lists the weighted sum is kept
 lines = []
 names = set()
@@ -118,6 +120,9 @@ def by_torch(f, order):
         g = [torch.zeros_like(a) if d is None else d for d, (_, a) in zip(g, sources)]
         found.update({f"g{k}": parts((torch.zeros_like(d) + d).detach().resolve_conj().numpy()) for d, (k, _) in zip(g, sources)})
         if order > 1:
+            bent = sum(dot(r + r * r / 8, like(weights(count_of(r), j), r)) for j, r in enumerate(y) if r.requires_grad)
+            g = torch.autograd.grad(bent, [a for _, a in sources], create_graph=True, allow_unused=True)
+            g = [torch.zeros_like(a) if d is None else d for d, (_, a) in zip(g, sources)]
             product = sum(dot(d, like(directions(count_of(d), k), d)) for d, (k, _) in zip(g, sources))
             h = [None] * len(sources)
             if product.requires_grad:
@@ -152,12 +157,12 @@ def by_mpmath(f, order):
                 x[k][i] += step
             return x
 
-        def loss(x):
+        def loss(x, bend):
             y = f(*x)
-            return mp.fsum(mp.mpf(w) * r for w, r in zip(weights(len(y), 0), y))
+            return mp.fsum(mp.mpf(w) * (r + bend * r * r) for w, r in zip(weights(len(y), 0), y))
 
-        def slope(x, place):
-            return (loss(moved(x, [(place, h)])) - loss(moved(x, [(place, -h)]))) / (2 * h)
+        def slope(x, place, bend=0):
+            return (loss(moved(x, [(place, h)]), bend) - loss(moved(x, [(place, -h)]), bend)) / (2 * h)
 
         found = {"y0": [float(r) for r in f(*x)]}
         along = [((k, i), h * mp.mpf(directions(len(x[k]), k)[i])) for k, i in flat]
@@ -167,7 +172,7 @@ def by_mpmath(f, order):
             if order > 0:
                 found[f"g{k}"] = [rounded(slope(x, p)) for p in places]
             if order > 1:
-                found[f"h{k}"] = [rounded((slope(moved(x, along), p) - slope(moved(x, back), p)) / (2 * h)) for p in places]
+                found[f"h{k}"] = [rounded((slope(moved(x, along), p, EIGHTH) - slope(moved(x, back), p, EIGHTH)) / (2 * h)) for p in places]
         return projected({name: numpy.array(values) for name, values in found.items()})
 
     return results
