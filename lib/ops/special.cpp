@@ -29,7 +29,7 @@ void evaluate_partial(const Call& call, Outputs& out) {
 }
 Tensor derivative(const tape::Record& r, std::size_t by);
 
-constexpr Primitive primitive_of(const loops::Signature& s) {
+constexpr Primitive special_primitive_of(const loops::Signature& s) {
   using Rules = RuleOf<derivative>;
   return {.rule = batched({s.name, Rules::vjp, Rules::jvp}),
           .infer = infer_special,

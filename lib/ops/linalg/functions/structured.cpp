@@ -256,7 +256,7 @@ Tensor banded_triangular_solve(const Operand& bands, const Operand& b, const Ban
   const ops::Band band(options.lower ? beside : 0, options.lower ? 0 : beside, options.adjoint);
   Shape diagonal = a.shape();
   diagonal.erase(diagonal.rank() - 2);
-  return ops::solved_as_matrix(op, operands[1], diagonal, dtype, [&](const Tensor& right) {
+  return ops::as_matrix_of_rows(op, "b", operands[1], diagonal, dtype, [&](const Tensor& right) {
     return ops::named(op, [&] { return ops::banded(band, a, right); });
   });
 }
