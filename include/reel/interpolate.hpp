@@ -95,6 +95,7 @@ BSpline b_spline(const Operand& knots, const Operand& coefficients, int degree =
 /// The value at the nearest point, linear interpolation between the points around, or cubic interpolation.
 enum class GridMethod : std::uint8_t { nearest, linear, cubic };
 
+/// Options of regular_grid().
 struct RegularGridOptions {
   GridMethod method = GridMethod::linear;
   /// The result outside the grid. Not given: the polynomials of the outermost cells go on.

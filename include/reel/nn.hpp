@@ -185,6 +185,7 @@ Tensor fractional_max_pool2d(const Operand& x, const Size2d& window, const Size2
 Tensor fractional_avg_pool2d(const Operand& x, const Size2d& window, const Size2d& size, const Operand& samples);
 Tensor fractional_avg_pool2d(const Operand& x, const Size2d& window, const Size2d& size, Generator& generator);
 
+/// Options of dilation2d() and erosion2d().
 struct Morphology2dOptions {
   Size2d stride = {1, 1};
   Padding padding = {};
@@ -237,7 +238,9 @@ Tensor l2_normalize(const Operand& x, const L2NormalizeOptions& options = {});
 
 // Bags of embeddings
 
+/// What becomes of the rows of a bag.
 enum class BagMode : std::uint8_t { sum, mean, max };
+/// Options of embedding_bag().
 struct EmbeddingBagOptions {
   BagMode mode = BagMode::mean;
   /// Factors of the rows, of the shape of ids, differentiable; ValueError unless the mode is sum. Empty: none.

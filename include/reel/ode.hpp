@@ -54,6 +54,7 @@ struct OdeEvent {
   int direction = 0;      ///< 1: roots where g rises as the solution proceeds, -1: where it falls, 0: both
   bool terminal = false;  ///< whether the solution ends at the first root
 };
+/// The solution up to its end, and the roots of the events.
 struct OdeEvents {
   Tensor y;                           ///< at the times that are reached, t[0] at least: [k, y0's shape]
   std::vector<Tensor> times, states;  ///< of the roots of each event, in order: [r] and [r, y0's shape]
