@@ -21,6 +21,7 @@ import urllib.parse
 PAGES = {
     "README.md": ("index", "reel"),
     "samples/README.md": ("guide", "Guide"),
+    "samples/names.md": ("names", "Names elsewhere"),
     "lib/README.md": ("internals", "Inside the library"),
     "bench/README.md": ("benchmarks", "Benchmarks"),
     "test/README.md": ("tests", "Tests"),
@@ -29,6 +30,7 @@ PAGES = {
 }
 MAX_BYTES = 5e6
 MEMBERS_LINK = re.compile(r'<a href="[^"]*-members\.html">List of all members</a>')  # a page per class, of names alone
+TABLE_CLASS = re.compile(r' class="markdownTable(?:BodyNone|RowOdd|RowEven)"')  # of every cell and row; no style names them
 # Alphabetical lists, which the search replaces: the names of their tabs and of their pages.
 LISTS = {"hierarchy": "hierarchy", "classmembers": "functions", "namespacemembers": "namespacemembers"}
 
@@ -137,7 +139,8 @@ def build(root, output, version, styles):
     for page in site.glob("*-members.html"):
         page.unlink()
     for page in site.glob("*.html"):
-        page.write_text(MEMBERS_LINK.sub("", page.read_text()))
+        text = TABLE_CLASS.sub("", MEMBERS_LINK.sub("", page.read_text()))
+        page.write_text(text.replace(f'href="{page.name}#', 'href="#'))
     return site
 
 

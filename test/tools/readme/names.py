@@ -1,0 +1,102 @@
+"""Checks samples/names.md, which names each op beside its counterparts in NumPy, TensorFlow, PyTorch and JAX.
+
+Usage: names.py ROOT [--write]. It fails for
+
+  - an op of the op table in samples/README.md without a row,
+  - a name in a first column that no header of include/reel has,
+  - a row whose columns are not those of HEAD, an op named twice in a section, or a peer's name that is malformed,
+  - lists from the peers' names to reel's that do not follow from the rows; --write writes them.
+"""
+import pathlib
+import re
+import sys
+
+PAGE = "samples/names.md"
+HEAD = "| reel | NumPy, SciPy | TensorFlow | PyTorch | JAX | remark |"
+PEERS = {  # the column of each peer, and what its names begin with
+    "NumPy and SciPy": (1, ("np", "scipy")),
+    "TensorFlow": (2, ("tf",)),
+    "PyTorch": (3, ("torch",)),
+    "JAX": (4, ("jax", "jnp")),
+}
+BEGIN, END = "<!-- peers' names: begin -->\n", "<!-- peers' names: end -->"
+COMMENT = re.compile(r"//.*")
+SCOPE = r"\b(?:class|struct|enum class) {}\b"
+
+
+def ops_of_table(readme):
+    table = readme.split("<!-- op table: begin -->\n")[1].split("<!-- op table: end -->")[0]
+    return [word.rstrip("*'") for line in table.splitlines()[2:] for word in line.split("|")[2].split()]
+
+
+def rows_of(page):
+    """(section, columns) of each row of the hand-written part."""
+    section = ""
+    for line in page.split(BEGIN)[0].splitlines():
+        if line.startswith("#"):
+            section = line.lstrip("# ")
+        elif line.startswith("| ") and line != HEAD:
+            yield section, [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def lists(rows):
+    """A table for each peer, from its names to reel's, by the alphabet."""
+    text = ""
+    for peer, (column, _) in PEERS.items():
+        found = {}
+        for _, cells in rows:
+            for name in cells[column].split():
+                found.setdefault(name, []).extend(op for op in cells[0].split() if op not in found.get(name, []))
+        text += f"\n### From {peer}\n\n| {peer} | reel |\n|---|---|\n"
+        text += "".join(f"| {name} | {' '.join(found[name])} |\n" for name in sorted(found, key=lambda n: (n.lower(), n)))
+    return text + "\n"
+
+
+def faults(root, page):
+    rows = list(rows_of(page))
+    good = [row for row in rows if len(row[1]) == 6]
+    yield from (f"{PAGE}: not {HEAD.count('|') - 1} columns: {' | '.join(cells)}" for _, cells in rows if len(cells) != 6)
+    code = "\n".join(COMMENT.sub("", path.read_text()) for path in (root / "include/reel").rglob("*.hpp"))
+    seen = set()
+    for section, cells in good:
+        if (section, cells[0]) in seen:
+            yield f"{PAGE}: {section} has two rows of {cells[0]}"
+        seen.add((section, cells[0]))
+        for name in cells[0].split():
+            scope, _, member = name.rpartition("::")
+            if not re.search(rf"\b{member}\b", code) or scope and not re.search(SCOPE.format(scope), code):
+                yield f"{PAGE}: names {name}, which no header of include/reel has"
+        for peer, (column, roots) in PEERS.items():
+            for name in cells[column].split():
+                if not re.fullmatch(rf"(?:{'|'.join(roots)})(?:\.\w+)+", name):
+                    yield f"{PAGE}: {name} is no name of {peer}"
+    named = {name for _, cells in good for name in cells[0].split()}
+    for op in ops_of_table((root / "samples/README.md").read_text()):
+        if op not in named:
+            yield f"{PAGE}: {op} has no row; samples/README.md lists it among the ops"
+    if page != current(page):
+        yield f"{PAGE}: the lists from the peers' names are not those of the rows; test/tools/readme/names.py . --write writes them"
+
+
+def current(page):
+    """The page with its lists written anew."""
+    rows = [row for row in rows_of(page) if len(row[1]) == 6]
+    return page.split(BEGIN)[0] + BEGIN + lists(rows) + END + page.split(END)[1]
+
+
+def main(root, *options):
+    root = pathlib.Path(root)
+    page = (root / PAGE).read_text()
+    if BEGIN not in page or END not in page:
+        print(f"{PAGE}: no lines {BEGIN.strip()} and {END}")
+        return 1
+    if "--write" in options:
+        page = current(page)
+        (root / PAGE).write_text(page)
+    bad = list(faults(root, page))
+    names = page.split(BEGIN)[1].count("\n| ") - len(PEERS)
+    print("\n".join(bad) or f"{sum(1 for _ in rows_of(page))} rows, {names} names of others")
+    return bool(bad)
+
+
+sys.exit(main(*sys.argv[1:]))
