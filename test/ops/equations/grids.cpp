@@ -96,10 +96,10 @@ TEST_CASE("regular_grid on its lines, beyond them, and at no number") {
   const auto closest = [&](const Tensor& x) { return regular_grid({p}, v, x, nearest); };
   CHECK(closest(tensor({{0.5}, {0.6}, {2}, {1e300}, {-inf}})).to_vector() == Doubles{1, 2, 2, -2, 1});
   CHECK(slopes(closest, tensor({{0.5}, {0.6}})) == Doubles{0, 0});
-  const Tensor none = tensor({{std::nan("")}});
+  const Tensor no_number = tensor({{std::nan("")}});
   for (const GridMethod m : {GridMethod::nearest, GridMethod::linear, GridMethod::cubic})
     for (const std::optional<double> fill : {std::optional<double>(), std::optional<double>(0)}) {
-      CHECK(std::isnan(regular_grid({p}, v, none, {.method = m, .fill = fill}).item()));
+      CHECK(std::isnan(regular_grid({p}, v, no_number, {.method = m, .fill = fill}).item()));
       if (fill)
         CHECK(regular_grid({p}, v, tensor({{1e300}, {-inf}}), {.method = m, .fill = 0}).to_vector() == Doubles{0, 0});
     }
