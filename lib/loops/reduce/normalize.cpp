@@ -5,6 +5,7 @@
 
 #include "loops/reduce/reduce.hpp"
 #include "loops/reduce/rows.hpp"
+#include "loops/workspaces.hpp"
 
 namespace reel::loops {
 
@@ -227,6 +228,94 @@ void normalize_channels_vjp(const Tensor& cotangent, const Tensor& operand, cons
   if (out.scale.defined()) multiply(along, inverse, out.scale);
   if (out.offset.defined()) copy(total, in_shape(out.offset, sums));
   if (out.x.defined()) input_cotangent(shape, g, x, middle, inverse, contiguous(scale), total, along, out.x);
+}
+
+namespace {
+
+// One row: the elements of one group of one example, and as many of a cotangent.
+template <class T>
+struct GroupRow {
+  const kernels::Rows& rows;
+  std::int64_t channels, inner;
+  double epsilon;
+
+  std::int64_t elements() const { return channels * inner; }
+  static std::int64_t room(std::int64_t channels, std::int64_t inner) { return channels * inner + channels; }
+
+  // The sums of g and of g times the normalised x of each channel, and dx unless it is null. memory: room() numbers.
+  void pull(const T* g, const T* x, const T* scale, T* totals, T* along, T* dx, T* memory) const {
+    const auto n = static_cast<T>(elements());
+    const T one = 1, zero = 0;
+    T *centred = memory, *means = memory + elements(), mean = 0, rest = 0, variance = 0;
+    run(rows.sum, {x}, &mean, elements(), 1);
+    mean /= n;
+    run(rows.scale, {x, &mean, &one, &zero}, centred, elements(), 1);
+    run(rows.sum, {centred}, &rest, elements(), 1);  // the first mean is rounded
+    rest /= n;
+    run(rows.squares, {centred, &rest}, &variance, elements(), 1);
+    const T inverse = 1 / std::sqrt(variance / n + static_cast<T>(epsilon));
+    std::fill_n(means, channels, rest);
+    run(rows.sum, {g}, totals, inner, channels);
+    run(rows.products, {g, centred, means}, along, inner, channels);
+    T total = 0, product = 0;
+    for (std::int64_t c = 0; c < channels; ++c) {
+      along[c] *= inverse;
+      total += scale[c] * totals[c];
+      product += scale[c] * along[c];
+    }
+    if (!dx) return;
+    const T slope = -inverse * inverse * (product / n), offset = -inverse * (total / n) - rest * slope;
+    for (std::int64_t c = 0; c < channels; ++c) {
+      const T factor = inverse * scale[c];
+      for (std::int64_t k = c * inner; k < (c + 1) * inner; ++k) dx[k] = factor * g[k] + (slope * centred[k] + offset);
+    }
+  }
+  static void run(kernels::RowLoop f, std::initializer_list<const void*> in, T* out, std::int64_t n,
+                  std::int64_t count) {
+    f(in.begin(), out, n, count);
+  }
+};
+
+template <class T>
+void groups_vjp(const Tensor& g, const Tensor& x, std::int64_t groups, double epsilon, const Tensor& scale,
+                const NormalizeCotangents& out) {
+  const std::int64_t outer = x.shape()[0], channels = x.shape()[1], inner = x.shape()[2], batch = g.size() / x.size(),
+                     each = channels / groups, width = each * inner;
+  const Tensor from = contiguous(g), values = contiguous(x), factors = contiguous(scale),
+               totals = detail::empty(x.dtype(), {batch, outer, channels}),
+               along = detail::empty(x.dtype(), {batch, outer, channels});
+  const auto data = [](const Tensor& t) { return t.defined() ? detail::mutable_data<T>(t) : nullptr; };
+  const T *gs = data(from), *xs = data(values), *scales = data(factors);
+  T *sums = data(totals), *products = data(along), *dx = data(out.x);
+  const GroupRow<T> row{kernels_of(x), each, inner, epsilon};
+  const std::int64_t tasks = batch * outer * groups;
+  Workspaces workspaces(tasks, GroupRow<T>::room(each, inner) * static_cast<std::int64_t>(sizeof(T)));
+  parallel_for(tasks, std::max<std::int64_t>(1, tuning::rows_grain / width), [&](std::int64_t begin, std::int64_t end) {
+    workspaces.use([&](std::byte* memory) {
+      for (std::int64_t t = begin; t < end; ++t)
+        row.pull(gs + t * width, xs + t % (outer * groups) * width, scales + t % groups * each, sums + t * each,
+                 products + t * each, dx ? dx + t * width : nullptr, reinterpret_cast<T*>(memory));
+    });
+  });
+  if (out.scale.defined()) reduce(ReduceFunction::sum, along, {1}, in_shape(out.scale, {batch, channels}));
+  if (out.offset.defined()) reduce(ReduceFunction::sum, totals, {1}, in_shape(out.offset, {batch, channels}));
+}
+
+}  // namespace
+
+void normalize_groups(const Tensor& x, std::int64_t groups, double epsilon, const Tensor& scale, const Tensor& offset,
+                      const Tensor& out) {
+  const std::int64_t rows = x.shape()[0] * groups, inner = x.shape()[2];
+  const Shape split{rows, x.size() / rows};
+  normalize_rows(in_shape(contiguous(x), split), epsilon, {}, {}, in_shape(out, split));
+  const Tensor zeros = detail::empty(x.dtype(), scale.shape());
+  std::fill_n(data_of(zeros), bytes_of(zeros, zeros.size()), std::byte{0});
+  by_rows(RowFunction::scale, inner, {{out, inner}, {zeros, 1}, one_per_row(scale), one_per_row(offset)}, out, inner);
+}
+
+void normalize_groups_vjp(const Tensor& g, const Tensor& x, std::int64_t groups, double epsilon, const Tensor& scale,
+                          const NormalizeCotangents& out) {
+  (x.dtype() == DType::float32 ? groups_vjp<float> : groups_vjp<double>)(g, x, groups, epsilon, scale, out);
 }
 
 }  // namespace reel::loops

@@ -18,6 +18,14 @@ void normalize_rows(const Tensor& x, double epsilon, const Tensor& scale, const 
 void normalize_rows_vjp(const Tensor& g, const Tensor& x, double epsilon, const Tensor& scale,
                         const NormalizeCotangents& out);
 
+/// out: x [outer, channels, inner], normalised in rows of channels / groups times inner elements, times scale plus
+/// offset, [channels] each.
+void normalize_groups(const Tensor& x, std::int64_t groups, double epsilon, const Tensor& scale, const Tensor& offset,
+                      const Tensor& out);
+/// Its vjp. g has the shape of x, or a further leading axis, which all results then have too.
+void normalize_groups_vjp(const Tensor& g, const Tensor& x, std::int64_t groups, double epsilon, const Tensor& scale,
+                          const NormalizeCotangents& out);
+
 // A batch x is [outer, channels, inner] or [outer, channels]; values per channel are [channels].
 
 /// Mean and variance of each channel.

@@ -1,5 +1,4 @@
-// Normalisation of channels and of vectors, composed of layer_norm, conv2d and norm. float16 and bfloat16 compute in
-// float32.
+// Normalisation of channels and of vectors. float16 and bfloat16 compute in float32.
 #include <algorithm>
 #include <cmath>
 #include <reel/nn.hpp>
@@ -29,11 +28,14 @@ Tensor normalised_groups(const Tensor& x, std::int64_t groups, double epsilon) {
   return reshape(layer_norm(reshape(x, {s[0], groups, members}), {.epsilon = epsilon}), s);
 }
 
-// [channels] as the shape that broadcasts to x. ShapeError for another shape.
-Tensor beside_channels(const char* op, const char* what, const Tensor& row, const Tensor& x) {
+// ShapeError unless the shape is [channels].
+void check_channels(const char* op, const char* what, const Tensor& row, const Tensor& x) {
   if (row.shape() != Shape{x.shape()[1]})
     fail<ShapeError>(op, "{} is {}; x is {} with the channels along axis 1, so it must be [{}]", what, row.shape(),
                      x.shape(), x.shape()[1]);
+}
+// [channels] as the shape that broadcasts to x.
+Tensor beside_channels(const Tensor& row, const Tensor& x) {
   Shape shape{row.shape()[0]};
   for (int d = 2; d < x.rank(); ++d) shape.push_back(1);
   return reshape(row, shape);
@@ -50,13 +52,15 @@ Tensor group_norm_of(const char* op, const Operand& operand, const Operand* scal
   if (groups > 0 && channels % groups != 0)
     fail<ShapeError>(op, "{} channels do not fall into {} groups: x is {}; choose groups that divide them", channels,
                      groups, x.shape());
-  Tensor a, b;
-  if (scale) {
-    a = beside_channels(op, "scale", to_tensor(op, *scale, in.wide, "scale"), x);
-    b = beside_channels(op, "offset", to_tensor(op, *offset, in.wide, "offset"), x);
-  }
-  const Tensor y = x.size() == 0 ? identity(x) : normalised_groups(x, groups == 0 ? channels : groups, epsilon);
-  return cast_to(scale ? fma(y, a, b) : y, in.result);
+  const std::int64_t parts = groups == 0 ? channels : groups;
+  if (!scale) return cast_to(x.size() == 0 ? identity(x) : normalised_groups(x, parts, epsilon), in.result);
+  const Tensor a = to_tensor(op, *scale, in.wide, "scale"), b = to_tensor(op, *offset, in.wide, "offset");
+  check_channels(op, "scale", a, x);
+  check_channels(op, "offset", b, x);
+  if (x.size() == 0) return cast_to(x * beside_channels(a, x) + beside_channels(b, x), in.result);
+  const Shape s = x.shape();
+  const Tensor rows = reshape(x, {s[0], channels, x.size() / (s[0] * channels)});
+  return cast_to(reshape(group_norm_rows(rows, a, b, parts, epsilon), s), in.result);
 }
 void check_groups(std::int64_t groups) {
   if (groups < 1) fail<ValueError>("group_norm", "groups is {}; it must be at least 1", groups);

@@ -1,4 +1,4 @@
-// layer_norm, batch_norm, rms_norm. The forward pass is one fused function, and so is the vjp where nobody
+// layer_norm, group_norm, batch_norm, rms_norm. The forward pass is one fused function, and so is the vjp where nobody
 // differentiates it; otherwise the vjp is an expression. Statistics of rows are computed again from x: no normalised
 // copy is kept.
 #include <algorithm>
@@ -130,6 +130,63 @@ Tensor layer_norm_rows(const Tensor& x, const Tensor& scale, const Tensor& offse
   return apply(layer_norm_primitive, {&x, &scale, &offset}, words(epsilon));
 }
 
+// ---- group_norm. Inputs: x [outer, channels, inner], scale, offset [channels]. Attributes: epsilon, groups; those of
+// its vjp, whose inputs are g, x, scale: epsilon, the wanted inputs, groups.
+
+void infer_group_norm_vjp(const Call& call, Metas& out) {
+  infer_cotangents(call.input(0), call.input(1), call.input(1).shape()[1], call.attribute(1), out);
+}
+void evaluate_group_norm_vjp(const Call& call, Outputs& out) {
+  loops::normalize_groups_vjp(call.input(0), call.input(1), call.attribute(2), call.real(0), call.input(2),
+                              cotangents_of(call.attribute(1), out));
+}
+constexpr Primitive group_norm_vjp_primitive = {
+    .rule = {.name = "group_norm.vjp"}, .infer = infer_group_norm_vjp, .evaluate = evaluate_group_norm_vjp};
+
+// In recorded ops, on x as [outer, groups, channels / groups, inner].
+struct NormalisedGroups {
+  Shape split;
+  Normalised to;
+  explicit NormalisedGroups(const tape::Record& r)
+      : split{r.saved(0).shape()[0], r.attributes()[1], r.saved(0).shape()[1] / r.attributes()[1],
+              r.saved(0).shape()[2]},
+        to(reshape(r.saved(0), split), {-2, -1}, epsilon_of(r)) {}
+  Tensor y(const tape::Record& r) const { return reshape(to.y, r.saved(0).shape()); }
+  Tensor product(const Tensor& g) const {
+    Shape shape = split;
+    if (g.rank() > 3) shape.insert(0, g.shape()[0]);
+    return reshape(to.product(reshape(g, shape), {-2, -1}), g.shape());
+  }
+};
+Tensor beside_inner(const Tensor& row) { return expand_dims(row, -1); }
+
+void group_norm_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  const Tensor* inputs[] = {g.data(), &r.saved(0), &r.saved(1)};
+  if (!any_followed(inputs))
+    return evaluate_cotangents(group_norm_vjp_primitive, inputs,
+                               words(epsilon_of(r), wanted_inputs(r), r.attributes()[1]), dx);
+  const NormalisedGroups groups(r);
+  if (r.wanted(0)) dx[0] = groups.product(g[0] * beside_inner(r.saved(1)));
+  if (r.wanted(1)) dx[1] = sum(g[0] * groups.y(r), {-3, -1});
+  if (r.wanted(2)) dx[2] = sum(g[0], {-3, -1});
+}
+void group_norm_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
+  const NormalisedGroups groups(r);
+  const auto add = [&dy](const Tensor& term) { dy[0] = dy[0].defined() ? dy[0] + term : term; };
+  if (r.wanted(0)) add(groups.product(t[0]) * beside_inner(r.saved(1)));
+  if (r.wanted(1)) add(groups.y(r) * beside_inner(t[1]));
+  if (r.wanted(2)) add(broadcast_to(beside_inner(t[2]), r.output_shape()));
+}
+
+void infer_group_norm(const Call& call, Metas& out) { out.add(call.input(0).dtype(), call.input(0).shape()); }
+void evaluate_group_norm(const Call& call, Outputs& out) {
+  loops::normalize_groups(call.input(0), call.attribute(1), call.real(0), call.input(1), call.input(2), out[0]);
+}
+constexpr Primitive group_norm_primitive = {.rule = batched({"group_norm", group_norm_vjp, group_norm_jvp}),
+                                            .infer = infer_group_norm,
+                                            .evaluate = evaluate_group_norm,
+                                            .keeps = {keep_input(0), keep_input(1)}};
+
 // The axes of x in the order in which the caller names them, which is also that of scale and offset.
 Shape named_axes(const char* op, const Axes& axes, const Tensor& x) {
   if (axes.all()) return normalize(op, axes, x.rank());
@@ -254,6 +311,11 @@ void check_channels(const char* what, const Tensor& given, const Tensor& x, int 
 }
 
 }  // namespace
+
+Tensor group_norm_rows(const Tensor& x, const Tensor& scale, const Tensor& offset, std::int64_t groups,
+                       double epsilon) {
+  return apply(group_norm_primitive, {&x, &scale, &offset}, words(epsilon, groups));
+}
 
 }  // namespace ops
 

@@ -22,6 +22,10 @@ inline Computed real_dtypes_of(const char* op, std::initializer_list<const Opera
   return {d, is_half(d) ? DType::float32 : d};
 }
 
+/// x [outer, channels, inner], with elements, normalised in rows of channels / groups times inner elements, times scale
+/// plus offset, [channels] each. One entry.
+Tensor group_norm_rows(const Tensor& x, const Tensor& scale, const Tensor& offset, std::int64_t groups, double epsilon);
+
 /// x with `axis` moved to the end: recorded, and held in `scratch`.
 inline const Tensor& last(const Tensor& x, int axis, Tensor& scratch) {
   if (axis == x.rank() - 1) return x;

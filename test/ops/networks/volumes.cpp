@@ -277,6 +277,33 @@ TEST_CASE("l2_normalize: zeros, the bound, and squares that would overflow") {
   CHECK(g[1] == Approx((2 - 0.8 * 2.2) / 5).epsilon(1e-14));
 }
 
+TEST_CASE("group_norm with scale and offset: a large mean costs no digits, two groups of many elements") {
+  const Tensor x = cast(waves({2, 4, 300}, 1.3) + 4096, DType::float32),
+               g = cast(waves({2, 4, 300}, 0.7), DType::float32);
+  const Tensor scale = cast(numbers({0.5, -1.0, 0.0, 2.0}), DType::float32),
+               offset = cast(numbers({1.0, 0.0, -1.0, 2.0}), DType::float32);
+  const auto all = [&](DType d) {
+    const std::vector<Tensor> operands = {cast(x, d), cast(scale, d), cast(offset, d)};
+    GradientTape tape;
+    tape.watch(operands);
+    const Tensor y = group_norm(operands[0], operands[1], operands[2], 2);
+    CHECK(tape.stats().entries <= 3);
+    std::vector<Tensor> results = {y};
+    for (const Gradient& slope : tape.gradient({y}, operands, {.output_gradients = {cast(g, d)}}))
+      results.push_back(slope.dense());
+    return results;
+  };
+  const auto narrow = all(DType::float32), wide = all(DType::float64);
+  for (std::size_t k = 0; k < wide.size(); ++k) {
+    INFO("result " << k);
+    CHECK(max(abs(cast(narrow[k], DType::float64) - wide[k])).item() < 2e-6 * max(abs(wide[k])).item());
+  }
+  // As normalised first, then scaled.
+  const Tensor plain = group_norm(cast(x, DType::float64), 2) * reshape(cast(scale, DType::float64), {4, 1}) +
+                       reshape(cast(offset, DType::float64), {4, 1});
+  CHECK(max(abs(plain - wide[0])).item() < 1e-14);
+}
+
 TEST_CASE("local_response_norm: windows larger than the channels, beta 0") {
   const Tensor x = numbers({1.0, 2.0, 3.0});
   const auto one = [&](const LocalResponseNormOptions& o) { return local_response_norm(reshape(x, {1, 3}), o); };
