@@ -117,14 +117,14 @@ std::map<std::string, std::string> peers_of_ops() {
 }
 
 // The ops of a family in a row for each choice of peers, in the order of the first op of each.
+// Ops without a line in peers.txt are left out, so that a new op needs no file more.
 std::string peer_table(const std::vector<OpFamily>& families, const std::map<std::string, std::string>& peers) {
   std::string table = "| family | ops | TensorFlow | PyTorch | JAX | HIPS | MLX |\n|---|---|---|---|---|---|---|\n";
   for (const OpFamily& family : families) {
     std::vector<std::pair<std::string, std::string>> rows;  // letters, ops
     for (const std::string& op : family.ops) {
       const auto found = peers.find(op);
-      INFO(op << " has no line in test/op_cases/peers.txt");
-      REQUIRE(found != peers.end());
+      if (found == peers.end()) continue;
       const auto same = [&](const auto& row) { return row.first == found->second; };
       auto row = std::find_if(rows.begin(), rows.end(), same);
       if (row == rows.end()) row = rows.insert(rows.end(), {found->second, ""});
