@@ -104,6 +104,16 @@ def solvers():
     T("csr_solve", lambda v, b: linalg.solve(torch.zeros(3, 3).index_put((torch.tensor([0, 0, 1, 2, 2]), torch.tensor([0, 2, 1, 0, 2])), v), b), (5,), (3,))
 
 
+def larger():
+    """Small matrices have formulas of their own."""
+    for name, f in {"det": linalg.det, "inverse": linalg.inv, "slogdet": linalg.slogdet}.items():
+        T(f"{name}/of five", f, (5, 5))
+        T(f"{name}/complex of five", f, cplx(5, 5))
+    T("solve/complex of five", linalg.solve, cplx(5, 5), cplx(5, 1))
+    T("eigvalsh/complex of five", lambda a: linalg.eigvalsh(hermitian(a)), cplx(5, 5))
+    T("expm/of five", torch.matrix_exp, (5, 5))
+
+
 def spectra():
     for name, make in {"": (3, 3), "/complex": cplx(3, 3)}.items():
         T(f"eigh{name}", lambda a: (linalg.eigh(hermitian(a))[0], squares(linalg.eigh(hermitian(a))[1])), make)
@@ -233,6 +243,7 @@ def signals():
 def add():
     products()
     solvers()
+    larger()
     spectra()
     functions()
     transforms()
