@@ -157,7 +157,7 @@ TEST_CASE("lu: factors, pivots, SciPy's example") {
 TEST_CASE("lu in both modes, to third order; lu_solve and cholesky_solve") {
   support::Random random("lu orders");
   for (const DType d : {DType::float64, DType::complex128}) {
-    for (const Shape& shape : {Shape{3, 3}, {4, 2}, {2, 4}, {2, 3, 3}, {2, 3, 2}}) {
+    for (const Shape& shape : {Shape{3, 3}, {4, 2}, {2, 4}, {2, 3, 3}, {2, 3, 2}, {2, 2, 3}}) {
       CAPTURE(name(d), shape);
       // A permutation with cycles of three and four, which is not its own inverse.
       const Tensor a = roll(drawn_in(random, shape, d) + cast(4 * eye(shape[-2], shape[-1]), d), 1, -2);

@@ -117,6 +117,27 @@ TEST_CASE("eig: vectors of norm 1, real and complex matrices") {
   CHECK(largest(v - from_data(std::vector<C>{{1, 0}, {1, 0}, {0, -1}, {0, 1}}, {2, 2}) * std::sqrt(0.5)) <= 1e-15);
 }
 
+TEST_CASE("eigvalsh: derivatives at the matrix that one triangle says") {
+  for (const DType d : {DType::float64, DType::complex128})
+    for (const bool lower : {true, false}) {
+      CAPTURE(name(d), lower);
+      support::Random random("one triangle");
+      const Tensor a = hermitian(drawn_in(random, {3, 3}, d)), t = hermitian(drawn_in(random, {3, 3}, d));
+      const Tensor below = cast(tril(full({3, 3}, 9.0), -1), d), dirty = a + (lower ? moveaxis(below, 0, 1) : below);
+      const auto values = [lower](const Tensor& x) { return eigvalsh(x, {.lower = lower}); };
+      const auto weighted = [&](const Tensor& x) { return sum(values(x) * tensor({1.0, 2.0, 4.0})); };
+      CHECK(largest(grad(weighted)(dirty) - grad(weighted)(a)) <= 1e-13);
+      CHECK(largest(jvp(values, dirty, t).second - jvp(values, a, t).second) <= 1e-13);
+    }
+}
+
+TEST_CASE("eig: vectors of a diagonal matrix along a tangent with zeros on its diagonal") {
+  const Tensor values = tensor({1.0, 2.0, 4.0}), t = tensor({{0, 1, 2}, {3, 0, 4}, {5, 6, 0}});
+  const auto vectors = [](const Tensor& x) { return eig(x).eigenvectors; };
+  const Tensor gaps = expand_dims(values, 0) - expand_dims(values, 1);
+  CHECK(largest(jvp(vectors, diag(values), t).second - t / where(equal(gaps, 0), 1, gaps)) <= 1e-14);
+}
+
 TEST_CASE("spectra in both modes, to third order") {
   support::Random random("orders");
   for (const DType d : {DType::float64, DType::complex128}) {
