@@ -8,6 +8,7 @@ namespace [[gnu::visibility("default")]] reel {
 /// within a radius: linearly within 1, by Keys's cubic kernel within 2 (Keys 1981), by Lanczos's windowed sinc within 3
 /// or 5.
 enum class ResizeMethod : std::uint8_t { nearest, linear, cubic, lanczos3, lanczos5 };
+/// Options of resize().
 struct ResizeOptions {
   ResizeMethod method = ResizeMethod::linear;
   /// Along axes that become shorter, the radius is multiplied by the ratio of the extents, so that each element has its

@@ -121,6 +121,7 @@ enum class Border : std::uint8_t {
   grid_constant,  ///< the fill value k at each point: k k k | a b c d | k k k
   grid_wrap       ///< b c d | a b c d | a b c
 };
+/// Options of map_coordinates().
 struct MapCoordinatesOptions {
   int order = 3;  ///< 0: the nearest point, halves up; 1: linear; 3: the cubic spline through the values
   Border border = Border::constant;
@@ -136,6 +137,7 @@ Tensor map_coordinates(const Operand& x, const Operand& coordinates, const MapCo
 
 /// What images are beyond their borders: 0, the outermost elements, or their mirror image.
 enum class GridPadding : std::uint8_t { zeros, border, reflection };
+/// Options of grid_sample().
 struct GridSampleOptions {
   GridMethod method = GridMethod::linear;  ///< nearest: halves to even; cubic: Keys's kernel with coefficient -0.75
   GridPadding padding = GridPadding::zeros;
