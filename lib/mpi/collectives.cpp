@@ -36,18 +36,14 @@ struct Received {
   Received(const Shape& shape, DType dtype) : tensor(detail::uninitialized(shape, dtype, data)) {}
 };
 
-// MPI counts in int.
-struct Count {
-  int n;
-  MPI_Datatype unit;
-};
-Count bytes_of(const char* op, const Tensor& x, std::int64_t parts) {
+// The bytes of one of `parts` equal parts of x; MPI counts in int.
+int bytes_of(const char* op, const Tensor& x, std::int64_t parts) {
   const std::int64_t bytes =
       x.size() / std::max<std::int64_t>(parts, 1) * static_cast<std::int64_t>(item_size(x.dtype()));
   if (bytes > std::numeric_limits<int>::max())
     throw ShapeError(std::string(op) + ": " + std::to_string(bytes) +
                      " bytes for one rank; MPI's messages hold 2 GiB, so cut x");
-  return {static_cast<int>(bytes), MPI_BYTE};
+  return static_cast<int>(bytes);
 }
 
 // [size, ...] of all ranks' x.
@@ -56,10 +52,9 @@ Tensor gathered(Ranks& ranks, const char* op, const Tensor& operand) {
   Shape shape = x.shape();
   shape.insert(0, ranks.size);
   const Received all(shape, x.dtype());
-  const Count count = bytes_of(op, x, 1);
+  const int bytes = bytes_of(op, x, 1);
   mpi::complete(ranks, op, {x, all.tensor}, [&](auto& requests) {
-    MPI_Iallgather(elements(x), count.n, count.unit, all.data, count.n, count.unit, ranks.data,
-                   &requests.emplace_back());
+    MPI_Iallgather(elements(x), bytes, MPI_BYTE, all.data, bytes, MPI_BYTE, ranks.data, &requests.emplace_back());
   });
   return all.tensor;
 }
@@ -68,10 +63,9 @@ Tensor gathered(Ranks& ranks, const char* op, const Tensor& operand) {
 Tensor exchanged(Ranks& ranks, const char* op, const Tensor& operand) {
   const Tensor x = contiguous(operand);
   const Received all(x.shape(), x.dtype());
-  const Count count = bytes_of(op, x, ranks.size);
+  const int bytes = bytes_of(op, x, ranks.size);
   mpi::complete(ranks, op, {x, all.tensor}, [&](auto& requests) {
-    MPI_Ialltoall(elements(x), count.n, count.unit, all.data, count.n, count.unit, ranks.data,
-                  &requests.emplace_back());
+    MPI_Ialltoall(elements(x), bytes, MPI_BYTE, all.data, bytes, MPI_BYTE, ranks.data, &requests.emplace_back());
   });
   return all.tensor;
 }
@@ -166,10 +160,10 @@ Tensor broadcast(const Communicator& ranks, const Tensor& x, int root) {
         mpi::announce(ranks.state(), Op::broadcast, operand, root);
         const Tensor own = contiguous(operand);
         const Received result(own.shape(), own.dtype());
-        const Count count = bytes_of("broadcast", own, 1);
-        if (count.n > 0) std::memcpy(result.data, elements(own), static_cast<std::size_t>(count.n));
+        const int bytes = bytes_of("broadcast", own, 1);
+        if (bytes > 0) std::memcpy(result.data, elements(own), static_cast<std::size_t>(bytes));
         mpi::complete(ranks.state(), "broadcast", {result.tensor}, [&](auto& requests) {
-          MPI_Ibcast(result.data, count.n, count.unit, root, ranks.state().data, &requests.emplace_back());
+          MPI_Ibcast(result.data, bytes, MPI_BYTE, root, ranks.state().data, &requests.emplace_back());
         });
         return result.tensor;
       },
@@ -209,13 +203,13 @@ Tensor sendrecv(const Communicator& ranks, const Tensor& x, int to, int from) {
         mpi::announce(ranks.state(), Op::sendrecv, operand);
         const Tensor own = contiguous(operand);
         const Received result(own.shape(), own.dtype());
-        const Count count = bytes_of("sendrecv", own, 1);
-        if (from == no_rank && count.n > 0) std::memset(result.data, 0, static_cast<std::size_t>(count.n));
+        const int bytes = bytes_of("sendrecv", own, 1);
+        if (from == no_rank && bytes > 0) std::memset(result.data, 0, static_cast<std::size_t>(bytes));
         mpi::complete(ranks.state(), "sendrecv", {own, result.tensor}, [&](auto& requests) {
           constexpr int tag = 0;
           MPI_Comm comm = ranks.state().data;
-          if (from != no_rank) MPI_Irecv(result.data, count.n, count.unit, from, tag, comm, &requests.emplace_back());
-          if (to != no_rank) MPI_Isend(elements(own), count.n, count.unit, to, tag, comm, &requests.emplace_back());
+          if (from != no_rank) MPI_Irecv(result.data, bytes, MPI_BYTE, from, tag, comm, &requests.emplace_back());
+          if (to != no_rank) MPI_Isend(elements(own), bytes, MPI_BYTE, to, tag, comm, &requests.emplace_back());
         });
         return result.tensor;
       },
@@ -234,10 +228,10 @@ void post(Ranks& ranks, const Tensor& operand, int to) {
   const Received call({1, static_cast<std::int64_t>(sizeof(MpiCall))}, DType::uint8);
   const MpiCall mine = mpi::describe(0, Op::send, own, to);
   std::memcpy(call.data, &mine, sizeof mine);
-  const Count count = bytes_of("send", own, 1);
+  const int bytes = bytes_of("send", own, 1);
   mpi::complete(ranks, "send", {own, call.tensor}, [&](auto& requests) {
     MPI_Isend(call.data, sizeof mine, MPI_BYTE, to, call_tag, ranks.data, &requests.emplace_back());
-    MPI_Isend(elements(own), count.n, count.unit, to, data_tag, ranks.data, &requests.emplace_back());
+    MPI_Isend(elements(own), bytes, MPI_BYTE, to, data_tag, ranks.data, &requests.emplace_back());
   });
 }
 
@@ -252,9 +246,9 @@ Tensor fetch(Ranks& ranks, const Tensor& like, int from) {
     mpi::fail_all(ranks, "recv: rank " + std::to_string(ranks.rank) + " expects " + mpi::in_words(expected) +
                              ", rank " + std::to_string(from) + " calls " +
                              mpi::in_words(*static_cast<const MpiCall*>(call.data)));
-  const Count count = bytes_of("recv", like, 1);
+  const int bytes = bytes_of("recv", like, 1);
   mpi::complete(ranks, "recv", {result.tensor}, [&](auto& requests) {
-    MPI_Irecv(result.data, count.n, count.unit, from, data_tag, ranks.data, &requests.emplace_back());
+    MPI_Irecv(result.data, bytes, MPI_BYTE, from, data_tag, ranks.data, &requests.emplace_back());
   });
   return result.tensor;
 }
