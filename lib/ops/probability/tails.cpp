@@ -209,11 +209,15 @@ Tensor geom_tail(const char* op, Tail t, const Operand& x, const Operand& p) {
   return numbers.finish(t, inside);
 }
 
-// The value alone, with the implicit derivatives of the primitive.
+// The value alone, with the implicit derivatives of the primitive. Parts that are not chosen may be NaN on the way.
 Tensor student_quantile(const Tensor& p, const Tensor& df) {
   const Shape shape = broadcast_shapes("t_ppf", p.shape(), df.shape());
   const Tensor all_p = broadcast_to(p, shape), all_df = broadcast_to(df, shape);
-  return student_sample(all_df, all_p, t_quantile(stop_gradient(all_p), stop_gradient(all_df)));
+  const Tensor value = [&] {
+    const tape::QuietScope quiet;
+    return t_quantile(stop_gradient(all_p), stop_gradient(all_df));
+  }();
+  return student_sample(all_df, all_p, value);
 }
 
 // Operands of a quantile: p, shape parameters, loc, scale.

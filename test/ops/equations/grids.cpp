@@ -301,10 +301,9 @@ TEST_CASE("splines and grids: dtypes, errors, traces") {
   CHECK_THROWS_WITH(b_spline(p, v, 2), Contains("b_spline: knots are [4], coefficients [4], of degree 2"));
   CHECK_THROWS_AS(b_spline(p, tensor({1}), 2), ShapeError);
   CHECK_THROWS_WITH(b_spline(p, v, -1), Contains("b_spline: the degree is -1"));
-  CHECK_THROWS_WITH(b_spline(tensor({0, 1, 0.5, 3}), tensor({1, 2}), 1),
-                    Contains("b_spline: knots: number 2 is smaller"));
+  CHECK_THROWS_WITH(b_spline(tensor({0, 1, 0.5, 3}), tensor({1, 2}), 1), Contains("b_spline: knot 2 is smaller"));
   CHECK_THROWS_WITH(b_spline(tensor({0, 1, 1, 3}), tensor({1, 2}), 1),
-                    Contains("b_spline: knots: numbers 1 to 2 are all equal"));
+                    Contains("b_spline: knots 1 to 2 are all equal"));
   CHECK_THROWS_AS(b_spline(p, tensor({1, 2}), 1)(0.5, -1), ValueError);
   CHECK_THROWS_AS(BSpline()(0.5), ValueError);
   CHECK_THROWS_AS((BSpline{p, tensor({1, 2}), 2})(0.5), ShapeError);
@@ -313,8 +312,7 @@ TEST_CASE("splines and grids: dtypes, errors, traces") {
   CHECK_THROWS_AS(regular_grid({zeros({0})}, zeros({0}), x), ShapeError);
   CHECK_THROWS_AS(regular_grid({}, v, x), ShapeError);
   CHECK_THROWS_AS(regular_grid({tensor({0})}, tensor({1}), x, {.method = GridMethod::cubic}), ShapeError);
-  CHECK_THROWS_WITH(regular_grid({tensor({0, 1, 1, 2})}, v, x),
-                    Contains("regular_grid: knots: number 2 is not larger"));
+  CHECK_THROWS_WITH(regular_grid({tensor({0, 1, 1, 2})}, v, x), Contains("regular_grid: knot 2 is not larger"));
   // More equal knots at an end than the degree needs: the interval is the next one that is not empty.
   CHECK(b_spline(tensor({0, 0, 0, 1, 2, 2, 2}), tensor({3, 3, 3, 3, 3}), 1)(tensor({0, 2, 5})).to_vector() ==
         Doubles{3, 3, 3});
