@@ -499,9 +499,9 @@ TEST_CASE("random_choice with weights") {
   CHECK(square < 20.5);
 
   // Parts of weight 0 are not chosen; huge and whole weights.
-  const Tensor none = from_data(std::vector<double>{0, 1e308, 1e308});
-  CHECK(bool(all(greater(random_choice(generator, x, 500, none), 0))));
-  CHECK(sorted(random_choice(generator, x, 2, none, false)) == Doubles{1, 2});
+  const Tensor huge = from_data(std::vector<double>{0, 1e308, 1e308});
+  CHECK(bool(all(greater(random_choice(generator, x, 500, huge), 0))));
+  CHECK(sorted(random_choice(generator, x, 2, huge, false)) == Doubles{1, 2});
   const Tensor tiny = from_data(std::vector<double>{0x1p-1074, 0, 0x1p-1074});
   CHECK(bool(all(not_equal(random_choice(generator, x, 500, tiny), 1))));
   CHECK(sorted(random_choice(generator, x, 2, tiny, false)) == Doubles{0, 2});
