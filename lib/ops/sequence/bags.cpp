@@ -4,6 +4,7 @@
 #include <reel/ops/indexing.hpp>
 #include <reel/ops/make.hpp>
 
+#include "ops/linalg/linalg.hpp"
 #include "ops/neural/rows.hpp"
 
 namespace reel {
@@ -47,7 +48,8 @@ Tensor bags_of(const Tensor& table, const Tensor& ids, const Tensor& of, std::in
                const EmbeddingBagOptions& options) {
   const Tensor flat = reshape(ids, {ids.size()}),
                bags = without_padding(of, flat, options.padding_id, table.shape()[0]);
-  const Tensor rows = weighted_rows(gather(table, flat), ids, options);
+  const Tensor taken = named(bag_name, [&] { return gather(table, flat); });
+  const Tensor rows = weighted_rows(taken, ids, options);
   Tensor y;
   if (options.mode == BagMode::sum) {
     y = segment_sum(rows, bags, count);
@@ -92,7 +94,8 @@ Tensor embedding_bag(const Operand& table, const Operand& given, const Operand& 
   const Tensor ids = ops::integers(given, "ids", 1, "a vector beside offsets"),
                starts = ops::integers(offsets, "offsets", 1, "a vector");
   const std::int64_t m = ids.size();
-  const Tensor begun = cumsum(bincount(starts, m + 1), 0);
+  const Tensor counts = ops::named(ops::bag_name, [&] { return bincount(starts, m + 1); });
+  const Tensor begun = cumsum(counts, 0);
   const Tensor bags = slice(begun, {range(0, m)}) - 1;
   return ops::bags_of(rows, ids, bags, starts.size(), result, options);
 }
