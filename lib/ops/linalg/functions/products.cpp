@@ -132,6 +132,8 @@ void rethrow_named(const char* op) {
     fail<ShapeError>(op, "{}", text(e));
   } catch (const TypeError& e) {
     fail<TypeError>(op, "{}", text(e));
+  } catch (const IndexError& e) {
+    fail<IndexError>(op, "{}", text(e));
   }
 }
 
