@@ -11,8 +11,8 @@ enum class ResizeMethod : std::uint8_t { nearest, linear, cubic, lanczos3, lancz
 /// Options of resize().
 struct ResizeOptions {
   ResizeMethod method = ResizeMethod::linear;
-  /// Along axes that become shorter, the radius is multiplied by the ratio of the extents, so that each element has its
-  /// part in the result.
+  /// Along axes that become shorter, the radius is multiplied by the distance of the new elements, so that each element
+  /// has its part in the result; but for one new element with aligned corners, which is the first.
   bool antialias = true;
   /// Whether the centres of the outermost elements stay where they are, rather than their outer edges.
   bool align_corners = false;

@@ -172,11 +172,12 @@ MaxPool2dIndices max_pool2d_with_indices(const Operand& x, const Size2d& window,
 /// its end. Gradient: that of the element at the position; 0 for an x that does not count.
 Tensor max_unpool2d(const Operand& x, const Operand& indices, const Size2d& size);
 
-// Windows of `window` at pseudo-random places (Graham 2014, arXiv:1412.6071): of n elements along an axis, window i of
-// m begins at floor((i + u) a) - floor(u a) with a = (n - k) / (m - 1), but the last one at n - k. The numbers u in [0,
-// 1) are samples[batch, channels, 2], of columns and rows in this order, or drawn uniformly. Windows overlap or leave
-// elements out; they are copied. (torch.nn.functional.fractional_max_pool2d.) ShapeError if window + size - 1 exceeds
-// the image, and for samples of another shape. To any order. Samples have no gradient.
+// Windows of `window` at pseudo-random places (Graham 2014, arXiv:1412.6071): of n elements along an axis, window i
+// of m begins at floor((i + u) a) - floor(u a) with a = (n - k) / (m - 1), but the last one at n - k. The numbers u
+// in [0, 1) are samples[batch, channels, 2], of columns and rows in this order, or drawn uniformly; of others the
+// part behind the point counts. Windows overlap or leave elements out; they are copied.
+// (torch.nn.functional.fractional_max_pool2d.) ShapeError if window + size - 1 exceeds the image, and for samples
+// of another shape. To any order. Samples have no gradient.
 
 /// The greatest element of each window, NaN if one is. Gradient: to the first greatest element, or to the first NaN.
 Tensor fractional_max_pool2d(const Operand& x, const Size2d& window, const Size2d& size, const Operand& samples);
@@ -254,7 +255,8 @@ struct EmbeddingBagOptions {
 /// of range. Gradient: IndexedSlices; of max, shared equally among ties.
 Tensor embedding_bag(const Operand& table, const Operand& ids, const EmbeddingBagOptions& options = {});
 /// The same with bags of different lengths: element k of ids [m] belongs to bag c - 1 for the number c of `offsets`
-/// [bags] that are at most k, or to none. Offsets ascend from 0. IndexError for one outside [0, m].
+/// [bags] that are at most k, or to none. Offsets that ascend from 0 give
+/// consecutive bags; others are counted all the same. IndexError for one outside [0, m].
 Tensor embedding_bag(const Operand& table, const Operand& ids, const Operand& offsets,
                      const EmbeddingBagOptions& options = {});
 

@@ -5,6 +5,9 @@
 // nor their derivatives underflow, however far out. Elementwise, some microseconds an element; operands, dtypes,
 // errors, ends of the support and NaN as in <reel/stats/continuous.hpp>.
 //
+// For shape parameters, degrees of freedom and numbers n above 1e9 the relative error is some 1e-20 times the
+// parameter, and derivatives by it have an absolute error of some 1e-20.
+//
 // Of a discrete distribution x counts as floor(x), without a gradient. Gradients by n follow for nbinom, not for binom.
 #pragma once
 #include <reel/tensor.hpp>

@@ -47,10 +47,15 @@ struct Quotient {
 };
 /// The number of quotients term(n) = a_n / b_n after which the continued fraction b_0 + a_1 / (b_1 + a_2 / (b_2 + ...))
 /// has converged, n >= 1. Convergents are quotients of two solutions of one recurrence, which are rescaled before they
-/// overflow.
+/// overflow. With large coefficients they keep differing by rounding errors: they have converged too when the smallest
+/// difference is tiny and has not shrunk for a while.
 template <class N, class Term>
 int fraction_length(const N& b0, const Term& term) {
+  constexpr Real rounding = std::numeric_limits<Real>::epsilon(), tiny = 1e-13L;
+  constexpr int patience = 8;
   N above_before = 1, above = b0, below_before = 0, below = 1, last = b0;
+  Real smallest = std::numeric_limits<Real>::infinity();
+  int stalled = 0;
   for (int n = 1; n < terms_max; ++n) {
     const Quotient<N> t = term(n);
     above_before = std::exchange(above, t.below * above + t.above * above_before);
@@ -61,7 +66,9 @@ int fraction_length(const N& b0, const Term& term) {
     if (n % 4 != 0) continue;
     const N now = above / below;
     const Real apart = std::abs(now - last);
-    if (apart <= std::numeric_limits<Real>::epsilon() * std::abs(now)) return n;
+    stalled = apart < smallest ? 0 : stalled + 1;
+    if (apart < smallest) smallest = apart;
+    if (apart <= rounding * std::abs(now) || (stalled >= patience && smallest <= tiny * std::abs(now))) return n;
     if (!std::isfinite(apart)) break;
     last = now;
   }

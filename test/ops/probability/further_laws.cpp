@@ -7,6 +7,7 @@
 #include <map>
 #include <reel/ops/arranging.hpp>
 #include <reel/reel.hpp>
+#include <reel/special.hpp>
 #include <reel/stats.hpp>
 #include <string>
 
@@ -330,4 +331,19 @@ TEST_CASE("further laws: batches, dtypes and errors") {
   CHECK_THROWS_AS(t_cdf(zeros({2}), zeros({3})), ShapeError);
   CHECK_THROWS_AS(poisson_sf(zeros({2}, DType::complex64), 1), TypeError);
   CHECK_THROWS_AS(vonmises_logpdf(zeros({2}, DType::complex64), 1), TypeError);
+}
+
+// The continued fraction of huge parameters converges to rounding noise. Figures from mpmath with 40 digits.
+TEST_CASE("tails with huge shape parameters have the stated accuracy") {
+  const auto near = [](const Tensor& value, double expected, double error) {
+    return std::abs(value.item() / expected - 1) <= error;
+  };
+  CHECK(near(t_sf(2.0, 1e11), 0.02275013194952898, 1e-8));
+  CHECK(near(t_sf(4.0, 1e12), 3.167124183539503e-05, 1e-8));
+  CHECK(near(t_sf(6.0, 1e10), 9.865876787588485e-10, 1e-10));
+  CHECK(near(exp(t_logsf(4.0, 1e12)), 3.167124183539503e-05, 1e-8));
+  CHECK(near(betainc(1e11, 0.5, 1 - 2e-11), 0.04550025496108427, 1e-8));
+  CHECK(near(binom_cdf(0, 1e12, 4e-12), 0.018315638888587585, 1e-7));
+  const Tensor slope = grad([](const Tensor& df) { return t_logsf(4.0, df); })(scalar(1e12));
+  CHECK(std::abs(slope.item()) < 1e-19);
 }
