@@ -69,6 +69,9 @@ auto run_together(const Communicator& ranks, F f) {
   } catch (const std::exception& e) {
     detail::tell_failure(ranks, e.what());
     throw;
+  } catch (...) {
+    detail::tell_failure(ranks, "an exception that is no std::exception");
+    throw;
   }
 }
 

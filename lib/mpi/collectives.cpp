@@ -54,7 +54,8 @@ Tensor gathered(Ranks& ranks, const char* op, const Tensor& operand) {
   const Received all(shape, x.dtype());
   const int bytes = bytes_of(op, x, 1);
   mpi::complete(ranks, op, {x, all.tensor}, [&](auto& requests) {
-    MPI_Iallgather(elements(x), bytes, MPI_BYTE, all.data, bytes, MPI_BYTE, ranks.data, &requests.emplace_back());
+    return MPI_Iallgather(elements(x), bytes, MPI_BYTE, all.data, bytes, MPI_BYTE, ranks.data,
+                          &requests.emplace_back());
   });
   return all.tensor;
 }
@@ -65,7 +66,7 @@ Tensor exchanged(Ranks& ranks, const char* op, const Tensor& operand) {
   const Received all(x.shape(), x.dtype());
   const int bytes = bytes_of(op, x, ranks.size);
   mpi::complete(ranks, op, {x, all.tensor}, [&](auto& requests) {
-    MPI_Ialltoall(elements(x), bytes, MPI_BYTE, all.data, bytes, MPI_BYTE, ranks.data, &requests.emplace_back());
+    return MPI_Ialltoall(elements(x), bytes, MPI_BYTE, all.data, bytes, MPI_BYTE, ranks.data, &requests.emplace_back());
   });
   return all.tensor;
 }
@@ -163,7 +164,7 @@ Tensor broadcast(const Communicator& ranks, const Tensor& x, int root) {
         const int bytes = bytes_of("broadcast", own, 1);
         if (bytes > 0) std::memcpy(result.data, elements(own), static_cast<std::size_t>(bytes));
         mpi::complete(ranks.state(), "broadcast", {result.tensor}, [&](auto& requests) {
-          MPI_Ibcast(result.data, bytes, MPI_BYTE, root, ranks.state().data, &requests.emplace_back());
+          return MPI_Ibcast(result.data, bytes, MPI_BYTE, root, ranks.state().data, &requests.emplace_back());
         });
         return result.tensor;
       },
@@ -208,8 +209,12 @@ Tensor sendrecv(const Communicator& ranks, const Tensor& x, int to, int from) {
         mpi::complete(ranks.state(), "sendrecv", {own, result.tensor}, [&](auto& requests) {
           constexpr int tag = 0;
           MPI_Comm comm = ranks.state().data;
-          if (from != no_rank) MPI_Irecv(result.data, bytes, MPI_BYTE, from, tag, comm, &requests.emplace_back());
-          if (to != no_rank) MPI_Isend(elements(own), bytes, MPI_BYTE, to, tag, comm, &requests.emplace_back());
+          int code = MPI_SUCCESS;
+          if (from != no_rank)
+            code = MPI_Irecv(result.data, bytes, MPI_BYTE, from, tag, comm, &requests.emplace_back());
+          if (to != no_rank && code == MPI_SUCCESS)
+            code = MPI_Isend(elements(own), bytes, MPI_BYTE, to, tag, comm, &requests.emplace_back());
+          return code;
         });
         return result.tensor;
       },
@@ -230,8 +235,9 @@ void post(Ranks& ranks, const Tensor& operand, int to) {
   std::memcpy(call.data, &mine, sizeof mine);
   const int bytes = bytes_of("send", own, 1);
   mpi::complete(ranks, "send", {own, call.tensor}, [&](auto& requests) {
-    MPI_Isend(call.data, sizeof mine, MPI_BYTE, to, call_tag, ranks.data, &requests.emplace_back());
-    MPI_Isend(elements(own), bytes, MPI_BYTE, to, data_tag, ranks.data, &requests.emplace_back());
+    const int code = MPI_Isend(call.data, sizeof mine, MPI_BYTE, to, call_tag, ranks.data, &requests.emplace_back());
+    if (code != MPI_SUCCESS) return code;
+    return MPI_Isend(elements(own), bytes, MPI_BYTE, to, data_tag, ranks.data, &requests.emplace_back());
   });
 }
 
@@ -239,16 +245,15 @@ Tensor fetch(Ranks& ranks, const Tensor& like, int from) {
   const Received call({1, static_cast<std::int64_t>(sizeof(MpiCall))}, DType::uint8),
       result(like.shape(), like.dtype());
   mpi::complete(ranks, "recv", {call.tensor}, [&](auto& requests) {
-    MPI_Irecv(call.data, sizeof(MpiCall), MPI_BYTE, from, call_tag, ranks.data, &requests.emplace_back());
+    return MPI_Irecv(call.data, sizeof(MpiCall), MPI_BYTE, from, call_tag, ranks.data, &requests.emplace_back());
   });
   const MpiCall expected = mpi::describe(0, Op::send, like, ranks.rank);
   if (std::memcmp(call.data, &expected, sizeof expected) != 0)
-    mpi::fail_all(ranks, "recv: rank " + std::to_string(ranks.rank) + " expects " + mpi::in_words(expected) +
-                             ", rank " + std::to_string(from) + " calls " +
-                             mpi::in_words(*static_cast<const MpiCall*>(call.data)));
+    mpi::refuse(ranks, "recv: rank " + std::to_string(ranks.rank) + " expects " + mpi::in_words(expected) + ", rank " +
+                           std::to_string(from) + " calls " + mpi::in_words(*static_cast<const MpiCall*>(call.data)));
   const int bytes = bytes_of("recv", like, 1);
   mpi::complete(ranks, "recv", {result.tensor}, [&](auto& requests) {
-    MPI_Irecv(result.data, bytes, MPI_BYTE, from, data_tag, ranks.data, &requests.emplace_back());
+    return MPI_Irecv(result.data, bytes, MPI_BYTE, from, data_tag, ranks.data, &requests.emplace_back());
   });
   return result.tensor;
 }

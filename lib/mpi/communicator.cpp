@@ -1,7 +1,10 @@
 #include "mpi/communicator.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstring>
+#include <deque>
 #include <thread>
 
 namespace reel {
@@ -41,6 +44,68 @@ Environment& environment() {
 
 using mpi::fail_all;
 
+// What requests that were given up may still access, for as long as MPI runs: never freed.
+struct GivenUp {
+  std::vector<Tensor> operands;
+  std::deque<std::string> messages;
+};
+GivenUp& given_up() {
+  static GivenUp& of_process = *new GivenUp;
+  return of_process;
+}
+
+bool finalised() {
+  int over = 0;
+  MPI_Finalized(&over);
+  return over != 0;
+}
+
+// Sent to every rank and not waited for long: a rank that has failed as well receives nothing.
+void tell(Communicator::State& ranks, const std::string& what) {
+  if (finalised()) return;
+  const std::string& text = given_up().messages.emplace_back(what.substr(0, longest_message));
+  std::vector<MPI_Request> sent;
+  for (int to = 0; to < ranks.size; ++to)
+    if (to != ranks.rank)
+      MPI_Isend(text.data(), static_cast<int>(text.size()), MPI_CHAR, to, failure_tag, ranks.failures,
+                &sent.emplace_back());
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  for (int done = 0; !done && std::chrono::steady_clock::now() < give_up; std::this_thread::yield())
+    MPI_Testall(static_cast<int>(sent.size()), sent.data(), &done, MPI_STATUSES_IGNORE);
+}
+
+// A failure that this rank alone has seen: the others are told.
+[[noreturn]] void fail_here(Communicator::State& ranks, const std::string& message) {
+  tell(ranks, message);
+  fail_all(ranks, message);
+}
+
+// An error of MPI itself.
+void check_code(Communicator::State& ranks, const char* op, int code) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  fail_here(ranks, std::string(op) + ": MPI reports: " + text);
+}
+
+bool all_done(Communicator::State& ranks, const char* op, std::vector<MPI_Request>& requests) {
+  std::vector<MPI_Status> states(requests.size());
+  int done = 0;
+  const int code = MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, states.data());
+  if (code == MPI_ERR_IN_STATUS)
+    for (const MPI_Status& state : states)
+      if (state.MPI_ERROR != MPI_ERR_PENDING) check_code(ranks, op, state.MPI_ERROR);
+  check_code(ranks, op, code);
+  return done != 0;
+}
+
+std::string in_seconds(double time) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g s", time);
+  return text;
+}
+
 // The message of a rank that has thrown, if one has arrived.
 void look_for_failures(Communicator::State& ranks, const char* op) {
   int there = 0;
@@ -58,15 +123,17 @@ void look_for_failures(Communicator::State& ranks, const char* op) {
 
 Communicator::State::State(const MpiOptions& o) : options(o) {
   environment();
-  MPI_Comm_dup(MPI_COMM_WORLD, &data);
-  MPI_Comm_dup(MPI_COMM_WORLD, &failures);
+  if (finalised()) throw MpiError("world: MPI has been finalised; it cannot be started again");
+  if (MPI_Comm_dup(MPI_COMM_WORLD, &data) != MPI_SUCCESS || MPI_Comm_dup(MPI_COMM_WORLD, &failures) != MPI_SUCCESS)
+    throw MpiError("world: MPI_Comm_dup has failed");
+  // A program may have changed what MPI_COMM_WORLD, and so its copies, do about errors.
+  MPI_Comm_set_errhandler(data, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(failures, MPI_ERRORS_RETURN);
   MPI_Comm_rank(data, &rank);
   MPI_Comm_size(data, &size);
 }
 Communicator::State::~State() {
-  int over = 0;
-  MPI_Finalized(&over);
-  if (over || !failure.empty()) return;
+  if (finalised() || !failure.empty()) return;
   MPI_Comm_free(&failures);
   MPI_Comm_free(&data);
 }
@@ -81,21 +148,13 @@ Communicator world(const MpiOptions& options) {
 
 namespace detail {
 
-// Sent to every rank and not waited for long: a rank that has failed as well receives nothing.
 void tell_failure(const Communicator& ranks, const char* what) noexcept {
   Communicator::State& state = ranks.state();
-  if (!state.failure.empty()) return;  // it came from another rank
+  if (!state.failure.empty()) return;  // it came from another rank, or the others know
   environment().failed = true;
   try {
-    state.failure = what;
-    const int length = static_cast<int>(std::min<std::size_t>(state.failure.size(), longest_message));
-    std::vector<MPI_Request> sent;
-    for (int to = 0; to < state.size; ++to)
-      if (to != state.rank)
-        MPI_Isend(state.failure.data(), length, MPI_CHAR, to, failure_tag, state.failures, &sent.emplace_back());
-    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-    for (int done = 0; !done && std::chrono::steady_clock::now() < give_up; std::this_thread::yield())
-      MPI_Testall(static_cast<int>(sent.size()), sent.data(), &done, MPI_STATUSES_IGNORE);
+    state.failure = *what ? what : "an exception without a message";
+    tell(state, state.failure);
   } catch (...) {  // the exception that is being reported propagates
   }
 }
@@ -103,6 +162,8 @@ void tell_failure(const Communicator& ranks, const char* what) noexcept {
 }  // namespace detail
 
 namespace mpi {
+
+void refuse(Communicator::State& ranks, const std::string& message) { fail_here(ranks, message); }
 
 void fail_all(Communicator::State& ranks, std::string message) {
   ranks.failure = std::move(message);
@@ -117,29 +178,29 @@ const char* name_of(Op op) {
 }
 
 void complete(Communicator::State& ranks, const char* op, std::vector<Tensor> held,
-              const std::function<void(std::vector<MPI_Request>&)>& start) {
+              const std::function<int(std::vector<MPI_Request>&)>& start) {
   if (!ranks.failure.empty()) throw MpiError(std::string(op) + ": the communicator has failed: " + ranks.failure);
+  if (finalised()) throw MpiError(std::string(op) + ": MPI has been finalised");
   std::vector<MPI_Request> requests;
-  start(requests);
   const auto begin = std::chrono::steady_clock::now();
   const std::chrono::duration<double> limit(ranks.options.timeout);
   try {
-    for (int done = 0, looks = 0;;) {
-      MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
-      if (done) return;
+    check_code(ranks, op, start(requests));
+    for (int looks = 0; !all_done(ranks, op, requests);) {
       look_for_failures(ranks, op);
       if (std::chrono::steady_clock::now() - begin > limit)
-        fail_all(ranks,
-                 std::string(op) + ": rank " + std::to_string(ranks.rank) + " waited " +
-                     std::to_string(ranks.options.timeout) +
-                     " s for the others; do all ranks make this call? A longer time is world({.timeout = seconds})");
+        fail_here(ranks,
+                  std::string(op) + ": rank " + std::to_string(ranks.rank) + " waited " +
+                      in_seconds(ranks.options.timeout) +
+                      " for the others; do all ranks make this call? A longer time is world({.timeout = seconds})");
       if (++looks < spins)
         std::this_thread::yield();
       else
         std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
   } catch (...) {
-    ranks.unfinished.insert(ranks.unfinished.end(), held.begin(), held.end());
+    std::vector<Tensor>& operands = given_up().operands;
+    operands.insert(operands.end(), held.begin(), held.end());
     throw;
   }
 }
@@ -172,8 +233,8 @@ void announce(Communicator::State& ranks, Op op, const Tensor& x, int root) {
   auto* calls = static_cast<MpiCall*>(memory);
   calls[ranks.size] = mine;
   complete(ranks, name_of(op), {all}, [&](std::vector<MPI_Request>& requests) {
-    MPI_Iallgather(calls + ranks.size, sizeof(MpiCall), MPI_BYTE, calls, sizeof(MpiCall), MPI_BYTE, ranks.data,
-                   &requests.emplace_back());
+    return MPI_Iallgather(calls + ranks.size, sizeof(MpiCall), MPI_BYTE, calls, sizeof(MpiCall), MPI_BYTE, ranks.data,
+                          &requests.emplace_back());
   });
   for (int other = 0; other < ranks.size; ++other)
     if (std::memcmp(&calls[other], &mine, sizeof mine) != 0)

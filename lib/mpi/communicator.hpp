@@ -26,8 +26,7 @@ struct Communicator::State {
   int rank = 0, size = 1;
   MpiOptions options;
   std::int64_t calls = 0;
-  std::string failure;             // why nothing works any more; empty while all is well
-  std::vector<Tensor> unfinished;  // operands of exchanges that were given up: MPI may still access them
+  std::string failure;  // why nothing works any more; empty while all is well
 };
 
 namespace mpi {
@@ -43,13 +42,14 @@ void announce(Communicator::State& ranks, Op op, const Tensor& x, int root = 0);
 MpiCall describe(std::int64_t number, Op op, const Tensor& x, int root);
 std::string in_words(const MpiCall& call);
 
-// Ends all communication with this message.
+// Ends all communication with this message: of a failure that every rank sees, and of one that the others are told of.
 [[noreturn]] void fail_all(Communicator::State& ranks, std::string message);
+[[noreturn]] void refuse(Communicator::State& ranks, const std::string& message);
 
-// Waits for requests that `start` makes, whose memory belongs to `held`. Throws MpiError for a rank that has thrown,
-// and after the timeout.
+// Waits for requests that `start` makes, whose memory belongs to `held`; `start` returns MPI's code. Throws MpiError
+// for a rank that has thrown, for an error of MPI, and after the timeout.
 void complete(Communicator::State& ranks, const char* op, std::vector<Tensor> held,
-              const std::function<void(std::vector<MPI_Request>&)>& start);
+              const std::function<int(std::vector<MPI_Request>&)>& start);
 
 }  // namespace mpi
 

@@ -1,5 +1,7 @@
 // What reel-mpi promises, checked by every rank of `mpirun -n N ranks [CHECK]`. The exit status is 0 if all checks of
-// all ranks pass. CHECK is a check that ends in failure by design: throw, mismatch or silence.
+// all ranks pass. CHECK is a check that ends in failure by design.
+#include <mpi.h>
+
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -197,6 +199,45 @@ void refused(const Communicator& ranks) {
   CHECK(throws<ValueError>([&] { all_reduce_gradients(ranks, {}, MpiReduction::max); }, "sum or mean"));
 }
 
+// A receive that was given up is never freed: the message may arrive when its communicator is gone.
+void late_message() {
+  Communicator ranks = world({.timeout = 2});
+  const int last = ranks.size() - 1;
+  const Communicator second = world();
+  if (ranks.rank() == 0) {
+    CHECK(throws<MpiError>([&] { recv(ranks, ones({4}), last); }, "recv: rank 0 waited 2 s for the others"));
+    ranks = second;
+  }
+  std::vector<Tensor> pool;  // takes what has been freed
+  for (int k = 0; k < 1000; ++k) pool.push_back(zeros({296 + k % 8}, DType::uint8));
+  if (ranks.rank() == last) {
+    std::this_thread::sleep_for(std::chrono::seconds(3));
+    try {
+      send(ranks, ones({4}), 0);
+    } catch (const MpiError&) {  // it may have been told
+    }
+  }
+  all_reduce(second, ones({1}));
+  for (const Tensor& x : pool) CHECK(sum(x).item<std::int64_t>() == 0);
+}
+
+// Nothing but a MpiError when the program has finalised MPI, and for errors that MPI reports.
+void errors_of_mpi(bool finalise) {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  const Communicator unchecked = world({.timeout = 2, .check = false});
+  if (finalise) {
+    MPI_Finalize();
+    CHECK(throws<MpiError>([&] { all_reduce(unchecked, ones({2})); }, "all_reduce: MPI has been finalised"));
+    CHECK(throws<MpiError>([] { world(); }, "world: MPI has been finalised"));
+    CHECK(throws<std::runtime_error>([&] { run_together(unchecked, [] { throw std::runtime_error("too late"); }); },
+                                     "too late"));
+  } else if (unchecked.rank() == 0) {
+    sendrecv(unchecked, ones({3}), 1, no_rank);
+  } else if (unchecked.rank() == 1) {
+    CHECK(throws<MpiError>([&] { sendrecv(unchecked, ones({2}), no_rank, 0); }, "sendrecv: MPI reports: "));
+  }
+}
+
 // Failures by design: every rank must end with an error, and soon.
 int failure(const Communicator& ranks, const std::string& kind) {
   const bool odd_one = ranks.rank() == ranks.size() - 1;
@@ -209,7 +250,21 @@ int failure(const Communicator& ranks, const std::string& kind) {
   if (kind == "throw")
     CHECK(odd_one ? throws<std::runtime_error>([&] { run_together(ranks, body); }, "out of luck")
                   : throws<MpiError>([&] { run_together(ranks, body); }, "has failed: out of luck"));
+  if (kind == "number") {
+    const auto one_throws = [&] {
+      if (odd_one) throw 42;
+      body();
+    };
+    try {
+      CHECK(throws<MpiError>([&] { run_together(ranks, one_throws); }, "rank 2 has failed: an exception that is"));
+    } catch (int) {
+      CHECK(odd_one);
+    }
+  }
   if (kind == "shapes" && ranks.rank() == 0) send(ranks, ones({3}), ranks.size() - 1);
+  if (kind == "shapes" && !odd_one) CHECK(throws<MpiError>(body, "rank 2 has failed: recv: rank 2 expects send"));
+  if (kind == "late") late_message();
+  if (kind == "finalised" || kind == "truncated") errors_of_mpi(kind == "finalised");
   if (kind == "shapes" && odd_one)
     CHECK(throws<MpiError>([&] { recv(ranks, ones({3}, DType::float32), 0); },
                            "expects send of float32 [3], rank 0 calls send of float64 [3]"));
