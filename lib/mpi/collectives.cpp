@@ -17,9 +17,22 @@ using mpi::Op;
 using Ranks = Communicator::State;
 using Map = std::function<Tensor(const Tensor&)>;
 
+// While a function is traced no tensor has a value, and what other ranks send would become a constant of the program:
+// also where x is a constant itself, or gives a shape only. A variable that is read tells.
+void refuse_tracing(const char* name) {
+  static const Variable& probe = *new Variable(zeros({}), {}, false);
+  const Tensor value = probe.read();
+  try {
+    detail::strided_data(value, value.dtype());
+  } catch (const TraceError&) {
+    throw TraceError(std::string(name) + ": compile() cannot trace communication; call it outside of the function");
+  }
+}
+
 // An op that is linear in x: `value` exchanges, `op` is the op itself, for tangents, and `adjoint` the op for
 // cotangents. Both are recorded in turn, so that derivatives of every order follow.
 Tensor linear(const char* name, const Tensor& x, Map value, Map op, Map adjoint) {
+  refuse_tracing(name);
   auto forward = [value = std::move(value), adjoint = std::move(adjoint)](const Tensor& operand) {
     return std::pair(value(operand), [adjoint](const Tensor& g) { return adjoint(g); });
   };
@@ -96,7 +109,10 @@ constexpr std::int64_t gathered_elements = 512;  // below it the time of an exch
 
 Tensor sum_of_all(Ranks& ranks, const Tensor& x) {
   const char* op = mpi::name_of(Op::all_reduce);
-  if (x.size() <= gathered_elements) return sum_of_rows(gathered(ranks, op, x), 0, ranks.size);
+  if (x.size() <= gathered_elements) {
+    const Tensor all = gathered(ranks, op, reshape(x, {x.size()}));  // flat, since x may have the highest rank
+    return reshape(sum_of_rows(all, 0, ranks.size), x.shape());
+  }
   const std::int64_t part = (x.size() + ranks.size - 1) / ranks.size, padding = part * ranks.size - x.size();
   Tensor flat = reshape(x, {x.size()});
   if (padding > 0) flat = concatenate({flat, zeros({padding}, x.dtype())});
@@ -105,41 +121,48 @@ Tensor sum_of_all(Ranks& ranks, const Tensor& x) {
   return reshape(slice(all, {range(0, x.size())}), x.shape());
 }
 
-Tensor all_reduce_sum(const Communicator& ranks, const Tensor& x) {
-  const auto value = [ranks](const Tensor& operand) {
-    mpi::announce(ranks.state(), Op::all_reduce, operand);
+// `reduction` is what the caller makes of the sum.
+Tensor all_reduce_sum(const Communicator& ranks, const Tensor& x, MpiReduction reduction) {
+  const auto value = [ranks, reduction](const Tensor& operand) {
+    mpi::announce(ranks.state(), Op::all_reduce, operand, static_cast<int>(reduction));
     return sum_of_all(ranks.state(), operand);
   };
-  const auto again = [ranks](const Tensor& g) { return all_reduce_sum(ranks, g); };
+  const auto again = [ranks, reduction](const Tensor& g) { return all_reduce_sum(ranks, g, reduction); };
   return linear("all_reduce", x, value, again, again);
+}
+
+// all_gather as a part of `op`, which the ranks compare.
+Tensor gather_for(Op op, int root, const Communicator& ranks, const Tensor& x) {
+  return linear(
+      mpi::name_of(op), x,
+      [=](const Tensor& operand) {
+        mpi::announce(ranks.state(), op, operand, root);
+        return gathered(ranks.state(), mpi::name_of(op), operand);
+      },
+      [=](const Tensor& t) { return gather_for(op, root, ranks, t); },
+      [ranks](const Tensor& g) { return reduce_scatter(ranks, g); });
 }
 
 }  // namespace
 
 Tensor all_reduce(const Communicator& ranks, const Tensor& x, MpiReduction reduction) {
+  const auto all = [&] { return gather_for(Op::all_reduce, static_cast<int>(reduction), ranks, x); };
   switch (reduction) {
     case MpiReduction::sum:
-      return all_reduce_sum(ranks, x);
-    case MpiReduction::mean:
-      return all_reduce_sum(ranks, x) / ranks.size();
+      return all_reduce_sum(ranks, x, reduction);
+    case MpiReduction::mean: {
+      const bool exact = is_floating(x.dtype()) || is_complex(x.dtype());
+      return all_reduce_sum(ranks, exact ? x : cast(x, DType::float64), reduction) / ranks.size();
+    }
     case MpiReduction::max:
-      return max(all_gather(ranks, x), {0});
+      return max(all(), {0});
     case MpiReduction::min:
-      return min(all_gather(ranks, x), {0});
+      return min(all(), {0});
   }
   throw ValueError("all_reduce: the reduction is none of sum, mean, max and min");
 }
 
-Tensor all_gather(const Communicator& ranks, const Tensor& x) {
-  return linear(
-      "all_gather", x,
-      [ranks](const Tensor& operand) {
-        mpi::announce(ranks.state(), Op::all_gather, operand);
-        return gathered(ranks.state(), "all_gather", operand);
-      },
-      [ranks](const Tensor& t) { return all_gather(ranks, t); },
-      [ranks](const Tensor& g) { return reduce_scatter(ranks, g); });
-}
+Tensor all_gather(const Communicator& ranks, const Tensor& x) { return gather_for(Op::all_gather, 0, ranks, x); }
 
 Tensor reduce_scatter(const Communicator& ranks, const Tensor& x) {
   check_rows(ranks.state(), Op::reduce_scatter, x);

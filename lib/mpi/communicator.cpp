@@ -213,13 +213,14 @@ MpiCall describe(std::int64_t number, Op op, const Tensor& x, int root) {
 }
 
 std::string in_words(const MpiCall& call) {
+  static constexpr std::array reductions{"sum", "mean", "max", "min"};
   Shape shape;
   for (std::int64_t axis = 0; axis < call.rank; ++axis) shape.push_back(call.extents[axis]);
-  return std::string(name_of(static_cast<Op>(call.op))) + " of " + name(static_cast<DType>(call.dtype)) + ' ' +
-         to_string(shape) +
-         (call.op == static_cast<std::int64_t>(Op::broadcast) || call.op == static_cast<std::int64_t>(Op::reduce)
-              ? " with root " + std::to_string(call.root)
-              : "");
+  const Op op = static_cast<Op>(call.op);
+  std::string words = std::string(name_of(op)) + " of " + name(static_cast<DType>(call.dtype)) + ' ' + to_string(shape);
+  if (op == Op::all_reduce) words += std::string(" by ") + reductions[static_cast<std::size_t>(call.root)];
+  if (op == Op::broadcast || op == Op::reduce) words += " with root " + std::to_string(call.root);
+  return words;
 }
 
 void announce(Communicator::State& ranks, Op op, const Tensor& x, int root) {

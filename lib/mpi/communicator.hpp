@@ -13,7 +13,7 @@ namespace reel {
 
 // What a rank calls: compared among the ranks before data moves. All fields are 64 bits wide, since they are sent.
 struct MpiCall {
-  std::int64_t number, op, dtype, root, rank;
+  std::int64_t number, op, dtype, root, rank;  // root: of all_reduce the MpiReduction
   std::int64_t extents[max_rank];
 };
 

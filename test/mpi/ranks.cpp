@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <reel/compile.hpp>
 #include <reel/functions.hpp>
 #include <reel/mpi.hpp>
 #include <reel/optim.hpp>
@@ -93,6 +94,12 @@ void values(const Communicator& ranks) {
     CHECK(array_equal(all_gather(ranks, x)[size - 1], cast(full({2, 3}, size), d)));
   }
   CHECK(all_reduce(ranks, zeros({0, 3})).shape() == Shape({0, 3}));
+  Shape highest;
+  while (highest.rank() < max_rank) highest.push_back(1);
+  CHECK(array_equal(all_reduce(ranks, ones(highest)), full(highest, double(size))));
+  // Integers are not summed in their dtype on the way to a mean.
+  CHECK(array_equal(all_reduce(ranks, full({2}, 200, DType::uint8), MpiReduction::mean), full({2}, 200.)));
+  CHECK(array_equal(all_reduce(ranks, equal(ones({2}), 1.), MpiReduction::mean), ones({2})));
   CHECK(
       array_equal(all_gather(ranks, transpose(reshape(arange(6), {2, 3})))[0], transpose(reshape(arange(6), {2, 3}))));
 }
@@ -238,6 +245,16 @@ void errors_of_mpi(bool finalise) {
   }
 }
 
+// compile() refuses communication before any is done, also of constants and where x only gives a shape.
+void traced(const Communicator& ranks) {
+  const auto refuses = [](auto f) { return throws<TraceError>([&] { compile(f)(ones({2})); }, "cannot trace"); };
+  CHECK(refuses([&](const Tensor& x) { return all_reduce(ranks, x); }));
+  CHECK(refuses([&](const Tensor& x) { return all_reduce(ranks, ones({2})) + x; }));
+  CHECK(refuses([&](const Tensor& x) { return recv(ranks, x, 0); }));
+  CHECK(refuses([&](const Tensor& x) { return sendrecv(ranks, x, no_rank, no_rank); }));
+  CHECK(all_reduce(ranks, scalar(1.)).item() == ranks.size());
+}
+
 // Failures by design: every rank must end with an error, and soon.
 int failure(const Communicator& ranks, const std::string& kind) {
   const bool odd_one = ranks.rank() == ranks.size() - 1;
@@ -268,6 +285,11 @@ int failure(const Communicator& ranks, const std::string& kind) {
   if (kind == "shapes" && odd_one)
     CHECK(throws<MpiError>([&] { recv(ranks, ones({3}, DType::float32), 0); },
                            "expects send of float32 [3], rank 0 calls send of float64 [3]"));
+  if (kind == "reduction")
+    CHECK(throws<MpiError>([&] { all_reduce(ranks, ones({2}), odd_one ? MpiReduction::max : MpiReduction::min); },
+                           odd_one
+                               ? "is all_reduce of float64 [2] by max, of rank 0 all_reduce of float64 [2] by min"
+                               : "is all_reduce of float64 [2] by min, of rank 2 all_reduce of float64 [2] by max"));
   if (kind == "mismatch") CHECK(throws<MpiError>(body, "all ranks must make the same calls"));
   if (kind == "silence" && odd_one) body();
   if (kind == "silence" && !odd_one) {
@@ -289,9 +311,9 @@ int main(int argc, char** argv) {
   const struct {
     const char* name;
     void (*run)(const Communicator&);
-  } checks[] = {{"values", values}, {"derivatives", derivatives},
-                {"halos", halos},   {"gradients_of_trees", gradients_of_trees},
-                {"shards", shards}, {"refused", refused}};
+  } checks[] = {
+      {"values", values}, {"derivatives", derivatives}, {"halos", halos},  {"gradients_of_trees", gradients_of_trees},
+      {"shards", shards}, {"refused", refused},         {"traced", traced}};
   for (const auto& c : checks) {
     current = c.name;
     run_together(ranks, [&] { c.run(ranks); });

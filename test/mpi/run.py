@@ -18,8 +18,8 @@ for ranks in (1, 2, 3, 4):
     result = run(ranks)
     if result.returncode:
         bad.append(f"{ranks} ranks:\n{result.stdout}")
-for failure, answers in (("throw", 3), ("number", 3), ("mismatch", 3), ("shapes", 3), ("silence", 2), ("late", 3), ("truncated", 3),
-                         ("finalised", 3), ("die", 0)):
+for failure, answers in (("throw", 3), ("number", 3), ("mismatch", 3), ("reduction", 3), ("shapes", 3), ("silence", 2),
+                         ("late", 3), ("truncated", 3), ("finalised", 3), ("die", 0)):
     result = run(3, failure)
     # mpirun itself ends the ranks that are left when one dies.
     if result.stdout.count(": right") < answers or ": wrong" in result.stdout or (failure == "die" and not result.returncode):
