@@ -8,7 +8,8 @@
 //
 // A call has to be made by all ranks of the communicator, in the same order, with tensors of the same shape and dtype,
 // and so have the calls of its derivatives: a tensor is to be watched on all ranks or on none, and a result to be used
-// on all ranks or on none. The ranks compare their calls before they exchange data (MpiOptions::check).
+// on all ranks or on none. The ranks compare op, shape, dtype, root and reduction before they exchange data
+// (MpiOptions::check); ranks that make fewer calls, and sendrecv with ranks that do not match, end at the time-out.
 //
 // In forward and reverse mode the ops are linear maps; compile() cannot trace them (TraceError).
 #pragma once
@@ -24,15 +25,16 @@
 
 namespace [[gnu::visibility("default")]] reel {
 
-/// Communication failed: another rank has thrown, the ranks made different calls, or one did not answer in time. Later
-/// calls on the same communicator throw it, too.
+/// Communication failed: another rank has thrown, the ranks made different calls, one did not answer in time, or MPI
+/// reports an error. Later calls on the same communicator throw it, too. MPI is then not finalised at the end of the
+/// program, and mpirun ends all ranks when the first one exits.
 class MpiError : public Error {
  public:
   using Error::Error;
   ~MpiError() override;
 };
 
-/// Options of a Communicator.
+/// Options of a Communicator, the same on all ranks.
 struct MpiOptions {
   double timeout = 120;  ///< seconds that a call waits for the other ranks
   bool check = true;     ///< compares op, shape and dtype of all ranks before each call, at the cost of one exchange
@@ -53,7 +55,8 @@ class Communicator {
 };
 
 /// All processes that mpirun has started. The first call initialises MPI, unless the program has done so, and MPI is
-/// then finalised when the program ends. Each call makes a communicator of its own, and is made by all ranks.
+/// then finalised when the program ends. Each call makes a communicator of its own, and is made by all ranks: it waits
+/// for them without a time-out.
 Communicator world(const MpiOptions& options = {});
 
 namespace detail {
@@ -78,9 +81,9 @@ auto run_together(const Communicator& ranks, F f) {
 /// How all_reduce combines the tensors of the ranks.
 enum class MpiReduction : std::uint8_t { sum, mean, max, min };
 
-/// x of all ranks combined, on every rank; any shape. The order of additions is that of a binary tree over the numbers
-/// of the ranks, so that the bits do not depend on timing. Gradient of a sum: all_reduce(g); of max and min: that of
-/// max(all_gather(x), {0}).
+/// x of all ranks combined, on every rank; any shape. Sums are in x's dtype (of booleans: whether any is true), means
+/// of integers in float64. The order of additions is that of a binary tree over the numbers of the ranks, so that the
+/// bits do not depend on timing. Gradient of a sum: all_reduce(g); of max and min: that of max(all_gather(x), {0}).
 Tensor all_reduce(const Communicator& ranks, const Tensor& x, MpiReduction reduction = MpiReduction::sum);
 /// x of all ranks along a new first axis, [size, ...], on every rank. Gradient: reduce_scatter(g).
 Tensor all_gather(const Communicator& ranks, const Tensor& x);
@@ -115,7 +118,7 @@ Tensor halo_exchange(const Communicator& ranks, const Tensor& x, std::int64_t wi
 Tensor replicated(const Communicator& ranks, const Tensor& loss);
 
 /// The gradients of all ranks summed (or their mean), packed into one exchange per dtype. Each is dense, or none on all
-/// ranks. No derivatives.
+/// ranks. Recorded as all_reduce is.
 std::vector<Gradient> all_reduce_gradients(const Communicator& ranks, const std::vector<Gradient>& gradients,
                                            MpiReduction reduction = MpiReduction::sum);
 
@@ -149,7 +152,7 @@ class Shards {
   int end() const noexcept { return end_; }      ///< behind its last
   int count() const noexcept { return count_; }  ///< of all ranks
   /// parts[k] are the tensors of shard begin() + k, the same list of shapes and dtypes for every shard. Returns their
-  /// sums over all shards. No derivatives.
+  /// sums over all shards. Recorded as all_reduce is.
   std::vector<Tensor> sum(std::vector<std::vector<Tensor>> parts) const;
 
  private:
