@@ -127,7 +127,9 @@ Tensor BSpline::integral(const Operand& from, const Operand& to) const {
   ops::require_rank(op, shape.rank() + coefficients.rank());
   ops::integrate(t, c, degree);
   a = broadcast_to(a, shape), b = broadcast_to(b, shape);
-  return ops::cast_to(ops::b_spline_at(t, c, degree + 1, b) - ops::b_spline_at(t, c, degree + 1, a), result);
+  // In this order with every compiler, as steps_of().
+  const Tensor lower = ops::b_spline_at(t, c, degree + 1, a), upper = ops::b_spline_at(t, c, degree + 1, b);
+  return ops::cast_to(upper - lower, result);
 }
 
 BSpline b_spline(const Operand& knots, const Operand& coefficients, int degree) {
