@@ -31,30 +31,21 @@ void each_range(std::span<const Tensor* const> in, const Tensor& out, std::int64
   });
 }
 
-template <class F>
-void each_element(F f, std::span<const std::int64_t> orders, std::span<const Tensor* const> in, const Tensor& out) {
+}  // namespace
+
+void special(SpecialFunction f, std::span<const std::int64_t> orders, std::span<const Tensor* const> in,
+             const Tensor& out) {
+  if (const kernels::Loop loop = vector_loop(f, orders[0], out.dtype()))
+    return each_range(in, out, tuning::pointwise_grain_min,
+                      [&](const void* const* from, void* to, std::ptrdiff_t count) {
+                        const kernels::Strided x{from[0], 1};
+                        loop(&x, to, count);
+                      });
   int n[arguments_max] = {};
   std::transform(orders.begin(), orders.end(), n, [](std::int64_t order) { return static_cast<int>(order); });
   each_range(in, out, tuning::special_grain, [&](const void* const* from, void* to, std::ptrdiff_t count) {
     kernels::special::evaluate(f, n, from, to, count, out.dtype());
   });
-}
-
-}  // namespace
-
-void special(SpecialFunction f, std::span<const std::int64_t> orders, std::span<const Tensor* const> in,
-             const Tensor& out) {
-  const kernels::Loop loop = vector_loop(f, orders[0], out.dtype());
-  if (!loop) return each_element(f, orders, in, out);
-  each_range(in, out, tuning::pointwise_grain_min, [&](const void* const* from, void* to, std::ptrdiff_t count) {
-    const kernels::Strided x{from[0], 1};
-    loop(&x, to, count);
-  });
-}
-
-void special(DistributionFunction f, std::span<const std::int64_t> orders, std::span<const Tensor* const> in,
-             const Tensor& out) {
-  each_element(f, orders, in, out);
 }
 
 }  // namespace reel::loops

@@ -44,8 +44,7 @@ constexpr auto one_of_each(Make make, std::index_sequence<K...>) {
 constexpr auto special_primitives =
     one_of_each(special_primitive_of, std::make_index_sequence<std::size(loops::signatures)>());
 
-}  // namespace
-
+// ValueError where a derivative of these orders has more coefficients than the kernels hold.
 void require_orders(const char* op, std::span<const std::int64_t> orders) {
   std::int64_t coefficients = 1;
   for (const std::int64_t n : orders) coefficients *= n + 1;
@@ -55,6 +54,8 @@ void require_orders(const char* op, std::span<const std::int64_t> orders) {
                      "each plus 1, is {}; it must be at most {}",
                      coefficients, loops::coefficients_max);
 }
+
+}  // namespace
 
 Tensor partial(Function f, std::span<const std::int64_t> orders, const Arguments& x) {
   const loops::Signature& s = loops::signature(f);
@@ -163,6 +164,27 @@ Tensor inverse(Function f, const X&... operands) {
 }
 
 }  // namespace
+
+Tensor log_gammainc(const Tensor& a, const Tensor& x) {
+  return special(Function::log_gammainc, Operand(a), Operand(x));
+}
+Tensor log_gammaincc(const Tensor& a, const Tensor& x) {
+  return special(Function::log_gammaincc, Operand(a), Operand(x));
+}
+Tensor log_betainc(const Tensor& a, const Tensor& b, const Tensor& x) {
+  return special(Function::log_betainc, Operand(a), Operand(b), Operand(x));
+}
+Tensor log_betaincc(const Tensor& a, const Tensor& b, const Tensor& x) {
+  return special(Function::log_betaincc, Operand(a), Operand(b), Operand(x));
+}
+Tensor vonmises_cdf_by_kappa(const Tensor& kappa, const Tensor& x) {
+  constexpr std::int64_t orders[] = {1, 0};
+  return partial(Function::vonmises_cdf, orders, {&kappa, &x});
+}
+Tensor vonmises_cdf_by_x(const Tensor& kappa, const Tensor& x) {
+  constexpr std::int64_t orders[] = {0, 1};
+  return partial(Function::vonmises_cdf, orders, {&kappa, &x});
+}
 
 }  // namespace ops
 

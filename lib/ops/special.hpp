@@ -15,8 +15,16 @@ using SpecialArguments = std::array<const Tensor*, loops::arguments_max>;
 /// dtype, float32 or float64. ValueError where the orders are too high.
 Tensor partial(loops::SpecialFunction f, std::span<const std::int64_t> orders, const SpecialArguments& x);
 
-/// ValueError where a derivative of these orders has more coefficients than the kernels hold.
-void require_orders(const char* op, std::span<const std::int64_t> orders);
+/// The logarithms of gammainc(a, x) and gammaincc(a, x), betainc(a, b, x) and betaincc(a, b, x), without underflow.
+Tensor log_gammainc(const Tensor& a, const Tensor& x);
+Tensor log_gammaincc(const Tensor& a, const Tensor& x);
+Tensor log_betainc(const Tensor& a, const Tensor& b, const Tensor& x);
+Tensor log_betaincc(const Tensor& a, const Tensor& b, const Tensor& x);
+
+/// Of the probability of an angle up to x, -pi <= x <= pi, under von Mises's law: the derivatives by kappa, up to 10^7,
+/// and by x. One shape and dtype, float32 or float64.
+Tensor vonmises_cdf_by_kappa(const Tensor& kappa, const Tensor& x);
+Tensor vonmises_cdf_by_x(const Tensor& kappa, const Tensor& x);
 
 /// A rule from derivative(record, k), the derivative by argument k.
 template <Tensor (*derivative)(const tape::Record& r, std::size_t k)>

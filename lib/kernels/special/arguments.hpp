@@ -71,5 +71,6 @@ Real bessel(Function f, const Arguments& a);
 Real bessel_real_order(const Arguments& a, bool second);
 Real elliptic(Function f, const Arguments& a);
 Real polynomial(Function f, const Arguments& a);
+Real distribution_function(Function f, const Arguments& a);
 
 }  // namespace reel::kernels::special

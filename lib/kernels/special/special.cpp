@@ -122,7 +122,8 @@ Real evaluate(Function f, const Arguments& a) {
   if (f <= Function::lambertw_lower && (f < Function::spence || f >= Function::lambertw)) return gamma_like(f, a);
   if (f < Function::iv) return integral(f, a);
   if (f < Function::ellipk) return bessel(f, a);
-  return f < Function::legendre ? elliptic(f, a) : polynomial(f, a);
+  if (f < Function::legendre) return elliptic(f, a);
+  return f < Function::log_gammainc ? polynomial(f, a) : distribution_function(f, a);
 }
 
 template <class T>

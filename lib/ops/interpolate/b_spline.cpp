@@ -88,15 +88,6 @@ Checked checked(const char* op, const BSpline& f) {
     fail<TypeError>(op, "knots are {}, coefficients {}; both must be float64", f.knots.dtype(), f.coefficients.dtype());
   return {f.knots, f.coefficients};
 }
-// The dtype of values at an operand: that of the function and of the operand, unless that is a number.
-DType dtype_at(const char* op, const BSpline& f, std::initializer_list<const Operand*> points) {
-  DType d = f.dtype;
-  for (const Operand* x : points) {
-    const DType own = real_dtypes(op, {x}).result;
-    if (!x->is_weak()) d = promote(d, own);
-  }
-  return d;
-}
 
 }  // namespace
 }  // namespace ops
@@ -106,7 +97,7 @@ Tensor BSpline::operator()(const Operand& operand, int derivative) const {
   const tape::OpScope scope(operand);
   auto [t, c] = ops::checked(op, *this);
   if (derivative < 0) fail<ValueError>(op, "the order of the derivative is {}; it must be at least 0", derivative);
-  const DType result = ops::dtype_at(op, *this, {&operand});
+  const DType result = ops::dtype_at(op, dtype, {&operand});
   const ops::Quantity x = ops::real_operand(op, operand, DType::float64, "x");
   ops::require_rank(op, x.rank() + coefficients.rank());
   const std::int64_t orders = std::min(derivative, degree);
@@ -120,7 +111,7 @@ Tensor BSpline::integral(const Operand& from, const Operand& to) const {
   constexpr const char* op = "BSpline";
   const tape::OpScope scope(from);
   auto [t, c] = ops::checked(op, *this);
-  const DType result = ops::dtype_at(op, *this, {&from, &to});
+  const DType result = ops::dtype_at(op, dtype, {&from, &to});
   ops::Quantity a = ops::real_operand(op, from, DType::float64, "a");
   ops::Quantity b = ops::real_operand(op, to, DType::float64, "b");
   const Shape shape = ops::broadcast_shapes(op, a.shape(), b.shape());

@@ -43,6 +43,15 @@ Quantity last_axis(const Tensor& x, std::int64_t first, std::int64_t end, std::i
   const std::int64_t n = x.shape()[-1];
   return slice(x, {ellipsis, range(first < 0 ? first + n : first, end <= 0 ? end + n : end, step)});
 }
+DType dtype_at(const char* op, DType function, std::initializer_list<const Operand*> points) {
+  DType d = function;
+  for (const Operand* x : points) {
+    const DType own = real_dtypes(op, {x}).result;
+    if (!x->is_weak()) d = promote(d, own);
+  }
+  return d;
+}
+
 Quantity steps_of(const Tensor& x) {
   // In this order with every compiler: it is that of the sum of the two gradients, where zeros differ in sign.
   const Tensor before = last_axis(x, 0, -1), after = last_axis(x, 1, 0);

@@ -281,26 +281,12 @@ Tensor antiderivative(const PiecewiseCubic& f, const Tensor& x) {
 
 }  // namespace ops
 
-namespace ops {
-namespace {
-// The dtype of the function at an operand: promoted from both, where a plain number is weak.
-DType dtype_at(const char* op, const PiecewiseCubic& f, std::initializer_list<const Operand*> points) {
-  DType d = f.dtype;
-  for (const Operand* x : points) {
-    const DType own = real_dtypes(op, {x}).result;
-    if (!x->is_weak()) d = promote(d, own);
-  }
-  return d;
-}
-}  // namespace
-}  // namespace ops
-
 Tensor PiecewiseCubic::operator()(const Operand& operand, int derivative) const {
   constexpr const char* op = "PiecewiseCubic";
   const tape::OpScope scope(operand);
   ops::require_function(op, *this);
   if (derivative < 0) fail<ValueError>(op, "the order of the derivative is {}; it must be at least 0", derivative);
-  const DType result = ops::dtype_at(op, *this, {&operand});
+  const DType result = ops::dtype_at(op, dtype, {&operand});
   const ops::Quantity x = ops::real_operand(op, operand, DType::float64, "x");
   ops::require_rank(op, x.rank() + coefficients.rank() - 2);
   const ops::SplinePlace p = ops::place_of(*this, x);
@@ -319,7 +305,7 @@ Tensor PiecewiseCubic::integral(const Operand& from, const Operand& to) const {
   constexpr const char* op = "PiecewiseCubic";
   const tape::OpScope scope(from);
   ops::require_function(op, *this);
-  const DType result = ops::dtype_at(op, *this, {&from, &to});
+  const DType result = ops::dtype_at(op, dtype, {&from, &to});
   ops::Quantity a = ops::real_operand(op, from, DType::float64, "a");
   ops::Quantity b = ops::real_operand(op, to, DType::float64, "b");
   const Shape shape = ops::broadcast_shapes(op, a.shape(), b.shape());

@@ -148,8 +148,9 @@ Tensor fractional_places(const Tensor& samples, std::int64_t which, std::int64_t
   return reshape(all, {all.shape()[0], all.shape()[1], m * k});
 }
 
-Tensor fractional_pool(const char* op, const Tensor& x, const Size2d& window, const Size2d& size, const Operand& given,
-                       Pooled pooled) {
+Tensor fractional_pool(const char* op, const Operand& operand, const Size2d& window, const Size2d& size,
+                       const Operand& given, Pooled pooled) {
+  const Tensor x = image_operand(op, operand, "x", axes_text[1], 4);
   const Shape s = x.shape();
   for (std::size_t d = 0; d < 2; ++d) {
     const std::int64_t n = s[static_cast<int>(d) + 2];
@@ -330,20 +331,16 @@ Tensor max_unpool2d(const Operand& operand, const Operand& indices, const Size2d
 }
 
 Tensor fractional_max_pool2d(const Operand& x, const Size2d& window, const Size2d& size, const Operand& samples) {
-  constexpr const char* op = "fractional_max_pool2d";
   const tape::OpScope scope(x);
-  return ops::fractional_pool(op, ops::image_operand(op, x, "x", ops::axes_text[1], 4), window, size, samples,
-                              ops::Pooled::max);
+  return ops::fractional_pool("fractional_max_pool2d", x, window, size, samples, ops::Pooled::max);
 }
 Tensor fractional_max_pool2d(const Operand& x, const Size2d& window, const Size2d& size, Generator& generator) {
   const tape::OpScope scope(x);
   return ops::fractional_pool("fractional_max_pool2d", x, window, size, generator, ops::Pooled::max);
 }
 Tensor fractional_avg_pool2d(const Operand& x, const Size2d& window, const Size2d& size, const Operand& samples) {
-  constexpr const char* op = "fractional_avg_pool2d";
   const tape::OpScope scope(x);
-  return ops::fractional_pool(op, ops::image_operand(op, x, "x", ops::axes_text[1], 4), window, size, samples,
-                              ops::Pooled::mean);
+  return ops::fractional_pool("fractional_avg_pool2d", x, window, size, samples, ops::Pooled::mean);
 }
 Tensor fractional_avg_pool2d(const Operand& x, const Size2d& window, const Size2d& size, Generator& generator) {
   const tape::OpScope scope(x);

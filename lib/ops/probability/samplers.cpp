@@ -53,6 +53,14 @@ Tensor or_nan(const Operand& scale) {
   return where(greater(scale, 0), scale, std::numeric_limits<double>::quiet_NaN());
 }
 
+// loc + scale z for draws z by rejection. NaN where the scale is not positive.
+Tensor scaled_variates(const char* op, loops::Variate v, Generator& generator, const Shape& shape, DType dtype,
+                       std::initializer_list<const Operand*> parameters, const Operand& loc, const Operand& scale) {
+  const DType drawn = check_samples(op, shape, dtype, parameters);
+  check_samples(op, shape, dtype, {&loc, &scale});
+  return cast_to(loc + or_nan(scale) * variates(op, v, generator, shape, drawn, parameters), dtype);
+}
+
 // The extent of x along the axis. Normalises `axis`.
 std::int64_t parts_along(const char* op, const Tensor& x, std::int64_t& axis) {
   const std::int64_t rank = x.rank();
@@ -100,40 +108,30 @@ REEL_SAMPLER_1(weibull_min)
 
 Tensor gamma_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& loc, const Operand& scale,
                  DType dtype) {
-  constexpr const char* op = "gamma_rvs";
   const tape::OpScope scope(a);
-  const DType drawn = ops::check_samples(op, shape, dtype, {&a, &loc, &scale});
-  return ops::cast_to(
-      loc + ops::or_nan(scale) * ops::variates(op, loops::Variate::gamma, generator, shape, drawn, {&a}), dtype);
+  return ops::scaled_variates("gamma_rvs", loops::Variate::gamma, generator, shape, dtype, {&a}, loc, scale);
 }
 
 Tensor chi2_rvs(Generator& generator, const Shape& shape, const Operand& df, const Operand& loc, const Operand& scale,
                 DType dtype) {
   constexpr const char* op = "chi2_rvs";
   const tape::OpScope scope(df);
-  const DType drawn = ops::check_samples(op, shape, dtype, {&df, &loc, &scale});
-  const Tensor a = 0.5 * ops::to_tensor(op, df, drawn, "df");
-  const Operand half(a);
-  return ops::cast_to(
-      loc + 2 * ops::or_nan(scale) * ops::variates(op, loops::Variate::gamma, generator, shape, drawn, {&half}), dtype);
+  const DType drawn = ops::check_samples(op, shape, dtype, {&df, &scale});
+  const Tensor half = 0.5 * ops::to_tensor(op, df, drawn, "df"), twice = 2 * ops::to_tensor(op, scale, drawn, "scale");
+  const Operand shape_parameter(half);  // an operand refers to its tensor
+  return ops::scaled_variates(op, loops::Variate::gamma, generator, shape, dtype, {&shape_parameter}, loc, twice);
 }
 
 Tensor beta_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& b, const Operand& loc,
                 const Operand& scale, DType dtype) {
-  constexpr const char* op = "beta_rvs";
   const tape::OpScope scope(a);
-  const DType drawn = ops::check_samples(op, shape, dtype, {&a, &b, &loc, &scale});
-  return ops::cast_to(
-      loc + ops::or_nan(scale) * ops::variates(op, loops::Variate::beta, generator, shape, drawn, {&a, &b}), dtype);
+  return ops::scaled_variates("beta_rvs", loops::Variate::beta, generator, shape, dtype, {&a, &b}, loc, scale);
 }
 
 Tensor t_rvs(Generator& generator, const Shape& shape, const Operand& df, const Operand& loc, const Operand& scale,
              DType dtype) {
-  constexpr const char* op = "t_rvs";
   const tape::OpScope scope(df);
-  const DType drawn = ops::check_samples(op, shape, dtype, {&df, &loc, &scale});
-  return ops::cast_to(
-      loc + ops::or_nan(scale) * ops::variates(op, loops::Variate::student_t, generator, shape, drawn, {&df}), dtype);
+  return ops::scaled_variates("t_rvs", loops::Variate::student_t, generator, shape, dtype, {&df}, loc, scale);
 }
 
 Tensor vonmises_rvs(Generator& generator, const Shape& shape, const Operand& kappa, const Operand& loc, DType dtype) {

@@ -7,7 +7,7 @@
 #include <reel/stats/tails.hpp>
 
 #include "ops/probability/converted.hpp"
-#include "ops/probability/distributions.hpp"
+#include "ops/special.hpp"
 #include "ops/probability/variates.hpp"
 #include "tape/observe/observe.hpp"
 

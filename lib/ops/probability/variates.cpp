@@ -8,7 +8,7 @@
 #include "loops/loops.hpp"
 #include "ops/apply/effect.hpp"
 #include "ops/attributes.hpp"
-#include "ops/probability/distributions.hpp"
+#include "ops/special.hpp"
 #include "ops/special.hpp"
 
 namespace reel::ops {

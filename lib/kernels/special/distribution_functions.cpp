@@ -1,5 +1,4 @@
-#include "kernels/special/laws/laws.hpp"
-
+// Distribution functions and their logarithms that have no public name: the last functions of the list.
 #include "kernels/special/arguments.hpp"
 #include "kernels/special/incomplete.hpp"
 
@@ -76,39 +75,21 @@ Real vonmises(const Arguments& a) {
   return derivative(sum_of_ratios(t, [x](int n) { return std::sin(n * x) / n; }) / pi + (0.5L + x / (2 * pi)));
 }
 
-Real evaluate(DistributionFunction f, const Arguments& a) {
-  for (std::size_t k = 0; k < arguments_of(f); ++k)
-    if (std::isnan(a.at[k])) return nan;
+}  // namespace
+
+Real distribution_function(Function f, const Arguments& a) {
   switch (f) {
-    case DistributionFunction::log_gammainc:
+    case Function::log_gammainc:
       return log_gamma_tail(a, false);
-    case DistributionFunction::log_gammaincc:
+    case Function::log_gammaincc:
       return log_gamma_tail(a, true);
-    case DistributionFunction::log_betainc:
+    case Function::log_betainc:
       return log_beta_tail(a, false);
-    case DistributionFunction::log_betaincc:
+    case Function::log_betaincc:
       return log_beta_tail(a, true);
     default:
       return vonmises(a);
   }
-}
-
-template <class T>
-void evaluate_all(DistributionFunction f, const int* orders, const void* const* in, T* out, std::ptrdiff_t n) {
-  Arguments a{{}, orders};
-  for (std::ptrdiff_t i = 0; i < n; ++i) {
-    for (std::size_t k = 0; k < arguments_of(f); ++k) a.at[k] = static_cast<const T*>(in[k])[i];
-    out[i] = static_cast<T>(evaluate(f, a));
-  }
-}
-
-}  // namespace
-
-void evaluate(DistributionFunction f, const int* orders, const void* const* in, void* out, std::ptrdiff_t n, DType d) {
-  if (d == DType::float32)
-    evaluate_all(f, orders, in, static_cast<float*>(out), n);
-  else
-    evaluate_all(f, orders, in, static_cast<double*>(out), n);
 }
 
 }  // namespace reel::kernels::special
