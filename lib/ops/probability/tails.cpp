@@ -7,8 +7,8 @@
 #include <reel/stats/tails.hpp>
 
 #include "ops/probability/converted.hpp"
-#include "ops/special.hpp"
 #include "ops/probability/variates.hpp"
+#include "ops/special.hpp"
 #include "tape/observe/observe.hpp"
 
 namespace reel {

@@ -9,7 +9,6 @@
 #include "ops/apply/effect.hpp"
 #include "ops/attributes.hpp"
 #include "ops/special.hpp"
-#include "ops/special.hpp"
 
 namespace reel::ops {
 
