@@ -121,7 +121,7 @@ Tensor take(const Tensor& x, Attributes part);
 Tensor place(const Tensor& g, Attributes part);
 
 // Adds g to the part of `sum`: in reverse, a loop over the rows of a matrix then costs one pass over the matrix, not
-// one per row.
+// one per row. Elements outside the part keep a -0, which becomes +0 where a program adds the zeros of `place`.
 void add_to_part(const Tensor& sum, const Tensor& g, const SlicePart& p) {
   loops::pointwise_into_view(loop_of<"add">(sum.dtype()), g, view_of(sum, p, g.shape()));
 }
