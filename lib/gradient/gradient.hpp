@@ -60,6 +60,11 @@ Gradients replay_rows(const char* who, tape::Tape& tape, const Target& target, s
 Gradients replay_batch(const char* who, tape::Tape& tape, const Target& target, std::span<const Source> sources,
                        UnconnectedGradients unconnected, const Tensor& cotangents);
 
+/// The reverse pass for `rows` cotangents of every target at once: a leading axis of each cotangent and gradient.
+/// Checks, records and uses up the tape as replay does.
+Gradients replay_together(tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources,
+                          Gradients cotangents, std::int64_t rows);
+
 /// The Jacobians of the target by each source, of shape target.shape + source.shape. ShapeError beyond max_rank.
 Gradients jacobian(const char* who, tape::Tape& tape, const Target& target, std::span<const Source> sources,
                    UnconnectedGradients unconnected);

@@ -67,6 +67,8 @@ class Record {
   /// batch_rank() is 1, and batched() puts that axis in front of a shape. Otherwise batch_rank() is 0, and batched()
   /// returns its argument. Saved values have no batch axis: they broadcast.
   int batch_rank() const noexcept { return batch_ != 0; }
+  /// The extent of that axis; 0 if there is none.
+  std::int64_t batch_size() const noexcept { return batch_; }
   Shape batched(Shape shape) const {
     if (batch_) shape.insert(0, batch_);
     return shape;
@@ -135,6 +137,9 @@ struct Rule {
   Gradient (*slices)(const Record& record, const IndexedSlices& g) = nullptr;
   /// The vjp takes cotangents with a leading axis: see Record::batch_rank. Other rules are called once per cotangent.
   bool batched = false;
+  /// Elements of the largest tensor of which a batched vjp makes one per cotangent, if it may be larger than the inputs
+  /// and outputs.
+  std::int64_t inner_elements = 0;
 };
 
 /// Tapes of this thread, the newest first; null when none is active. For an op, one load and one branch.

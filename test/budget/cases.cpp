@@ -122,6 +122,11 @@ void gradient_through_compiled() {
   tape.watch(x);
   static_cast<void>(tape.gradient(f(x), x));
 }
+void hessian_of_compiled() {
+  static const Tensor x = full({50}, 0.5);
+  static const auto f = compile(rosenbrock);
+  static_cast<void>(hessian(f)(x));
+}
 void compiled_loop_gradient() {
   static const Tensor x = full({4}, 0.5);
   static const auto f = compile([](const Tensor& at) {
@@ -182,6 +187,7 @@ constexpr Case cases[] = {
     {"compiled_multiply_gradient", length, compiled_multiply_gradient},
     {"compiled_rosenbrock_gradient", 1, compiled_rosenbrock_gradient},
     {"gradient_through_compiled", 1, gradient_through_compiled},
+    {"hessian_of_compiled", 1, hessian_of_compiled},
     {"compiled_loop_gradient", length, compiled_loop_gradient},
 };
 

@@ -105,6 +105,14 @@ std::vector<Gradient> pull_on(GradientTape& tape, std::span<const Tensor> target
   return as_vector(replay(GradientTapeAccess::get(tape), reached, sources, {.output_gradients = seeds}));
 }
 
+std::vector<Gradient> pull_rows_on(GradientTape& tape, std::span<const Tensor> targets,
+                                   std::span<const Gradient> cotangents, std::span<const Source> sources,
+                                   std::int64_t rows) {
+  const std::vector<Target> from(targets.begin(), targets.end());
+  return as_vector(replay_together(GradientTapeAccess::get(tape), from, sources,
+                                   Gradients(cotangents.begin(), cotangents.end()), rows));
+}
+
 namespace {
 void check_results(const char* name, std::size_t found, std::size_t expected) {
   if (found != expected)

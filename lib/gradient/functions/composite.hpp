@@ -50,6 +50,10 @@ std::vector<Tensor> aliases(std::span<const Tensor> tensors);
 /// Gradients of the targets by each source, for these cotangents; zeros where there are none.
 std::vector<Gradient> pull_on(GradientTape& tape, std::span<const Tensor> targets, std::span<const Gradient> cotangents,
                               std::span<const Source> sources);
+/// The same for `rows` cotangents at once, along a leading axis of each and of the gradients. Every target has one.
+std::vector<Gradient> pull_rows_on(GradientTape& tape, std::span<const Tensor> targets,
+                                   std::span<const Gradient> cotangents, std::span<const Source> sources,
+                                   std::int64_t rows);
 /// Runs f on fresh handles under a tape, and pulls the cotangents back to the inputs.
 std::vector<Gradient> pull_again(const char* name, const detail::FlatFunction& f, const Inputs& inputs,
                                  std::span<const Gradient> cotangents);

@@ -2,8 +2,9 @@
 #include "gradient/programs/derivative.hpp"
 
 #include <reel/forward.hpp>
-#include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
+
+#include "gradient/gradient.hpp"
 
 namespace reel::autodiff {
 
@@ -43,8 +44,6 @@ namespace {
 
 bool is_wanted(const Differentiated& d, std::size_t i) { return i >= d.wanted.size() || d.wanted[i]; }
 
-Tensor tensor_of(const Source& s) { return s.is_variable() ? s.variable().read() : s.tensor(); }
-
 }  // namespace
 
 Pulled pulled_by(const Differentiated& d, std::span<const Tensor> x) {
@@ -70,10 +69,13 @@ Pulled pulled_by(const Differentiated& d, std::span<const Tensor> x) {
     seeds.emplace_back(d.directions(x)[k]);
   }
   pulled.gradients.resize(d.sources());
-  const std::vector<Gradient> gradients = pull_on(tape, targets, seeds, by);
+  const std::vector<Gradient> gradients =
+      d.rows ? pull_rows_on(tape, targets, seeds, by, d.rows) : pull_on(tape, targets, seeds, by);
   for (std::size_t k = 0; k < by.size(); ++k) {
     Derived& to = pulled.gradients[number[k]];
-    if (!to.like.defined()) to.like = tensor_of(by[k]);
+    to.dtype = dtype_of_source(by[k]);
+    to.shape = shape_of(by[k]);
+    if (d.rows) to.shape.insert(0, d.rows);
     if (gradients[k]) to.value = to.value.defined() ? to.value + gradients[k].dense() : gradients[k].dense();
   }
   return pulled;
@@ -99,7 +101,7 @@ Pushed pushed_by(const Differentiated& d, std::span<const Tensor> x) {
   Pushed pushed{d.run(x), {}};
   for (const Tensor& y : pushed.results) {
     const Gradient t = accumulator.jvp(y);
-    pushed.tangents.push_back({t ? t.dense() : Tensor(), y});
+    pushed.tangents.push_back({t ? t.dense() : Tensor(), y.dtype(), y.shape()});
   }
   return pushed;
 }
@@ -114,7 +116,7 @@ std::vector<Tensor> existing(std::span<const Derived> list, std::vector<bool>& e
     for (const Derived& d : list) exists.push_back(d.value.defined());
   std::vector<Tensor> some;
   for (std::size_t i = 0; i < list.size(); ++i)
-    if (exists[i]) some.push_back(list[i].value.defined() ? list[i].value : zeros_like(list[i].like));
+    if (exists[i]) some.push_back(list[i].or_zeros());
   return some;
 }
 

@@ -1,5 +1,6 @@
 // The functions that programs of derivatives are traced from: a function under a tape or an accumulator.
 #pragma once
+#include <reel/ops/make.hpp>
 #include <reel/tape.hpp>
 
 #include "gradient/functions/composite.hpp"
@@ -8,10 +9,14 @@
 
 namespace reel::autodiff {
 
-/// A gradient or tangent; `like` has its shape and dtype.
+/// A gradient or tangent.
 struct Derived {
   Tensor value;  // empty if there is none
-  Tensor like;
+  DType dtype = DType::float32;
+  Shape shape = {};
+
+  /// The value, or zeros.
+  Tensor or_zeros() const { return value.defined() ? value : zeros(shape, dtype); }
 };
 
 /// A function with its sources: arguments, adopted values, variables, captured tensors. It takes one list: arguments,
@@ -27,6 +32,7 @@ struct Differentiated {
   std::vector<Tensor> enclosing_values;
   std::vector<bool> wanted;        // for arguments, adopted values, variables
   std::vector<std::size_t> given;  // indices of the results with a cotangent, or of the sources with a tangent
+  std::int64_t rows = 0;           // cotangents at once, along a leading axis of each and of the gradients; 0: one
 
   std::size_t sources() const noexcept { return arguments + adopted.size() + variables.size() + captured.size(); }
   std::vector<Tensor> run(std::span<const Tensor> x) const { return f(x.first(arguments)); }
@@ -82,6 +88,7 @@ struct Pullback {
   std::vector<bool> wanted;
   std::vector<Tensor> captured;
   std::vector<std::size_t> given = {};  // the results with a cotangent
+  std::int64_t rows = 0;                // of each cotangent, see Differentiated
 };
 
 }  // namespace reel::autodiff

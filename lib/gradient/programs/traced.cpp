@@ -32,6 +32,24 @@ void append(List& to, std::span<const Tensor> more) {
   to.insert(to.end(), more.begin(), more.end());
 }
 
+// Whether a batched pass over the operations of a program calls no rule once per cotangent, and has an axis to spare.
+bool takes_many_cotangents(const program::Program& p) {
+  const auto fits = [](const program::Value& v) { return v.tensor.rank() + 2 <= max_rank; };
+  const auto batched = [](const program::Instruction& i) {
+    const ops::Primitive* primitive = i.operation.primitive;
+    return !primitive || !primitive->rule.vjp || primitive->rule.batched;
+  };
+  return std::all_of(p.values.begin(), p.values.end(), fits) &&
+         std::all_of(p.instructions.begin(), p.instructions.end(), batched);
+}
+
+std::int64_t largest_result(const program::Program& p) {
+  std::int64_t elements = 0;
+  for (const program::Value& v : p.values)
+    if (v.origin == program::Value::Origin::result) elements = std::max(elements, v.tensor.size());
+  return elements;
+}
+
 }  // namespace
 
 Traced::Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor> arguments,
@@ -60,6 +78,8 @@ Traced::Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor
   if (enclosing) connected_ = connections(program);
   if (enclosing && enclosing->keeps_parts()) without_passes_ = std::make_shared<const program::Program>(program);
   traced_instructions_ = static_cast<std::int64_t>(program.instructions.size());
+  batched_ = takes_many_cotangents(program);
+  inner_elements_ = largest_result(program);
   program::optimize(program);
   executable_ = std::make_unique<program::Executable>(std::move(program));
 }
@@ -162,7 +182,9 @@ class Traced::Entry {
               .jvp = jvp,
               .accepts_none = true,
               .release = release,
-              .retain = retain},
+              .retain = retain,
+              .batched = traced->batched_ && !traced->prepared_,
+              .inner_elements = traced->inner_elements_},
         traced_(std::move(traced)),
         inputs_(std::move(inputs)) {}
   static void record(std::shared_ptr<Traced> traced, Inputs&& inputs, std::span<const Tensor> results) {
@@ -195,7 +217,7 @@ class Traced::Entry {
   }
   static void vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
     const Entry& e = of(r.attributes());
-    List list = e.traced_->pull(e.inputs_, g);
+    List list = e.traced_->pull(e.inputs_, g, r.batch_size());
     for (std::size_t i = 0; i < list.size(); ++i)
       if (list[i].defined()) dx[i] = Gradient(std::move(list[i]));
   }
@@ -227,11 +249,12 @@ detail::List<Tensor> Traced::record(Inputs& inputs) {
 
 // ---- Derivatives
 
-// The defined tensors of a list, and their indices.
+// The cotangents or tangents that are defined in a list, and their indices.
 struct Given {
   detail::List<Tensor> tensors;
   detail::List<std::size_t> numbers;
-  explicit Given(std::span<const Tensor> list) {
+  std::int64_t rows;  // see Differentiated
+  explicit Given(std::span<const Tensor> list, std::int64_t many = 0) : rows(many) {
     for (std::size_t k = 0; k < list.size(); ++k)
       if (list[k].defined()) {
         numbers.push_back(k);
@@ -240,15 +263,16 @@ struct Given {
   }
 };
 
-Traced::Key Traced::key_of(const Inputs& inputs, std::span<const std::size_t> given) {
-  Key key{given.size()};
-  key.insert(key.end(), given.begin(), given.end());
+Traced::Key Traced::key_of(const Inputs& inputs, const Given& given) {
+  Key key{static_cast<std::uint64_t>(given.rows), given.numbers.size()};
+  key.insert(key.end(), given.numbers.begin(), given.numbers.end());
   for (const bool wanted : inputs.wanted) key.push_back(wanted);
   for (const Tensor& w : inputs.captured) key.push_back(w.id());
   return key;
 }
 
-Differentiated Traced::differentiated(const Inputs& inputs, std::vector<std::size_t> given) const {
+Differentiated Traced::differentiated(const Inputs& inputs, std::span<const std::size_t> given,
+                                      std::int64_t rows) const {
   return {.f = f_,
           .arguments = arguments_,
           .adopted = adopted_,
@@ -257,14 +281,14 @@ Differentiated Traced::differentiated(const Inputs& inputs, std::vector<std::siz
           .enclosing_variables = enclosing_variables_,
           .enclosing_values = enclosing_values_,
           .wanted = {inputs.wanted.begin(), inputs.wanted.end()},
-          .given = std::move(given)};
+          .given = {given.begin(), given.end()},
+          .rows = rows};
 }
 
-Traced::Derivative Traced::make_derivative(DerivativeFunction function, const Inputs& inputs,
-                                           const std::vector<std::size_t>& given,
+Traced::Derivative Traced::make_derivative(DerivativeFunction function, Differentiated what,
                                            std::span<const Tensor> arguments) const {
   auto exists = std::make_shared<std::vector<bool>>();
-  auto f = [what = differentiated(inputs, given), exists, function](std::span<const Tensor> x) {
+  auto f = [what = std::move(what), exists, function](std::span<const Tensor> x) {
     return existing(function(what, x), *exists);
   };
   auto traced = std::make_shared<Traced>(owner_, std::move(f), arguments, adopted_);
@@ -272,19 +296,19 @@ Traced::Derivative Traced::make_derivative(DerivativeFunction function, const In
 }
 
 detail::List<Tensor> Traced::differentiate(Derivatives& known, DerivativeFunction function, const Inputs& inputs,
-                                           std::span<const Tensor> list) {
-  const Given given(list);
+                                           const Given& given) {
   List arguments(inputs.arguments().begin(), inputs.arguments().end());
   append(arguments, inputs.values());
   append(arguments, given.tensors);
   const Derivative* d = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    Key key = key_of(inputs, given.numbers);
+    Key key = key_of(inputs, given);
     auto found = known.find(key);
-    const std::vector<std::size_t> numbers(given.numbers.begin(), given.numbers.end());
-    if (found == known.end())
-      found = known.emplace(std::move(key), make_derivative(function, inputs, numbers, arguments)).first;
+    if (found == known.end()) {
+      Derivative made = make_derivative(function, differentiated(inputs, given.numbers, given.rows), arguments);
+      found = known.emplace(std::move(key), std::move(made)).first;
+    }
     d = &found->second;
   }
   detail::List<Tensor> some = d->traced->call(arguments, inputs.adopted());
@@ -298,6 +322,7 @@ std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, cons
   made->wanted.assign(inputs.wanted.begin(), inputs.wanted.end());
   made->captured.assign(inputs.captured.begin(), inputs.captured.end());
   made->given = what.given;
+  made->rows = what.rows;
   program::Program program;
   std::size_t late = cotangents.size();  // arguments of the backward program alone
   {
@@ -340,11 +365,11 @@ std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, cons
 std::shared_ptr<const Pullback> Traced::pullback(const Inputs& inputs, const Given& given) {
   const std::lock_guard lock(mutex_);
   if (const auto& p = inputs.pullback;
-      p && std::equal(p->given.begin(), p->given.end(), given.numbers.begin(), given.numbers.end()))
+      p && p->rows == given.rows &&
+      std::equal(p->given.begin(), p->given.end(), given.numbers.begin(), given.numbers.end()))
     return latest_ = p;
-  auto& known = pullbacks_[key_of(inputs, given.numbers)];
-  if (!known)
-    known = make_pullback(inputs, differentiated(inputs, {given.numbers.begin(), given.numbers.end()}), given.tensors);
+  auto& known = pullbacks_[key_of(inputs, given)];
+  if (!known) known = make_pullback(inputs, differentiated(inputs, given.numbers, given.rows), given.tensors);
   return latest_ = known;
 }
 
@@ -418,16 +443,14 @@ std::shared_ptr<const Pullback> Traced::prepare_step(const std::vector<bool>& fo
   return step;
 }
 
-detail::FlatFunction Traced::with_tangents(const std::vector<bool>& followed, std::vector<std::size_t> moved) const {
-  return [what = differentiated(examples(followed), std::move(moved)),
+detail::FlatFunction Traced::with_tangents(const std::vector<bool>& followed,
+                                           const std::vector<std::size_t>& moved) const {
+  return [what = differentiated(examples(followed), moved),
           moving = differentiable(results())](std::span<const Tensor> x) {
     const BoundValues bound(what, x);
     Pushed pushed = pushed_by(what, x);
     std::vector<Tensor> list = std::move(pushed.results);
-    for (const std::size_t k : moving) {
-      const Derived& d = pushed.tangents[k];
-      list.push_back(d.value.defined() ? d.value : zeros_like(d.like));
-    }
+    for (const std::size_t k : moving) list.push_back(pushed.tangents[k].or_zeros());
     return list;
   };
 }
@@ -450,14 +473,13 @@ void Traced::prepare_push(const Inputs& inputs) {
       arguments.push_back(moved_[i]);
     }
   if (!given.empty())
-    prepared_push_ = std::make_shared<Derivative>(make_derivative(tangents_of, inputs, given, arguments));
+    prepared_push_ =
+        std::make_shared<Derivative>(make_derivative(tangents_of, differentiated(inputs, given), arguments));
 }
 
 // By the forward and the backward program. The call has run the forward one already if this derivative was known by
 // then.
-detail::List<Tensor> Traced::pull_unfollowed(const Inputs& inputs, std::span<const Tensor> cotangents) {
-  const bool is_prepared = prepared_ && inputs.pullback == prepared_;
-  const Given given = is_prepared ? Given(filled_all(cotangents, results())) : Given(cotangents);
+detail::List<Tensor> Traced::pull_unfollowed(const Inputs& inputs, const Given& given) {
   const std::shared_ptr<const Pullback> p = pullback(inputs, given);
   List all(inputs.all);
   all.reserve(all.size() + given.tensors.size() + p->residuals);
@@ -476,12 +498,12 @@ detail::List<Tensor> Traced::pull_unfollowed(const Inputs& inputs, std::span<con
 }
 
 // Cotangents and gradients that do not exist are empty handles.
-detail::List<Tensor> Traced::pull(const Inputs& inputs, std::span<const Tensor> cotangents) {
-  List defined;
-  for (const Tensor& g : cotangents)
-    if (g.defined()) defined.push_back(g);
-  return inputs.followed(defined) || program::Trace::current() ? differentiate(pulls_, gradients_of, inputs, cotangents)
-                                                               : pull_unfollowed(inputs, cotangents);
+detail::List<Tensor> Traced::pull(const Inputs& inputs, std::span<const Tensor> cotangents, std::int64_t rows) {
+  const Given given(cotangents, rows);
+  if (inputs.followed(given.tensors) || program::Trace::current())
+    return differentiate(pulls_, gradients_of, inputs, given);
+  const bool is_prepared = prepared_ && inputs.pullback == prepared_;
+  return pull_unfollowed(inputs, is_prepared ? Given(filled_all(cotangents, results())) : given);
 }
 
 detail::List<Tensor> Traced::push(const Inputs& inputs, std::span<const Tensor> tangents) {
@@ -498,7 +520,7 @@ detail::List<Tensor> Traced::push(const Inputs& inputs, std::span<const Tensor> 
     List some = prepared_push_->traced->call(arguments, inputs.adopted());
     return with_gaps(some, prepared_push_->exists);
   }
-  return differentiate(pushes_, tangents_of, inputs, tangents);
+  return differentiate(pushes_, tangents_of, inputs, Given(tangents));
 }
 
 CompileStats Traced::stats() const {

@@ -44,7 +44,7 @@ class Traced : public std::enable_shared_from_this<Traced> {
   std::shared_ptr<const Pullback> prepare_step(const std::vector<bool>& followed);
   /// The function with tangents of the sources `moved`: arguments, adopted values, followed captured tensors. The
   /// tangents are arguments behind its own; the tangents of differentiable results are results behind its own.
-  detail::FlatFunction with_tangents(const std::vector<bool>& followed, std::vector<std::size_t> moved) const;
+  detail::FlatFunction with_tangents(const std::vector<bool>& followed, const std::vector<std::size_t>& moved) const;
   /// The captured tensors that a tape of this thread follows.
   std::vector<Tensor> followed_captured() const;
   /// [result k * arguments + argument i]: whether a derivative leads from i to k. Only for a part of an enclosing
@@ -89,8 +89,8 @@ class Traced : public std::enable_shared_from_this<Traced> {
     bool followed(std::span<const Tensor> also) const;
   };
   class Entry;
-  /// Identifies a derivative: the indices of the results with a cotangent or of the inputs with a tangent, the wanted
-  /// inputs, and the ids of the followed captured tensors.
+  /// Identifies a derivative: the number of cotangents at once, the indices of the results with a cotangent or of the
+  /// inputs with a tangent, the wanted inputs, and the ids of the followed captured tensors.
   using Key = std::vector<std::uint64_t>;
   struct Derivative {
     std::shared_ptr<Traced> traced;
@@ -104,20 +104,18 @@ class Traced : public std::enable_shared_from_this<Traced> {
   List run_and_assign(std::span<const Tensor> inputs) const;
   List record(Inputs& inputs);
   void assign(std::span<const Tensor> values) const;
-  Differentiated differentiated(const Inputs& inputs, std::vector<std::size_t> given) const;
-  List differentiate(Derivatives& known, DerivativeFunction function, const Inputs& inputs,
-                     std::span<const Tensor> given);
-  static Key key_of(const Inputs& inputs, std::span<const std::size_t> given);
+  Differentiated differentiated(const Inputs& inputs, std::span<const std::size_t> given, std::int64_t rows = 0) const;
+  List differentiate(Derivatives& known, DerivativeFunction function, const Inputs& inputs, const Given& given);
+  static Key key_of(const Inputs& inputs, const Given& given);
   std::shared_ptr<const Pullback> pullback(const Inputs& inputs, const Given& given);
   std::shared_ptr<const Pullback> make_pullback(const Inputs& inputs, const Differentiated& what,
                                                 std::span<const Tensor> cotangents, bool of_step = false) const;
   Inputs examples(const std::vector<bool>& followed) const;
   bool knows(const Inputs& inputs) const;
-  Derivative make_derivative(DerivativeFunction function, const Inputs& inputs, const std::vector<std::size_t>& given,
-                             std::span<const Tensor> arguments) const;
+  Derivative make_derivative(DerivativeFunction function, Differentiated what, std::span<const Tensor> arguments) const;
   void prepare_push(const Inputs& inputs);
-  List pull_unfollowed(const Inputs& inputs, std::span<const Tensor> cotangents);
-  List pull(const Inputs& inputs, std::span<const Tensor> cotangents);
+  List pull_unfollowed(const Inputs& inputs, const Given& given);
+  List pull(const Inputs& inputs, std::span<const Tensor> cotangents, std::int64_t rows);
   List push(const Inputs& inputs, std::span<const Tensor> tangents);
 
   const char* owner_;
@@ -140,6 +138,8 @@ class Traced : public std::enable_shared_from_this<Traced> {
   std::shared_ptr<const Derivative> prepared_push_;
   std::vector<Tensor> moved_;  // the sources with a tangent in prepared_push_, the others empty
   std::vector<bool> connected_;
+  bool batched_ = false;             // whether every rule of the program takes many cotangents at once
+  std::int64_t inner_elements_ = 0;  // of the largest result of an instruction
 };
 
 }  // namespace reel::autodiff

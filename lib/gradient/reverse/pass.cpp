@@ -104,7 +104,9 @@ Pass::Largest Pass::largest(std::uint32_t target) const {
   for (Arena::Place at = end_; const Entry* e = tape_.entries.step_back(at);) {
     bool any = false;
     for (std::uint32_t k = 0; k < e->outputs; ++k) any |= reached[e->output(k)] && !(flags_[e->output(k)] & stopped);
-    for (std::uint32_t i = 0; any && i < e->inputs; ++i)
+    if (!any) continue;
+    w.elements = std::max(w.elements, e->rule->inner_elements);
+    for (std::uint32_t i = 0; i < e->inputs; ++i)
       if (e->input(i) != no_slot) reach(e->input(i));
   }
   return w;

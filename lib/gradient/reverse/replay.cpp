@@ -159,6 +159,19 @@ class Replay {
   detail::List<std::uint32_t> slots_;
 };
 
+// One replay from these cotangents, `rows` of each target at once or, if 0, one.
+Gradients replay_from(Tape& t, std::span<const Target> targets, std::span<const Source> sources,
+                      const GradientOptions& options, Gradients cotangents, std::int64_t rows) {
+  const bool use_up = !t.options.persistent;
+  if (use_up && t.place == Tape::Place::on_stack) pop(&t);
+  const std::int64_t before = t.entries.count();
+  const tape::Replaying replaying(t);
+  UseUp guard{use_up ? &t : nullptr};
+  Gradients result = Replay(t, sources, options).run(targets, std::move(cotangents), use_up, rows);
+  if (!use_up) warn_of_growth(t, t.entries.count() - before);
+  return result;
+}
+
 }  // namespace
 
 void use_up(Tape& t) noexcept {
@@ -171,7 +184,6 @@ void use_up(Tape& t) noexcept {
 Gradients replay(Tape& t, std::span<const Target> targets, std::span<const Source> sources,
                  const GradientOptions& options, const char* who) {
   check(who, t, targets, sources, options);
-  const bool use_up = !t.options.persistent;
   Gradients g;
   {
     const std::int64_t before = t.entries.count();
@@ -179,13 +191,14 @@ Gradients replay(Tape& t, std::span<const Target> targets, std::span<const Sourc
     g = seeds(who, targets, options, t.options.vspace ? *t.options.vspace : default_space());
     t.replay_entries += t.entries.count() - before;
   }
-  if (use_up && t.place == Tape::Place::on_stack) pop(&t);
-  const std::int64_t before = t.entries.count();
-  const tape::Replaying replaying(t);
-  UseUp guard{use_up ? &t : nullptr};
-  Gradients result = Replay(t, sources, options).run(targets, std::move(g), use_up);
-  if (!use_up) warn_of_growth(t, t.entries.count() - before);
-  return result;
+  return replay_from(t, targets, sources, options, std::move(g), 0);
+}
+
+Gradients replay_together(Tape& t, std::span<const Target> targets, std::span<const Source> sources,
+                          Gradients cotangents, std::int64_t rows) {
+  const GradientOptions options;
+  check("GradientTape.gradient", t, targets, sources, options);
+  return replay_from(t, targets, sources, options, std::move(cotangents), rows);
 }
 
 namespace {
