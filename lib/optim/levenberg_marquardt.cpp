@@ -23,15 +23,20 @@ std::int64_t count(std::size_t n) { return static_cast<std::int64_t>(n); }
 
 Tensor as_parameters(std::span<const double> x) { return from_data(x, {count(x.size())}); }
 
-void require_vector(const Tensor& x, const char* what) {
+void require_vector(const Tensor& x, const char* what, const char* remedy) {
   if (x.dtype() != DType::float64)
     fail<TypeError>(minimizer, "{} must be float64, not {}; use cast(x, DType::float64)", what, x.dtype());
-  if (x.rank() != 1) fail<ShapeError>(minimizer, "{} must have one axis, but the shape is {}", what, x.shape());
+  if (x.rank() != 1)
+    fail<ShapeError>(minimizer, "{} must have one axis, but the shape is {}; {}", what, x.shape(), remedy);
+}
+
+void require_residuals(const Tensor& r) {
+  require_vector(r, "the residuals", "return all of them along one axis, not the sum of their squares");
 }
 
 // Checks what the user's function returned and copies it out.
 void read_residuals(const Tensor& r, std::span<double> out) {
-  require_vector(r, "the residuals");
+  require_residuals(r);
   if (r.size() != count(out.size()))
     fail<ShapeError>(minimizer, "the number of residuals changed from {} to {}", out.size(), r.size());
   const std::vector<double> values = r.to_vector<double>();
@@ -130,14 +135,14 @@ Tensor LeastSquaresResult::standard_deviations() const {
 LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& residuals, const Tensor& initial,
                                        const LevenbergMarquardtOptions& options) {
   detail::require_untraced(minimizer);
-  require_vector(initial, "the initial parameters");
+  require_vector(initial, "the initial parameters", "use reshape(x, {-1})");
   optim::require_options(options);
   if (!residuals) fail<ValueError>(minimizer, "the residual function is empty");
   if (initial.size() == 0)
     fail<ValueError>(minimizer, "there are no parameters: the initial parameters have shape [0]");
   const tape::Suspend suspended;
   const Tensor first = residuals(initial);
-  require_vector(first, "the residuals");
+  require_residuals(first);
   if (first.size() == 0) fail<ValueError>(minimizer, "there are no residuals: the function returned shape [0]");
 
   ResidualFunctions functions(residuals, static_cast<std::size_t>(first.size()), options);

@@ -152,9 +152,12 @@ TEST_CASE("a tape of the caller records nothing of the fit") {
 TEST_CASE("levenberg_marquardt: errors name the argument") {
   CHECK_THROWS_AS(levenberg_marquardt(line, tensor<float>({0, 0})), TypeError);
   CHECK_THROWS_AS(levenberg_marquardt(line, tensor({{0, 0}})), ShapeError);
+  CHECK_THROWS_WITH(levenberg_marquardt(line, tensor({{0, 0}})), Contains("use reshape(x, {-1})"));
   CHECK_THROWS_AS(levenberg_marquardt(line, zeros({0})), ValueError);
   CHECK_THROWS_AS(levenberg_marquardt({}, tensor({0, 0})), ValueError);
   CHECK_THROWS_AS(levenberg_marquardt([](const Tensor& b) { return sum(b); }, tensor({0, 0})), ShapeError);
+  CHECK_THROWS_WITH(levenberg_marquardt([](const Tensor& b) { return sum(b); }, tensor({0, 0})),
+                    Contains("the shape is []; return all of them along one axis, not the sum of their squares"));
   CHECK_THROWS_AS(levenberg_marquardt([](const Tensor& b) { return cast(b, DType::float32); }, tensor({0, 0})),
                   TypeError);
   CHECK_THROWS_WITH(levenberg_marquardt([](const Tensor& b) { return log(b); }, tensor({1, -1})),

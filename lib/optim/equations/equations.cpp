@@ -189,7 +189,9 @@ Tensor minimum(const EquationFunction& f, const Operand& x0, const EquationOptio
     GradientTape tape({.watch_accessed_variables = false});
     tape.watch(x);
     const Tensor y = f(x);
-    if (!y.defined() || y.size() != 1) fail<ShapeError>(name, "the function must return a tensor of size 1");
+    if (!y.defined() || y.size() != 1)
+      fail<ShapeError>(name, "the function must return a tensor of size 1, not {}",
+                       y.defined() ? "of shape " + to_string(y.shape()) + "; reduce it (sum, mean)" : "an empty one");
     if (!is_floating(y.dtype())) fail<TypeError>(name, "the function returned {}; it must be floating", y.dtype());
     return tape.gradient(y, x, {.unconnected_gradients = UnconnectedGradients::zero}).dense();
   };

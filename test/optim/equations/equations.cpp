@@ -143,6 +143,8 @@ TEST_CASE("errors of equations without solution and of arguments") {
                     Contains("minimum: the function returned int32"));
   CHECK_THROWS_WITH(minimum([](const Tensor& x) { return make_complex(square(x), x); }, 1.0),
                     Contains("minimum: the function returned complex128"));
+  CHECK_THROWS_WITH(minimum([](const Tensor& x) { return square(x); }, zeros({2})),
+                    Contains("minimum: the function must return a tensor of size 1, not of shape [2]; reduce it"));
   // The first linear system is solved inexactly, so that further steps follow.
   const auto ill_scaled = [](const Tensor& x) { return stack({x[0] * 1e10 - 1, x[1] * 1e-10 - 1}); };
   CHECK(largest(ill_scaled(root(ill_scaled, zeros({2})))) < 1e-15);
