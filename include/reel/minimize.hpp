@@ -136,7 +136,8 @@ Objective<F, T> objective(F f, const T& start) {
   return Objective<F, T>(std::move(f), start);
 }
 
-/// What a minimiser found.
+/// What a minimiser found. To tapes it is a constant: minimum() of <reel/equations.hpp>, started from the parameters,
+/// has derivatives by all that the function reads.
 template <class T>
 struct MinimizeResult {
   T parameters;                  ///< the tree of the lowest value
