@@ -75,7 +75,7 @@ Tensor polygamma(const Operand& n, const Operand& x);
 // Activations: floating, except relu.
 Tensor sigmoid(const Operand& x);   ///< 1 / (1 + exp(-x)). Gradient: g z (1 - z).
 Tensor softplus(const Operand& x);  ///< log(1 + exp(x)), without overflow. Gradient: g sigmoid(x).
-Tensor relu(const Operand& x);      ///< max(x, 0). Gradient: g where x > 0, else 0.
+Tensor relu(const Operand& x);      ///< maximum(x, 0), but for the tie. Gradient: g where x > 0, else 0.
 /// x where x > 0, else slope x. Gradient to x: g where x > 0, else g slope (also at 0); to the slope: g x where x < 0.
 Tensor leaky_relu(const Operand& x, const Operand& slope = 0.01);
 /// x where x > 0, else alpha (exp(x) - 1). Gradient: g where x > 0, else g (z + alpha), which is g alpha at 0.
@@ -182,7 +182,8 @@ Tensor isfinite(const Operand& x);
 /// Whether shapes and all elements are equal (NaN differs from itself). Returns a bool, not a tensor.
 bool array_equal(const Operand& x, const Operand& y);
 
-/// x where the condition is true (not zero), else y; all three broadcast. Gradient: g where chosen, 0 elsewhere.
+/// x where the condition is true (not zero), else y; all three broadcast. Gradient: g where chosen, 0 elsewhere. An
+/// infinite slope makes NaN of that 0, as of where(x > 0, sqrt(x), 0) at 0: choose before, sqrt(where(x > 0, x, 1)).
 Tensor where(const Operand& condition, const Operand& x, const Operand& y);
 
 // clang-format off
