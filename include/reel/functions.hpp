@@ -187,7 +187,9 @@ class Arguments;
 template <class P, std::size_t... K, class... A>
 class Arguments<P, std::index_sequence<K...>, A...> {
   static constexpr auto positions = P::template positions<A...>();
-  static_assert(positions.size() > 0, "no argument is a tensor, a tree of tensors or a floating-point number");
+  static_assert(positions.size() > 0,
+                "no argument is a tensor, a tree of tensors or a floating-point number; "
+                "choose a vector of numbers by its position, as in grad<0>(f)");
   static constexpr bool picked(std::size_t k) {
     for (std::size_t p : positions)
       if (p == k) return true;
