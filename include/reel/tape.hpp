@@ -201,6 +201,9 @@ class GradientTape {
   void watch(const T& tree) {
     for_each_leaf(tree, [&](const auto& leaf) { watch(leaf); });
   }
+  void watch(std::initializer_list<Source> list) {
+    for (const Source& x : list) x.is_variable() ? watch(x.variable()) : watch(x.tensor());
+  }
 
   /// The derivative of the sum of the targets' elements (weighted by output_gradients) with respect to each source, in
   /// the structure of the sources. Total derivatives: paths through other sources count too. Terms are summed in the

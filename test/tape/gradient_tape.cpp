@@ -134,6 +134,19 @@ TEST_CASE("S77, C2: structures of targets and sources; a persistent tape inside 
   CHECK((*tape.gradient(tape.gradient(x * x * x, x), x)).item() == 18.0);
 }
 
+TEST_CASE("watch takes a braced list of tensors and variables") {
+  const Tensor x = scalar(3.0);
+  const Variable w(scalar(4.0), "w", false);
+  GradientTape tape;
+  tape.watch({x, w});
+  const std::vector<Gradient> g = tape.gradient(x * w, {x, w});
+  CHECK((*g.at(0)).item() == 4.0);
+  CHECK((*g.at(1)).item() == 3.0);
+  GradientTape single;
+  single.watch({x});
+  CHECK((*single.gradient(x * x, x)).item() == 6.0);
+}
+
 TEST_CASE("S78: the nesting example") {
   const Tensor x = scalar(3.0);
   GradientTape outer;
