@@ -43,7 +43,7 @@ struct QuadOptions {
 ///
 /// Derivatives of every order in both modes by all that f reads, at the final points, which are constants; those by a
 /// and b, where a tape follows them, are f(b) and -f(a) (Leibniz), with derivatives in turn up to order 10: f must be
-/// finite there.
+/// finite there. A kink of f that moves is missed by second derivatives, a jump by first ones: make it a or b.
 Tensor quad(const Integrand& f, const Operand& a, const Operand& b, const QuadOptions& options = {});
 
 }  // namespace reel
