@@ -4,7 +4,8 @@
 // 1. aligned: an element depends on the elements of the operands that broadcasting aligns with it;
 // 2. moved: each element of the result is an element of an operand, or a constant. The op is evaluated on element
 // numbers;
-// 3. grouped: an element depends on all elements of its group: the reduced axes, or the axis of a scan;
+// 3. grouped: an element depends on all elements of its group: the reduced axes, the axis of a scan, or the axis of
+// take_along_axis whose indices are not constants;
 // 4. scattered: terms go to positions;
 // 5. matrix products: a row of one factor and a column of the other.
 // Every other op is dense.
@@ -160,9 +161,11 @@ class Propagation {
     const bool uniform = std::all_of(followed.begin(), followed.end(), [](const IndexRows* r) { return r->uniform; });
     std::vector<Handle> found(i.outputs.size());
     if (!uniform) {
-      if (!i.pointwise() && is_one_of(moving_ops, i.operation.name))
+      if (!i.pointwise() && is_one_of(moving_ops, i.operation.name)) {
         found = moved(i);
-      else
+        if (!found[0] && i.operation.name == std::string_view("take_along_axis"))
+          found[0] = taken_along(i, program_.values[i.outputs[0]].tensor.shape());
+      } else
         for (std::size_t k = 0; k < found.size(); ++k)
           if (carries(i.outputs[k])) found[k] = rows_by_family(i, program_.values[i.outputs[k]].tensor.shape());
     }
@@ -290,6 +293,18 @@ class Propagation {
     if (out.elements() == kept.elements()) return groups;
     if (out != full) return nullptr;
     return united({Share{groups.get(), *group, counted(full.elements())}}, out);
+  }
+
+  // Elements of an axis at positions that are not constant: each may be any element of its group.
+  Handle taken_along(const Instruction& i, const Shape& out) const {
+    const Shape full = operand(i, 0).tensor.shape();
+    Shape kept = full;
+    kept[static_cast<int>(i.attributes.words()[0])] = 1;
+    const Share all = share(i, 0, counted(full.elements()), *aligned_with(full, kept));
+    const Handle groups = united({all}, kept);
+    const std::optional<Numbers> from = aligned_with(out, kept);
+    if (!from) return nullptr;
+    return united({Share{groups.get(), *from, counted(out.elements())}}, out);
   }
 
   // Input `terms` goes to the positions of the input behind it. The input before it, if any, keeps its positions.

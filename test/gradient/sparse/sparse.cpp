@@ -1,5 +1,6 @@
 // Sparse Jacobians and Hessians against dense ones; their directions, patterns that are detected, and products.
 #include <random>
+#include <reel/geometry.hpp>
 #include <reel/ops/indexing.hpp>
 #include <reel/ops/sorting.hpp>
 #include <reel/reel.hpp>
@@ -265,11 +266,31 @@ TEST_CASE("detected patterns include both branches of where and all candidates o
   CHECK(array_equal(ones_of(jacobian_sparsity(chosen, x)), tensor({{1., 0., 1.}, {0., 1., 0.}, {1., 0., 1.}})));
   const auto sorted = [](const Tensor& v) { return gather(v, argsort(v)); };
   CHECK(jacobian_sparsity(sorted, x).nonzeros() == 9);
+  // Along an axis, candidates are the elements of the same row or column.
+  const auto largest_of_rows = [](const Tensor& v) { return take_along_axis(v, argmax(v, 1, true), 1); };
+  CHECK(array_equal(ones_of(jacobian_sparsity(largest_of_rows, reshape(arange(6.), {2, 3}))),
+                    tensor({{1., 1., 1., 0., 0., 0.}, {0., 0., 0., 1., 1., 1.}})));
+  const auto sorted_columns = [](const Tensor& v) { return take_along_axis(v, argsort(v, 0), 0); };
+  CHECK(jacobian_sparsity(sorted_columns, ones({2, 3, 2})).nonzeros() == 24);
   // Terms along an axis: x itself, and where each goes.
   const auto along = [](const Tensor& t) {
     return scatter_add_along_axis(zeros({3}), tensor<std::int32_t>({-1, 0, -1}), t, 0);
   };
   CHECK(array_equal(ones_of(jacobian_sparsity(along, x)), tensor({{0., 1., 0.}, {0., 0., 0.}, {1., 0., 1.}})));
+}
+
+TEST_CASE("the pattern of a pose graph holds the blocks of the poses that an edge joins") {
+  const Tensor from = tensor<int>({0, 1, 2, 3, 0}), to = tensor<int>({1, 2, 3, 4, 4});
+  const Tensor start = reshape(sin(arange(30.)), {5, 6});
+  const auto edges = [&](const Tensor& x) {
+    const Tensor poses = se3_exp(x);
+    return se3_log(matmul(se3_exp(-gather(x, from)), gather(poses, to)));
+  };
+  const SparsityPattern p = jacobian_sparsity(edges, start);
+  CHECK(p.nonzeros() <= 5 * 6 * 12);
+  CHECK(covers(p, jacobian(edges)(start)));
+  const auto quaternions = [](const Tensor& x) { return matrix_to_quaternion(so3_exp(x)); };
+  CHECK(jacobian_sparsity(quaternions, reshape(start, {10, 3})).nonzeros() == 10 * 4 * 3);
 }
 
 // Each operand in turn is the argument, and the others are captured.
