@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <reel/compile.hpp>
 #include <reel/elementwise.hpp>
+#include <reel/geometry.hpp>
 #include <reel/optim.hpp>
 #include <reel/reel.hpp>
 
@@ -77,6 +78,31 @@ void compiled_rollout(const auto& measure) {
     return *tape.gradient(sum(last * last), k);
   });
   measure(many / 10, repeated([&] { static_cast<void>(f(x, gain)); }));
+}
+
+// The loop is unrolled: fused programs have more operands than their scratch memory on the stack holds.
+void compiled_horizon(const auto& measure) {
+  const auto f = [](const Tensor& y, const Tensor& u) {
+    const Tensor thrust = u(0) + u(1);
+    return stack({y(3), y(4), y(5), -thrust * sin(y(2)), thrust * cos(y(2)) - 9.81, 4 * (u(0) - u(1))});
+  };
+  const auto cost = [f](const Tensor& start, const Tensor& controls) {
+    Tensor y = start, sum_of_steps = scalar(0.);
+    for (int k = 0; k < 20; ++k) {
+      const Tensor u = controls[k], half = y + 0.025 * f(y, u);
+      y = y + 0.05 * f(half, u);
+      sum_of_steps = sum_of_steps + sum(square(y)) + 0.01 * sum(square(u - 4.905));
+    }
+    return sum_of_steps;
+  };
+  const auto step = compile([cost](const Tensor& y, const Tensor& u) { return u - 0.05 * grad<1>(cost)(y, u); });
+  const Tensor start = ramp({6}), controls = full({20, 2}, 4.9);
+  measure(many / 10, repeated([&] { static_cast<void>(step(start, controls)); }));
+}
+
+void eager_motions(const auto& measure) {
+  const Tensor x = ramp({2, 6});
+  measure(few, repeated([&] { static_cast<void>(se3_log(matmul(se3_exp(x)[0], se3_exp(x)))); }));
 }
 
 void eager_step(const auto& measure) {
@@ -192,6 +218,8 @@ int main() {
   expect_quiet("a compiled step", [](const auto& measure) { compiled_step(measure); });
   expect_quiet("a gradient through a compiled call", [](const auto& measure) { gradient_through_a_call(measure); });
   expect_quiet("a compiled rollout", [](const auto& measure) { compiled_rollout(measure); });
+  expect_quiet("a compiled horizon", [](const auto& measure) { compiled_horizon(measure); });
+  expect_quiet("motions", [](const auto& measure) { eager_motions(measure); });
   expect_quiet("a step op by op", [](const auto& measure) { eager_step(measure); });
   expect_quiet("elementwise", [](const auto& measure) { eager_elementwise(measure); });
   expect_quiet("slices", [](const auto& measure) { eager_slices(measure); });

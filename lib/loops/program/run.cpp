@@ -2,7 +2,6 @@
 // next block. The block size changes no bits.
 #include <atomic>
 #include <bit>
-#include <memory>
 #include <numeric>
 #include <reel/runtime.hpp>
 
@@ -48,7 +47,7 @@ struct Run {
   /// Finds where the rows of an operand begin, one after the other.
   using Cursor = IndexIterator<1>;
 
-  // The scratch memory of a run. Short programs need no allocation.
+  // The scratch memory of a run: on the stack for short programs, from the pool for long ones.
   class Room {
    public:
     /// Uninitialised.
@@ -57,8 +56,8 @@ struct Run {
       static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= alignof(std::max_align_t));
       const std::size_t need = (count * sizeof(T) + alignof(std::max_align_t) - 1) & ~(alignof(std::max_align_t) - 1);
       if (need > sizeof here_ - used_) {
-        more_.push_back(std::make_unique_for_overwrite<std::byte[]>(need));
-        return {reinterpret_cast<T*>(more_.back().get()), count};
+        more_.emplace_back(need);
+        return {reinterpret_cast<T*>(more_.back().data()), count};
       }
       auto* p = reinterpret_cast<T*>(here_ + used_);
       used_ += need;
@@ -68,7 +67,7 @@ struct Run {
    private:
     alignas(std::max_align_t) std::byte here_[6144];
     std::size_t used_ = 0;
-    std::vector<std::unique_ptr<std::byte[]>> more_;
+    detail::List<detail::List<std::byte>> more_;
   };
 
   const Code& code;
@@ -138,7 +137,7 @@ struct Run {
 
   // The operands that the program reads. `copies` keeps those that were transposed.
   void set_sources(std::span<const Tensor* const> in, const Shape& shape, std::int64_t size,
-                   std::vector<Tensor>& copies) {
+                   detail::List<Tensor>& copies) {
     sources = room.take<Source>(in.size());
     for (std::size_t i = 0; i < in.size(); ++i) {
       new (&sources[i]) Source;
@@ -371,14 +370,14 @@ void Run::all(std::int64_t size) const {
       parallel_for(size, grain, on_stack);
     return;
   }
-  // The registers do not fit the stack: each active worker has an area on the heap.
+  // The registers do not fit the stack: each active worker has an area from the pool.
   const std::size_t area_bytes = scratch_bytes() + cache_line, workers = static_cast<std::size_t>(num_threads());
-  const auto memory = std::make_unique<std::byte[]>(area_bytes * workers);
-  const auto taken = std::make_unique<std::atomic<bool>[]>(workers);
+  detail::List<std::byte> memory(area_bytes * workers);
+  detail::List<std::atomic<bool>> taken(workers);
   parallel_for(size, grain, [&](std::int64_t begin, std::int64_t end) {
     std::size_t area = 0;
     while (taken[area].exchange(true, std::memory_order_acquire)) area = (area + 1) % workers;
-    std::byte* scratch = memory.get() + area * area_bytes;
+    std::byte* scratch = memory.data() + area * area_bytes;
     scratch += (cache_line - reinterpret_cast<std::uintptr_t>(scratch) % cache_line) % cache_line;
     go(begin, end, scratch);
     taken[area].store(false, std::memory_order_release);
@@ -390,11 +389,11 @@ void Run::all_in_blocks(std::int64_t size) {
   if (size <= block) return all(size);
   const std::int64_t blocks = (size - 1) / block + 1;
   const auto summed = [](const Output& z) { return z.buffer >= 0 && !z.adds; };
-  std::vector<std::unique_ptr<std::byte[]>> memory;
+  detail::List<detail::List<std::byte>> memory;
   for (Output& z : outputs)
     if (summed(z)) {
-      memory.push_back(std::make_unique<std::byte[]>(static_cast<std::size_t>(blocks) * bytes));
-      z.sums = memory.back().get();
+      memory.emplace_back(static_cast<std::size_t>(blocks) * bytes);
+      z.sums = memory.back().data();
     }
   all(size);
   for (const Output& z : outputs)
@@ -435,7 +434,7 @@ void Code::run(DType dtype, const Shape& shape, std::span<const Tensor* const> i
   Run run(*this, dtype);
   run.registers = registers_;
   run.set_constants(dtype, parameters);
-  std::vector<Tensor> copies;
+  detail::List<Tensor> copies;
   run.set_sources(in, shape, size, copies);
   // Other sums are sums over blocks: their bits depend on the division into blocks.
   const auto has_sums_of_blocks = [&] {

@@ -1,8 +1,8 @@
 // Rotations: bilinear forms, given by matrices of signs, and functions of the squared angle, by power series near zero.
+#include <array>
 #include <cmath>
 #include <reel/geometry.hpp>
 #include <string_view>
-#include <vector>
 
 #include "ops/elementwise/composed.hpp"
 #include "ops/interpolate/interpolate.hpp"
@@ -93,7 +93,8 @@ Quantity of_angle(AngleFunction f, const Tensor& q, const Tensor& s = Tensor()) 
 // ---- Linear maps of the last axis by matrices of signs, row by row: the results of each element.
 
 Quantity mapped(const Tensor& x, std::string_view signs) {
-  std::vector<double> values;
+  detail::List<double> values;
+  values.reserve(signs.size());
   for (const char sign : signs)
     if (sign != ' ') values.push_back(sign == '+' ? 1 : sign == '-' ? -1 : 0);
   const std::int64_t n = x.shape()[-1], m = static_cast<std::int64_t>(values.size()) / n;
@@ -239,7 +240,7 @@ Tensor quaternion_multiply(const Operand& p, const Operand& q) {
 Tensor quaternion_conjugate(const Operand& operand) {
   const tape::OpScope scope(operand);
   const auto [q, d] = ops::rotational("quaternion_conjugate", operand, "q", 4);
-  return ops::cast_to(q * ops::Quantity(cast(from_data(std::vector<double>{1, -1, -1, -1}), q.dtype())), d);
+  return ops::cast_to(q * ops::Quantity(cast(from_data(std::array{1., -1., -1., -1.}), q.dtype())), d);
 }
 
 Tensor quaternion_rotate(const Operand& q, const Operand& v) {
