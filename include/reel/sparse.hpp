@@ -79,9 +79,12 @@ using TensorFunction = Callback<Tensor(const Tensor&)>;
 
 /// The pattern of the Jacobian of f, a function of one tensor that returns one; both are taken as vectors. It holds for
 /// arguments of the shape and dtype of x. f is traced, not computed: its loops and branches may depend on shapes only
-/// (TraceError). An element counts as dependent if the structure of the ops allows it: on both sides of `where`; all
-/// elements of the result of a solver, a factorisation, a convolution, a loop, or a gather whose indices are not
-/// constants; all elements if f has a custom_gradient rule. ValueError for more than 2^28 positions.
+/// (TraceError). An element counts as dependent if the structure of the ops allows it: on both sides of `where`; on all
+/// elements of the axis for take_along_axis by indices that are not constants; on all of the matrices at the same batch
+/// index for inverse, det, slogdet, cholesky, solve and triangular_solve. The results of other solvers and
+/// factorisations, convolutions, loops, and gathers by indices that are not constants depend on everything, as does the
+/// result of an f with a custom_gradient rule: SparsityPattern::nonzeros() shows it. ValueError for more than 2^28
+/// positions.
 SparsityPattern jacobian_sparsity(const TensorFunction& f, const Tensor& x);
 namespace detail {
 SparsityPattern gradient_sparsity(const TensorFunction& gradient, const Tensor& x);

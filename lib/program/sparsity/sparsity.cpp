@@ -7,7 +7,8 @@
 // 3. grouped: an element depends on all elements of its group: the reduced axes, the axis of a scan, or the axis of
 // take_along_axis whose indices are not constants;
 // 4. scattered: terms go to positions;
-// 5. matrix products: a row of one factor and a column of the other.
+// 5. matrix products: a row of one factor and a column of the other;
+// 6. functions of matrices: all elements of the matrices at the same batch index.
 // Every other op is dense.
 #include "program/sparsity/sparsity.hpp"
 
@@ -43,6 +44,8 @@ constexpr std::string_view moving_ops[] = {"broadcast_to", "concatenate",    "di
 constexpr std::string_view reductions[] = {"logsumexp", "max", "mean", "min", "norm", "prod", "std", "sum", "var"};
 // Attribute 0 is the axis.
 constexpr std::string_view scans[] = {"cumprod", "cumsum", "linear_recurrence", "log_softmax", "softmax"};
+// The last two axes are those of matrices.
+constexpr std::string_view matrix_ops[] = {"cholesky", "det", "inverse", "slogdet", "solve", "triangular_solve"};
 // x, terms, positions; attribute 0 is the axis.
 constexpr std::string_view updates[] = {"scatter_add", "scatter_max", "scatter_min", "scatter_multiply", "scatter_set"};
 
@@ -189,6 +192,7 @@ class Propagation {
     if (name == "put_add_along_axis") return scattered(i, out, 0, true);
     if (name == "scatter_along") return scattered(i, out, 1, true);
     if (name == "matmul") return matrix_product(i, out);
+    if (is_one_of(matrix_ops, name)) return by_matrices(i, out);
     return nullptr;
   }
 
@@ -350,6 +354,26 @@ class Propagation {
       reduced.push_back(std::make_shared<const IndexRows>(unite({&all, 1}, kept.elements())));
       // What is left is [..., m, 1] or [..., 1, n]: transposing does not change the order of its elements.
       if (transposed) std::swap(*(kept.end() - 1), *(kept.end() - 2));
+      const std::optional<Numbers> from = aligned_with(full, kept);
+      if (!from) return nullptr;
+      shares.push_back({reduced.back().get(), *from, counted(out.elements())});
+    }
+    return united(shares, out);
+  }
+
+  // Batch axes are in front. A result without the axes of a matrix, or of a vector, has them with extent 1.
+  Handle by_matrices(const Instruction& i, const Shape& out) const {
+    Shape full = out;
+    while (full.rank() < operand(i, 0).tensor.rank()) full.push_back(1);
+    std::vector<Share> shares;
+    std::vector<Handle> reduced;
+    for (std::size_t k = 0; k < i.inputs.size(); ++k) {
+      if (!rows_of(i, k)) continue;
+      const Shape shape = operand(i, k).tensor.shape();
+      Shape kept = shape;
+      for (int d = std::max(shape.rank() - 2, 0); d < shape.rank(); ++d) kept[d] = 1;
+      const Share all = share(i, k, counted(shape.elements()), *aligned_with(shape, kept));
+      reduced.push_back(united({all}, kept));
       const std::optional<Numbers> from = aligned_with(full, kept);
       if (!from) return nullptr;
       shares.push_back({reduced.back().get(), *from, counted(out.elements())});

@@ -279,6 +279,24 @@ TEST_CASE("detected patterns include both branches of where and all candidates o
   CHECK(array_equal(ones_of(jacobian_sparsity(along, x)), tensor({{0., 1., 0.}, {0., 0., 0.}, {1., 0., 1.}})));
 }
 
+TEST_CASE("detected patterns of solvers and factorisations hold a block per matrix of a batch") {
+  const Tensor a = 3 * eye(3) + reshape(sin(arange(36.)), {4, 3, 3}), b = ones({4, 3, 2});
+  const auto check = [&](const auto& f, const Tensor& x, std::int64_t places) {
+    const SparsityPattern p = jacobian_sparsity(f, x);
+    CHECK(p.nonzeros() == places);
+    CHECK(covers(p, jacobian(f)(x)));
+  };
+  check([](const Tensor& x) { return inverse(x); }, a, 4 * 81);
+  check([](const Tensor& x) { return det(x); }, a, 4 * 9);
+  check([](const Tensor& x) { return slogdet(x).logdet; }, a, 4 * 9);
+  check([](const Tensor& x) { return cholesky(matmul(x, x, {.transpose_b = true})); }, a, 4 * 81);
+  check([&](const Tensor& x) { return solve(x, b); }, a, 4 * 6 * 9);
+  check([&](const Tensor& x) { return solve(a, x); }, b, 4 * 36);
+  check([&](const Tensor& x) { return solve(a[0], x); }, b, 4 * 36);
+  check([&](const Tensor& x) { return solve(x, b[0]); }, a, 4 * 6 * 9);
+  check([&](const Tensor& x) { return triangular_solve(a, x); }, b, 4 * 36);
+}
+
 TEST_CASE("the pattern of a pose graph holds the blocks of the poses that an edge joins") {
   const Tensor from = tensor<int>({0, 1, 2, 3, 0}), to = tensor<int>({1, 2, 3, 4, 4});
   const Tensor start = reshape(sin(arange(30.)), {5, 6});
