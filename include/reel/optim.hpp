@@ -30,6 +30,8 @@ std::string to_string(StopReason reason);
 /// The loss of a residual r, with z = (r / scale)^2: scale^2 z, 2 scale^2 (sqrt(1 + z) - 1), scale^2 z up to z = 1 and
 /// scale^2 (2 sqrt(z) - 1) beyond, scale^2 log(1 + z), and scale^2 (1 - (1 - z)^3) / 3 up to 1 and constant beyond. All
 /// are about r^2 for small r; outliers count less and less from the first to the last.
+/// Residuals that share one loss, as Ceres' blocks do, are r sqrt(loss(s) / s) with s = sum r^2, and Loss::squares: for
+/// soft_l1 r sqrt(2 / (1 + sqrt(1 + s))).
 enum class Loss : std::uint8_t { squares, soft_l1, huber, cauchy, tukey };
 
 /// The defaults are meant for every problem: the accuracy of `samples/nist_fit` is reached with them.
@@ -37,7 +39,8 @@ struct LevenbergMarquardtOptions {
   /// Jacobians taken before giving up. 0 only evaluates residuals and Jacobian at the initial parameters.
   std::int64_t max_iterations = 5000;
   /// Radius of the first trust region, as a fraction of the length of the parameters; both are measured with each
-  /// parameter weighted by the length of its column in the Jacobian.
+  /// parameter weighted by the length of its column in the Jacobian. If all parameters are 0, as those of a step from a
+  /// guess are, a fraction of the length of the residuals.
   double initial_radius = 0.1;
   /// Stationary when a full Gauss-Newton step promises to reduce the sum of squares by no more than this fraction.
   double reduction_tolerance = 1e-13;
