@@ -15,7 +15,7 @@ Tensor mean(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 /// other elements, exact even if some are zero.
 Tensor prod(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 /// Largest (smallest) element; NaN if one is NaN. ValueError for no elements, unless the result is empty. Gradient:
-/// shared equally among ties; to a NaN if there is one.
+/// shared equally among ties; to a NaN if there is one. max(x, 0) is along axis 0: of two operands, maximum(x, 0).
 Tensor max(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Tensor min(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 /// Index of the first largest (smallest) element along `axis`, int64. A NaN counts as largest and as smallest. No

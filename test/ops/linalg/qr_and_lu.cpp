@@ -112,9 +112,8 @@ TEST_CASE("complete qr: functions of the space spanned by the added columns") {
     })(a);
     CHECK(largest(by_rest - by_q) <= 1e-13 * largest(by_q));
     // The basis itself is arbitrary.
-    CHECK_THROWS_WITH(
-        grad([&](const Tensor& x) { return sum(real(w * qr(x, QrMode::complete).q)); })(a),
-        Catch::Matchers::Contains("the gradient depends on the basis of the added columns, which is arbitrary"));
+    CHECK_THROWS_WITH(grad([&](const Tensor& x) { return sum(real(w * qr(x, QrMode::complete).q)); })(a),
+                      Catch::Contains("the gradient depends on the basis of the added columns, which is arbitrary"));
     // r and the first columns are as in the reduced form.
     const Tensor first = grad([&](const Tensor& x) {
       const auto [q, r] = qr(x, QrMode::complete);
@@ -309,7 +308,7 @@ TEST_CASE("reduced qr and lq take memory proportional to the matrix") {
 }
 
 TEST_CASE("qr, lu, pinv and lstsq: errors") {
-  using Catch::Matchers::Contains;
+  using Catch::Contains;
   const Tensor v = ones({3}), a = ones({3, 2});
   for (const auto& f : {+[](const Tensor& x) { return qr(x).r; }, +[](const Tensor& x) { return lu_factor(x).lu; },
                         +[](const Tensor& x) { return pinv(x); }, +[](const Tensor& x) { return lstsq(x, x); }})

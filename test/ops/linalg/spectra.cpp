@@ -17,7 +17,7 @@ using support::Layout, support::Tensors;
 namespace {
 
 using C = std::complex<double>;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 constexpr DType dtypes[] = {DType::float32, DType::float64, DType::complex64, DType::complex128};
 
 Tensor adjoint(const Tensor& x) { return conj(moveaxis(x, -1, -2)); }

@@ -7,7 +7,7 @@
 #include "../complex_check.hpp"
 
 using namespace reel;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using complex_check::check_orders, complex_check::drawn;
 using support::Tensors;
 
