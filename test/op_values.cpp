@@ -5,6 +5,7 @@
 #include "catch.hpp"
 #include "op_cases.hpp"
 #include "support/derivatives.hpp"
+#include "support/worst.hpp"
 
 using namespace reel;
 using support::Layout, support::Tensors;
@@ -136,8 +137,9 @@ void check_shaped(std::span<const cases::Shaped> rows) {
         const std::vector<double> got = cast(y, DType::float64).to_vector();
         double worst = 0;
         for (std::size_t k = 0; k < got.size(); ++k)
-          worst = std::max(worst, static_cast<double>(std::abs(static_cast<long double>(got[k]) - expected.values[k]) /
-                                                      std::max(1.0L, std::abs(expected.values[k]))));
+          worst = support::worse(worst,
+                                 static_cast<double>(std::abs(static_cast<long double>(got[k]) - expected.values[k]) /
+                                                     std::max(1.0L, std::abs(expected.values[k]))));
         CHECK(worst <= 2e-15 * row.slack);
       }
     }

@@ -75,8 +75,8 @@ Tensor trace_formula(const Tensor& t, const Tensor& y, const Tensor& p) {
   return reel::sum(weights * reel::stack(by), {1, 2});
 }
 
-// The largest difference between predictions of one observation by all others, and y - alpha / diag(K^-1), with
-// variance 1 / diag(K^-1) (Rasmussen and Williams, equation 5.12).
+// The largest difference, of mean and variance together, between predictions of one observation by all others, and y -
+// alpha / diag(K^-1), with variance 1 / diag(K^-1) (Rasmussen and Williams, equation 5.12).
 double leave_one_out_error(const Tensor& t, const Tensor& y, const Tensor& p) {
   const Tensor inverse = reel::cholesky_inverse(reel::cholesky(covariance(t, p)));
   const Tensor variance = 1 / reel::diagonal(inverse), mean = y - variance * reel::matmul(inverse, y);
@@ -86,8 +86,9 @@ double leave_one_out_error(const Tensor& t, const Tensor& y, const Tensor& p) {
       return reel::concatenate({x(reel::range_to(i)), x(reel::range_from(i + 1))});
     };
     const auto [m, v] = predict(t(reel::range(i, i + 1)), without(t), without(y), p);
-    worst =
-        std::max({worst, std::abs((m - mean[i]).item()), std::abs((v + reel::square(p[noise]) - variance[i]).item())});
+    const double difference =
+        std::abs((m - mean[i]).item()) + std::abs((v + reel::square(p[noise]) - variance[i]).item());
+    worst = std::isnan(worst) || difference <= worst ? worst : difference;
   }
   return worst;
 }

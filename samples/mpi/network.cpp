@@ -83,7 +83,8 @@ int main() {
     train(network, data, own.begin(), own.end(), [&](const auto& parts) { return own.sum(parts); });
     train(alone, data, 0, shards, on_one);
 
-    const bool same_bits = reel::array_equal(network.w1, alone.w1) && reel::array_equal(network.w2, alone.w2);
+    const bool same_bits = reel::array_equal(network.w1, alone.w1) && reel::array_equal(network.b1, alone.b1) &&
+                           reel::array_equal(network.w2, alone.w2) && reel::array_equal(network.b2, alone.b2);
     const bool power_of_two = (ranks.size() & (ranks.size() - 1)) == 0;
     const Tensor right = reel::equal(network(data.x) > 0, data.label);
     const double share = reel::mean(reel::cast(right, reel::DType::float64)).item();

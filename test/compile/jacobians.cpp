@@ -32,8 +32,9 @@ constexpr Function functions[] = {rotated, doubled_until_large, chained, of_part
 
 TEST_CASE("compiled: Jacobians and Hessians are those of the function") {
   const Tensor x = support::ramp({5}, .4);
-  for (const Function f : functions) {
-    CAPTURE(&f - functions);
+  for (std::size_t k = 0; k < std::size(functions); ++k) {
+    CAPTURE(k);
+    const Function f = functions[k];
     const auto compiled = compile(f);
     const auto total = [f](const Tensor& y) { return sum(square(f(y))); };
     for (int repeat = 0; repeat < 2; ++repeat) {  // the second finds the programs of the first

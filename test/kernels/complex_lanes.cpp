@@ -9,6 +9,7 @@
 #include "catch.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/table.hpp"
+#include "support/worst.hpp"
 
 using namespace reel::kernels;
 using reel::DType;
@@ -93,10 +94,10 @@ Worst worst_of(const Function& f, const Numbers<T>& x, const Numbers<T>& y, cons
   for (std::size_t i = 0; i < x.size(); ++i) {
     const Long want = f.value(Long(x[i]), Long(y[i])), z(got[i]);
     if (!representable<T>(want)) continue;
-    worst.all = std::max(
+    worst.all = support::worse(
         worst.all, std::abs(z - want) / std::abs(want) / static_cast<long double>(std::numeric_limits<T>::epsilon()));
-    worst.real = std::max(worst.real, error(z.real(), want.real(), std::abs(want.real())));
-    worst.imag = std::max(worst.imag, error(z.imag(), want.imag(), std::abs(want.imag())));
+    worst.real = support::worse(worst.real, error(z.real(), want.real(), std::abs(want.real())));
+    worst.imag = support::worse(worst.imag, error(z.imag(), want.imag(), std::abs(want.imag())));
   }
   return worst;
 }

@@ -12,6 +12,7 @@
 #include "catch.hpp"
 #include "kernels/dispatch.hpp"
 #include "loops/make/philox.hpp"
+#include "support/worst.hpp"
 
 using namespace reel::kernels;
 using reel::DType;
@@ -89,7 +90,7 @@ void check_formula(Kind kind) {
   const auto epsilon = static_cast<long double>(std::numeric_limits<T>::epsilon());
   long double worst = 0;
   for (std::size_t i = 0; i < n; ++i)
-    worst = std::max(worst, std::abs(static_cast<long double>(got[i]) - want[i]) / std::abs(want[i]) / epsilon);
+    worst = support::worse(worst, std::abs(static_cast<long double>(got[i]) - want[i]) / std::abs(want[i]) / epsilon);
   INFO("relative error " << static_cast<double>(worst) << " epsilon");
   // Uniform numbers are rounded once. A normal one is a root of a logarithm times a cosine.
   CHECK(worst <= (kind == Kind::uniform ? 0.5L : 4.0L));
@@ -103,7 +104,7 @@ double distance(std::vector<T> x, const std::function<double(double)>& distribut
   double worst = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double p = distribution(static_cast<double>(x[i]));
-    worst = std::max({worst, p - static_cast<double>(i) / n, static_cast<double>(i + 1) / n - p});
+    worst = support::worse(worst, p - static_cast<double>(i) / n, static_cast<double>(i + 1) / n - p);
   }
   return worst * std::sqrt(n);
 }
@@ -136,7 +137,7 @@ void check_distribution(Kind kind) {
     const auto square = [&](double v) {
       return (plain(v) * plain(v) - 1) / (kind == Kind::uniform ? std::sqrt(0.8) : std::sqrt(2.0));
     };
-    worst = std::max({worst, std::abs(correlation(x, lag, plain)), std::abs(correlation(x, lag, square))});
+    worst = support::worse(worst, std::abs(correlation(x, lag, plain)), std::abs(correlation(x, lag, square)));
   }
   CHECK(worst < 5.5);
   // Each lane of the widest vector has the distribution by itself.

@@ -13,6 +13,7 @@
 #include "kernels/dispatch.hpp"
 #include "kernels/table.hpp"
 #include "references.hpp"
+#include "support/worst.hpp"
 
 using namespace reel::kernels;
 using reel::dtype_of;
@@ -224,8 +225,8 @@ void check_row_functions(const Set& set, std::ptrdiff_t n) {
       std::fesetround(FE_TONEAREST);
       double worst = 0;
       for (std::size_t i = 0; i < out.size(); ++i)
-        worst = std::max(worst, std::abs(static_cast<double>(out[i] - nearest[i])) /
-                                    (1 + std::abs(static_cast<double>(nearest[i]))));
+        worst = support::worse(worst, std::abs(static_cast<double>(out[i] - nearest[i])) /
+                                          (1 + std::abs(static_cast<double>(nearest[i]))));
       INFO(mode.name);
       CHECK(worst <= (sizeof(T) == 4 ? 1e-4 : 1e-8));
     }

@@ -10,6 +10,7 @@
 #include "catch.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/kernels.hpp"
+#include "support/worst.hpp"
 
 using namespace reel::kernels;
 using reel::DType, reel::dtype_of;
@@ -166,7 +167,7 @@ void check_columns(const Set& set) {
         if (whole) expected = turned(expected);
         T worst = 0;
         for (std::size_t i = 0; i < (whole ? size : count); ++i)
-          worst = std::max(worst, std::abs(got[i] - expected[i]) / (1 + std::abs(expected[i])));
+          worst = support::worse(worst, std::abs(got[i] - expected[i]) / (1 + std::abs(expected[i])));
         CHECK(worst <= 64 * std::numeric_limits<T>::epsilon());
         CHECK(got[whole ? size : count] == 77);  // memory behind the results is unchanged
       };
@@ -202,7 +203,7 @@ void check_rows(const Set& set) {
     CHECK(std::abs(lse - std::log(total)) <= 4 * eps * std::abs(std::log(total)));
     const auto largest_error = [&](const std::vector<T>& got, auto expected) {
       long double worst = 0;
-      for (std::ptrdiff_t i = 0; i < n; ++i) worst = std::max(worst, std::abs(at(got, i) - expected(i)));
+      for (std::ptrdiff_t i = 0; i < n; ++i) worst = support::worse(worst, std::abs(at(got, i) - expected(i)));
       return worst;
     };
     run(rows.softmax, {x.data()}, z.data(), n);
@@ -314,13 +315,15 @@ void check_many_rows(const Set& set) {
         const long double logarithm = std::log(total), g = each[k];
         for (std::ptrdiff_t i = 0; i < n; ++i) expected += v(y, i) * (logarithm - v(x, i));
         const long double chosen = label[k] < 0 ? 0 : logarithm - v(x, label[k]);
-        worst = std::max({worst, std::abs(lse[k] - logarithm) / 10,
-                          std::abs(dense[k] - expected) / (10 * (1 + of_labels)), std::abs(sparse[k] - chosen) / 20});
+        worst =
+            support::worse(worst, std::abs(lse[k] - logarithm) / 10,
+                           std::abs(dense[k] - expected) / (10 * (1 + of_labels)), std::abs(sparse[k] - chosen) / 20);
         for (std::ptrdiff_t i = 0; i < n; ++i) {
           const long double share = std::exp(v(x, i)) / total;
           const long double hit = label[k] < 0 ? 0 : share - (label[k] == i ? 1 : 0);
-          worst = std::max({worst, std::abs(v(dense_slope, i) - g * (share * of_labels - v(y, i))) / (1 + of_labels),
-                            std::abs(v(sparse_slope, i) - g * hit)});
+          worst =
+              support::worse(worst, std::abs(v(dense_slope, i) - g * (share * of_labels - v(y, i))) / (1 + of_labels),
+                             std::abs(v(sparse_slope, i) - g * hit));
         }
       }
       CHECK(worst <= 8 * eps);

@@ -10,6 +10,7 @@
 #include "catch.hpp"
 #include "kernels/dispatch.hpp"
 #include "loops/linalg/dense.hpp"
+#include "support/worst.hpp"
 
 using namespace reel;
 using namespace reel::loops;
@@ -76,10 +77,10 @@ TEMPLATE_TEST_CASE("blocked LU: the factors multiply to the matrix; partial pivo
       for (std::int64_t j = 0; j < n; ++j) {
         for (std::int64_t k = 0; k <= std::min(i, j); ++k)
           row[at(j)] += std::as_const(f)(i, k) * (k == j ? 1 : std::as_const(f)(k, j));
-        if (j > i) largest_upper = std::max(largest_upper, std::abs(std::as_const(f)(i, j)));
+        if (j > i) largest_upper = support::worse(largest_upper, std::abs(std::as_const(f)(i, j)));
       }
       for (std::int64_t k = n - 1; k >= 0; --k) std::swap(row[at(k)], row[at(pivots[at(k)] - 1)]);
-      for (std::int64_t j = 0; j < n; ++j) worst = std::max(worst, std::abs(row[at(j)] - a(i, j)));
+      for (std::int64_t j = 0; j < n; ++j) worst = support::worse(worst, std::abs(row[at(j)] - a(i, j)));
     }
     CHECK(worst < tolerance<TestType>(n));
     CHECK(largest_upper <= 1);
@@ -115,7 +116,7 @@ TEMPLATE_TEST_CASE("blocked Cholesky: the factor squares to the matrix; reports 
       for (std::int64_t j = 0; j <= i; ++j) {
         double sum = 0;
         for (std::int64_t k = 0; k <= j; ++k) sum += std::as_const(f)(i, k) * std::as_const(f)(j, k);
-        worst = std::max(worst, std::abs(sum - std::as_const(a)(i, j)));
+        worst = support::worse(worst, std::abs(sum - std::as_const(a)(i, j)));
       }
     CHECK(worst < tolerance<TestType>(n) * static_cast<double>(n));
     for (const std::int64_t failed : {std::int64_t{0}, n / 2, n - 1}) {
@@ -155,7 +156,7 @@ TEMPLATE_TEST_CASE("blocked triangular solves read one triangle; a column has th
                 for (std::int64_t k = lower ? 0 : i; k < (lower ? i + 1 : n); ++k)
                   if (k != i || !unit)
                     sum += static_cast<double>(a.x[at(i * row + k * column)]) * std::as_const(x)(k, j);
-                worst = std::max(worst, std::abs(sum - b(i, j)));
+                worst = support::worse(worst, std::abs(sum - b(i, j)));
               }
             CHECK(worst < tolerance<TestType>(n));
             // Columns that are contiguous, one at a time and all at once.
@@ -194,7 +195,7 @@ TEMPLATE_TEST_CASE("systems solved by blocked LU, transposed too, and the invers
           double sum = 0;
           for (std::int64_t k = 0; k < n; ++k)
             sum += (transposed ? std::as_const(a)(k, i) : std::as_const(a)(i, k)) * std::as_const(x)(k, j);
-          worst = std::max(worst, std::abs(sum - b(i, j)));
+          worst = support::worse(worst, std::abs(sum - b(i, j)));
         }
       CHECK(worst < tolerance<TestType>(n));
     }
@@ -205,7 +206,7 @@ TEMPLATE_TEST_CASE("systems solved by blocked LU, transposed too, and the invers
       for (std::int64_t j = 0; j < n; ++j) {
         double sum = i == j ? -1 : 0;
         for (std::int64_t k = 0; k < n; ++k) sum += std::as_const(a)(i, k) * std::as_const(f)(k, j);
-        worst = std::max(worst, std::abs(sum));
+        worst = support::worse(worst, std::abs(sum));
       }
     CHECK(worst < tolerance<TestType>(n));
   });
@@ -228,7 +229,7 @@ TEMPLATE_TEST_CASE("the chosen triangular solve agrees with LAPACK on both sides
                   0);
           double worst = 0;
           for (std::size_t i = 0; i < x.x.size(); ++i)
-            worst = std::max(worst, std::abs(static_cast<double>(x.x[i]) - static_cast<double>(y.x[i])));
+            worst = support::worse(worst, std::abs(static_cast<double>(x.x[i]) - static_cast<double>(y.x[i])));
           CHECK(worst < tolerance<TestType>(order));
         }
 }

@@ -13,6 +13,7 @@
 #include "loops/fourier/roots.hpp"
 #include "support/bits.hpp"
 #include "support/derivatives.hpp"
+#include "support/worst.hpp"
 
 using namespace reel;
 using support::same_bits;
@@ -113,7 +114,7 @@ TEST_CASE("roots of unity are right to rounding") {
     Real worst = 0;
     for (std::int64_t k = 0; k < n; ++k) {
       const auto got = roots(k);
-      worst = std::max(worst, std::abs(Wide(got.re, got.im) - expected[static_cast<std::size_t>(k)]));
+      worst = support::worse(worst, std::abs(Wide(got.re, got.im) - expected[static_cast<std::size_t>(k)]));
       if (4 * k % n == 0) CHECK((got.re == 0 || got.im == 0));  // quarters of a turn are exact
     }
     INFO(n);

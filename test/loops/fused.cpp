@@ -11,6 +11,7 @@
 #include "kernels/table.hpp"
 #include "layouts.hpp"
 #include "loops/loops.hpp"
+#include "support/worst.hpp"
 
 using namespace reel;
 
@@ -38,7 +39,8 @@ double distance(const Tensor& x, const Tensor& y) {
   REQUIRE(x.shape() == y.shape());
   const std::vector<double> a = x.to_vector(), b = y.to_vector();
   double worst = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::abs(a[i] - b[i]) / (1 + std::abs(b[i])));
+  for (std::size_t i = 0; i < a.size(); ++i)
+    worst = support::worse(worst, std::abs(a[i] - b[i]) / (1 + std::abs(b[i])));
   return worst;
 }
 
@@ -358,7 +360,7 @@ TEST_CASE("a rule writes only into a cotangent without other handles") {
   double worst = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double t = std::tanh(values[i]), da = before[i] * (std::exp(t) + t * std::exp(t));
-    worst = std::max({worst, std::abs(da - at_a[i]), std::abs(da * (1 - t * t) - first[i])});
+    worst = support::worse(worst, std::abs(da - at_a[i]), std::abs(da * (1 - t * t) - first[i]));
   }
   CHECK(worst < 1e-12);
 }

@@ -11,6 +11,7 @@
 #include "catch.hpp"
 #include "layouts.hpp"
 #include "loops/loops.hpp"
+#include "support/worst.hpp"
 
 using namespace reel;
 
@@ -53,8 +54,8 @@ void check(const Tensor& x, const Shape& axes) {
                             maxima = reduced(kernels::Reduce::max, x, axes).to_vector();
   double worst = 0;
   for (std::size_t o = 0; o < outputs; ++o)
-    worst =
-        std::max(worst, static_cast<double>(std::fabs(static_cast<long double>(sums[o]) - total[o]) / magnitude[o]));
+    worst = support::worse(worst,
+                           static_cast<double>(std::fabs(static_cast<long double>(sums[o]) - total[o]) / magnitude[o]));
   INFO(to_string(shape) << " " << to_string(x.strides()) << " over " << to_string(axes));
   CHECK(worst <= 4 * std::numeric_limits<double>::epsilon());
   CHECK(maxima == largest);
@@ -113,7 +114,7 @@ TEST_CASE("long sums stay accurate") {
       const std::vector<float> sums = reduced(kernels::Reduce::sum, x, {axis}).to_vector<float>();
       const double expected = static_cast<double>(0.1f) * static_cast<double>(shape[axis]);
       double worst = 0;
-      for (float s : sums) worst = std::max(worst, std::fabs(static_cast<double>(s) / expected - 1));
+      for (float s : sums) worst = support::worse(worst, std::fabs(static_cast<double>(s) / expected - 1));
       INFO(to_string(shape) << " axis " << axis);
       CHECK(worst <= 4 * static_cast<double>(std::numeric_limits<float>::epsilon()));
     }

@@ -312,6 +312,11 @@ int failure(const Communicator& ranks, const std::string& kind) {
 
 int main(int argc, char** argv) {
   const Communicator ranks = world({.timeout = argc > 1 ? 2.0 : 120.0});
+  // An mpirun of another MPI than the linked one starts processes that are alone.
+  if (const char* started = std::getenv("REEL_TEST_RANKS"); started && std::atoi(started) != ranks.size()) {
+    std::printf("%s ranks were started, this MPI sees %d: wrong\n", started, ranks.size());
+    return 1;
+  }
   if (argc > 1) return failure(ranks, argv[1]);
   const struct {
     const char* name;

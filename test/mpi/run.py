@@ -2,6 +2,7 @@
 
 Usage: run.py PROGRAM MPIRUN [OPTION...]: the program, and the command that starts ranks but for their number.
 """
+import os
 import subprocess
 import sys
 
@@ -10,7 +11,7 @@ program, *launch = sys.argv[1:]
 
 def run(ranks, *arguments):
     return subprocess.run([*launch, "-n", str(ranks), program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, timeout=600)
+                          text=True, timeout=600, env=os.environ | {"REEL_TEST_RANKS": str(ranks)})
 
 
 bad = []

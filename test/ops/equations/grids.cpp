@@ -79,7 +79,7 @@ TEST_CASE("regular_grid is SciPy's") {
   }
 }
 
-TEST_CASE("regular_grid on its lines, beyond them, and at no number") {
+TEST_CASE("regular_grid takes the right cell on a grid line, extrapolates, and is NaN at NaN") {
   const Tensor p = tensor({0, 1, 3}), v = tensor({1, 2, -2});
   const Tensor at = tensor({{0}, {1}, {3}});
   const RegularGridOptions open = {.fill = std::nullopt};
@@ -122,7 +122,7 @@ const std::vector<Border> all_borders = {Border::constant, Border::nearest,     
 
 }  // namespace
 
-TEST_CASE("map_coordinates is SciPy's") {
+TEST_CASE("map_coordinates agrees with SciPy, and interpolates exactly where SciPy does not") {
   for (const MapValue& row : map_values) {
     INFO("order " << row.order << ", " << row.border << ", " << row.shape.size() << " axes of " << row.shape[0]);
     const auto d = static_cast<std::int64_t>(row.shape.size());
@@ -138,7 +138,7 @@ TEST_CASE("map_coordinates is SciPy's") {
   }
 }
 
-TEST_CASE("map_coordinates at borders, far away and at no number") {
+TEST_CASE("map_coordinates is bounded far away and NaN at NaN for every border") {
   const Tensor x = tensor({1, 2, 4, 3});
   const auto at = [&](double p, Border border, int order) {
     return map_coordinates(x, tensor({{p}}), {order, border, -7}).item();
@@ -207,7 +207,7 @@ TEST_CASE("grid_sample and affine_grid are PyTorch's") {
   }
 }
 
-TEST_CASE("grid_sample has second derivatives, which PyTorch's has not") {
+TEST_CASE("grid_sample has the second derivatives of the form that it interpolates by") {
   // In a cell the bilinear function is a + b u + c v + e u v: its mixed derivative is e, with 1 for each pixel.
   const Tensor x = tensor({{1, 2}, {5, 11}}), at = tensor({0.25, -0.5});
   const auto f = [&](const Tensor& p) {
@@ -230,7 +230,7 @@ TEST_CASE("grid_sample has second derivatives, which PyTorch's has not") {
   }
 }
 
-TEST_CASE("resize is JAX's, PyTorch's and Pillow's") {
+TEST_CASE("resize follows the definitions of jax.image, and agrees with PyTorch and Pillow") {
   for (const ResizeValue& row : resize_values) {
     INFO("method " << row.method << ", " << row.shape.size() << " axes of " << row.shape[0] << ", corners "
                    << row.align_corners);
@@ -239,7 +239,7 @@ TEST_CASE("resize is JAX's, PyTorch's and Pillow's") {
   }
 }
 
-TEST_CASE("resize: weights, axes left alone, no part of what has no weight") {
+TEST_CASE("resize: NaN spreads only to results with a weight other than zero") {
   const Tensor pair = tensor({1, 2}), four = tensor({1, 2, 3, 4});
   const auto doubled = [](const Tensor& x) { return resize(x, {4}); };
   CHECK(doubled(pair).to_vector() == Doubles{1, 1.25, 1.75, 2});

@@ -11,6 +11,7 @@
 #include "catch.hpp"
 #include "interpolation_values.hpp"
 #include "support/derivatives.hpp"
+#include "support/worst.hpp"
 
 using namespace reel;
 using Catch::Contains;
@@ -32,7 +33,7 @@ double worst(const Tensor& got, const Doubles& expected) {
   REQUIRE(values.size() == expected.size());
   double largest = 0;
   for (std::size_t k = 0; k < values.size(); ++k)
-    largest = std::max(largest, std::abs(values[k] - expected[k]) / std::max(1.0, std::abs(expected[k])));
+    largest = support::worse(largest, std::abs(values[k] - expected[k]) / std::max(1.0, std::abs(expected[k])));
   return largest;
 }
 Doubles slopes(const std::function<Tensor(const Tensor&)>& f, const Tensor& x) {

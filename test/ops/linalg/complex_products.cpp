@@ -6,6 +6,7 @@
 #include <reel/reel.hpp>
 
 #include "complex_check.hpp"
+#include "support/worst.hpp"
 
 using namespace reel;
 using complex_check::check_orders, complex_check::drawn;
@@ -32,7 +33,7 @@ double error(const Tensor& a, const Tensor& b, const Tensor& c) {
         sum += L(x[i * k + p]) * L(y[p * n + j]);
         magnitude += std::abs(L(x[i * k + p])) * std::abs(L(y[p * n + j]));
       }
-      worst = std::max(worst, std::abs(L(z[i * n + j]) - sum) / magnitude);
+      worst = support::worse(worst, std::abs(L(z[i * n + j]) - sum) / magnitude);
     }
   return static_cast<double>(worst);
 }

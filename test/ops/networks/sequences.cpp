@@ -147,7 +147,7 @@ TEST_CASE("attention: a query without keys gives 0 and has no gradient, whatever
   CHECK(attention(ones({1, 0}), ones({2, 0}), tensor({{1}, {3}})).to_vector() == Doubles{2});
 }
 
-TEST_CASE("cotangents that are carried together, over blocks and groups, against one after another") {
+TEST_CASE("batched Jacobians of attention, lstm and gru are the gradients row by row") {
   Random random("carried together");
   const auto compare = [](const auto& f, const Tensors& x) {
     GradientTape tape({.persistent = true});
