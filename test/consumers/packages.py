@@ -1,0 +1,149 @@
+"""The files below subprojects/packagefiles by which others build reel: CMake's FetchContent, a Meson wrap, a vcpkg port
+and a Conan recipe. What they tell Meson is told to it; the library is not compiled again but taken from the build folder,
+and Conan is played by a stub. vcpkg itself does not run here.
+
+Usage: packages.py BUILD ROOT VERSION MESON
+"""
+import configparser
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import types
+
+# In place of meson: sets up in earnest, compiles nothing, and installs the library of the build folder.
+STUB = """#!/bin/sh
+set -e
+case $1 in
+  setup) exec '{meson}' "$@" ;;
+  compile) ninja -C "$3" -n >/dev/null ;;
+  install) mkdir -p '{prefix}/lib' && cp -a '{build}'/lib/libreel.so* '{prefix}/lib/' && rm -rf '{prefix}'/lib/*.p ;;
+esac
+"""
+
+
+def run(*command, **more):
+    done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}")
+    return done.stdout
+
+
+def fetch_content(build, root, meson, work):
+    if not shutil.which("cmake"):
+        return print("cmake is not installed: FetchContent was not tried")
+    stub, folder = work / "meson", work / "fetch"
+    prefix = folder / "_deps/reel-build/installed"
+    stub.write_text(STUB.format(meson=meson, prefix=prefix, build=build))
+    stub.chmod(0o755)
+    for sets in ("auto", "scalar"):  # options that change later count
+        run("cmake", "-G", "Ninja", "-S", root / "test/consumers/fetch", "-B", folder, f"-DFETCHCONTENT_SOURCE_DIR_REEL={root}",
+            f"-DREEL_MESON={stub}", f"-DREEL_MESON_OPTIONS=-Dinstruction_sets={sets}")
+        run("cmake", "--build", folder)
+    run(folder / "consumer", env={k: v for k, v in os.environ.items() if k != "LD_LIBRARY_PATH"})
+    inside = folder / "_deps/reel-build/build/meson-info"
+    installed = json.loads((inside / "intro-installed.json").read_text()).values()
+    assert str(prefix / "lib/libreel.so") in installed, "Meson installs the library elsewhere"
+    options = {o["name"]: o["value"] for o in json.loads((inside / "intro-buildoptions.json").read_text())}
+    assert options["instruction_sets"] == ["scalar"] and options["buildtype"] == "release", "options were lost"
+
+
+def wrap(root, version, meson, work):
+    text = (root / "subprojects/packagefiles/wrap/reel.wrap").read_text()
+    parsed = configparser.ConfigParser(interpolation=None)
+    parsed.read_string(text)
+    assert parsed["wrap-git"]["revision"] == f"v{version}", "reel.wrap has another version"
+    project = work / "wrap"
+    (project / "subprojects").mkdir(parents=True)
+    (project / "subprojects/reel").symlink_to(root)
+    (project / "subprojects/reel.wrap").write_text(text.replace("@URL@", root.as_uri()))
+    (project / "meson.build").write_text("project('consumer', 'cpp', default_options: 'cpp_std=c++20')\n"
+                                         f"dependency('reel', version: '{version}')\n")
+    run(meson, "setup", project / "build", project, "--force-fallback-for=reel", "-Dreel:lapack=disabled")
+
+
+def options_exist(root, names):
+    known = re.findall(r"^option\('(\w+)'", (root / "meson_options.txt").read_text(), re.M)
+    assert names and set(names) <= set(known), f"no option of Meson: {set(names) - set(known)}"
+
+
+def needs(root):
+    """The names of what the library is built with, as Meson has them."""
+    return set(re.findall(r"^\w+ = dependency\('(\w+)'", (root / "meson.build").read_text(), re.M)) - {"eigen3"}
+
+
+def vcpkg(root, version):
+    port = root / "subprojects/packagefiles/vcpkg"
+    manifest = json.loads((port / "vcpkg.json").read_text())
+    assert manifest["version"] == version, "vcpkg.json has another version"
+    features = manifest["features"]
+    assert set(manifest["default-features"]) == set(features)
+    listed = [d for part in (manifest, *features.values()) for d in part["dependencies"]]
+    assert {d.replace("-", "_") for d in listed if isinstance(d, str)} == needs(root), "vcpkg.json has other dependencies"
+    options_exist(root, re.findall(r"-D(\w+)=", (port / "portfile.cmake").read_text()))
+
+
+def conan(root, version, meson, work):
+    options = {}
+
+    class Recorder:
+        """Stands for what the recipe calls; remembers the options it sets."""
+        project_options = options
+
+        def __init__(self, *_):
+            pass
+
+        def __getattr__(self, _):
+            return lambda *_: None
+
+    def copy(_, pattern, source, target):  # a star matches any number of folders
+        source = pathlib.Path(source).resolve()
+        top = pattern.split("/*")[0]
+        (shutil.copytree if pattern.endswith("/*") else shutil.copy)(source / top, pathlib.Path(target) / top)
+
+    required = []
+    modules = {"conan": {"ConanFile": object}, "conan.tools": {}, "conan.tools.build": {"check_min_cppstd": lambda *_: None},
+               "conan.tools.files": {"copy": copy}, "conan.tools.gnu": {"PkgConfigDeps": Recorder},
+               "conan.tools.layout": {"basic_layout": lambda *_: None},
+               "conan.tools.meson": {"Meson": Recorder, "MesonToolchain": Recorder}}
+    for name, members in modules.items():
+        sys.modules[name] = types.ModuleType(name)
+        vars(sys.modules[name]).update(members)
+    folder = root / "subprojects/packagefiles/conan"
+    scope = {}
+    exec(compile((folder / "conanfile.py").read_text(), "conanfile.py", "exec"), scope)
+    recipe = scope["ReelConan"]()
+    assert recipe.version == version, "conanfile.py has another version"
+    recipe.options = types.SimpleNamespace(**recipe.default_options)
+    recipe.requires = recipe.tool_requires = lambda name: required.append(name.split("/")[0])
+    recipe.cpp_info = Recorder()
+    recipe.recipe_folder, recipe.package_folder, recipe.source_folder = str(folder), str(work), str(root)
+    recipe.export_sources_folder = work / "exported"
+    recipe.export_sources_folder.mkdir()
+    for step in ("export_sources", "layout", "validate", "requirements", "build_requirements", "generate", "build",
+                 "package_info"):
+        getattr(recipe, step)()
+    same = {"tbb": "onetbb"}
+    required.remove("meson")
+    assert set(required) == {same.get(n, n) for n in needs(root)}, f"conanfile.py requires {required}"
+    options_exist(root, options)
+    run(meson, "setup", work / "of_exported", recipe.export_sources_folder, *(f"-D{k}={v}" for k, v in options.items()))
+
+
+def main():
+    build, root, version, meson = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3], sys.argv[4]
+    for name in ("MESON_TESTTHREADS", "PKG_CONFIG_PATH"):
+        os.environ.pop(name, None)
+    with tempfile.TemporaryDirectory() as folder:
+        work = pathlib.Path(folder)
+        vcpkg(root, version)
+        conan(root, version, meson, work)
+        wrap(root, version, meson, work)
+        fetch_content(build, root, meson, work)
+
+
+main()
