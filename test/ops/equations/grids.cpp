@@ -297,6 +297,11 @@ TEST_CASE("splines and grids: dtypes, errors, traces") {
   }
   CHECK(regular_grid({arange(4)}, arange(4), ones({1, 1}, DType::int64)).dtype() == DType::float64);
   CHECK_THROWS_AS(b_spline(p, make_complex(x(all, 0), x(all, 0)), 1), TypeError);
+  // A jump: no slope is between its coefficients.
+  const auto slopes = [](const Tensor& c) {
+    return sum(b_spline(tensor({0, 0, 1, 1, 2, 2}), c, 1)(tensor({0.5, 1.5}), 1));
+  };
+  CHECK(grad(slopes)(tensor({1, 2, 4, 8})).to_vector() == std::vector<double>{-1, 1, -1, 1});
   CHECK_THROWS_AS(regular_grid({p}, make_complex(v, v), x), TypeError);
   CHECK_THROWS_WITH(b_spline(p, v, 2), Contains("b_spline: knots are [4], coefficients [4], of degree 2"));
   CHECK_THROWS_AS(b_spline(p, tensor({1}), 2), ShapeError);

@@ -352,6 +352,8 @@ TEST_CASE("lstm and gru: a sequence in two parts, no steps, single outputs, thre
   CHECK(same_bits(gru(zeros({0, 2, 3}), wi3, wh3, {.state = h}).state, h));
   const auto of_nothing = [&](const Tensor& w) { return lstm(zeros({0, 2, 3}), w, wh, {.state = h}).output; };
   CHECK(gradient_at(of_nothing, wi).to_vector() == Doubles(24));
+  const auto by_bias = [&](const Tensor& w) { return lstm(zeros({0, 2, 3}), wi, wh, {.input_bias = w}).output; };
+  CHECK(gradient_at(by_bias, ones({8})).to_vector() == Doubles(8));
   CHECK(lstm(zeros({3, 0, 3}), wi, wh).output.shape() == Shape{3, 0, 2});
   CHECK(gradient_at(
             [&](const Tensor& w) {

@@ -253,6 +253,11 @@ TEST_CASE("further laws: quantiles invert distribution functions") {
       // The probability changes by at most z^2 times the relative error of z.
       if (std::isfinite(z)) CHECK(std::abs(t_cdf(z, df, 0.25, 2).item() / p - 1) < 1e-13 + z * z * 0x1p-52);
     }
+  // Near the centre quantiles are p - 1/2 over the density.
+  const Tensor df = scalar(3.0), near_half = scalar(0.5 + 0x1p-32);
+  const double by_df = grad([&](const Tensor& d) { return t_ppf(near_half, d); })(df).item();
+  const double expected = 0.5 / 3 - 0.5 * (digamma(scalar(2.0)) - digamma(scalar(1.5))).item();
+  CHECK(by_df == Approx(t_ppf(near_half, df).item() * expected).epsilon(1e-12));
   CHECK(t_ppf(0.0, 3).item() == -inf);
   CHECK(t_ppf(1.0, 3).item() == inf);
   CHECK(gamma_ppf(0.0, 2.5, 0.25, 2).item() == 0.25);

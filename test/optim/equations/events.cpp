@@ -140,6 +140,8 @@ TEST_CASE("an event at the start is none, one at the last time is; roots that to
   };
   const OdeEvent linear = {[](const Tensor&, const Tensor& t) { return t - 1; }};
   CHECK(roots(tensor({0}), linear, tensor({1, 5})).size() == 0);
+  const OdeEvent just_after = {[](const Tensor&, const Tensor& t) { return t - (1 + 0x1p-49); }};
+  CHECK(roots(tensor({0}), just_after, tensor({1, 5})).size() == 0);
   CHECK(roots(tensor({0}), linear, tensor({0, 1})).to_vector() == std::vector<double>{1});
   CHECK(roots(tensor({0}), linear, tensor({1})).size() == 0);
   // A touch is a root where a quarter of a step hits it; its time has no derivative.

@@ -138,6 +138,7 @@ TEST_CASE("banded Cholesky factors: the dense ones, derivatives to order 3, long
   CHECK(std::isfinite(grad([](const Tensor& t) { return sum(log(banded_cholesky(t)(0))); })(bands)(0, 0).item()));
   const double nan = std::numeric_limits<double>::quiet_NaN();
   CHECK(std::isnan(banded_cholesky(tensor({{4, nan}, {1, 0}}))(0, 0).item()));
+  CHECK(std::isnan(real(banded_cholesky(make_complex(tensor({{4, 4}}), tensor({{nan, 0}}))))(0, 1).item()));
   CHECK(banded_cholesky(tensor({{4, 4}, {2, nan}}))(1, 1).item() == 0);
   CHECK(banded_cholesky(ones({1, 2}, DType::int32)).dtype() == DType::float64);
   CHECK(banded_cholesky(ones({1, 2}, DType::float16)).dtype() == DType::float16);
