@@ -259,6 +259,7 @@ TEST_CASE("further laws: quantiles invert distribution functions") {
   const double expected = 0.5 / 3 - 0.5 * (digamma(scalar(2.0)) - digamma(scalar(1.5))).item();
   CHECK(by_df == Approx(t_ppf(near_half, df).item() * expected).epsilon(1e-12));
   CHECK(t_ppf(0.0, 3).item() == -inf);
+  CHECK(grad([](const Tensor& d) { return t_ppf(0.0, d); })(df).item() == 0);
   CHECK(t_ppf(1.0, 3).item() == inf);
   CHECK(gamma_ppf(0.0, 2.5, 0.25, 2).item() == 0.25);
   CHECK(gamma_ppf(1.0, 2.5, 0.25, 2).item() == inf);

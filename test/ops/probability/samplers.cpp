@@ -247,6 +247,17 @@ TEST_CASE("gamma_rvs of shape 1e-3: implicit gradients where the sample nearly u
   CHECK(bool(all(isfinite(outer.gradient(slope, a).dense()))));
 }
 
+TEST_CASE("beta_rvs: no gradient where a sample is rounded to an end") {
+  Generator generator(37);
+  const Tensor a = full({40}, 1e-3);
+  GradientTape tape;
+  tape.watch(a);
+  const Tensor x = beta_rvs(generator, {40}, a, 1e-3), slopes = tape.gradient(x, a).dense();
+  const Tensor at_end = logical_or(equal(x, 0), equal(x, 1));
+  CHECK(bool(any(at_end)));
+  CHECK(bool(all(equal(where(at_end, slopes, 0), 0))));
+}
+
 TEST_CASE("t_rvs far out: the logarithm of the probability beyond a sample does not depend on df") {
   Generator generator(35);
   const Tensor df = scalar(0.02);
@@ -314,6 +325,9 @@ TEST_CASE("vonmises_rvs follows its law for kappa from 0 to 1e200") {
   const Tensor below = slopes(1e6), above = slopes(1000000.0001);
   CHECK(bool(all(less(abs(below - above), 1e-9 * abs(above)))));
   CHECK(bool(all(equal(slopes(0) * 0, 0))));
+  Generator again(43);
+  const Tensor sharp = vonmises_rvs(again, {20}, 1e12);
+  CHECK(bool(all(less_equal(abs(slopes(1e12) + sharp / 2e12), 1e-9 * abs(sharp / 2e12)))));
   for (const double bad : {-1., qnan, inf}) CHECK(std::isnan(vonmises_rvs(generator, {}, bad).item()));
   const std::uint64_t before = generator.position();
   CHECK_THROWS_AS(vonmises_rvs(generator, {2}, zeros({3})), ShapeError);
