@@ -244,6 +244,8 @@ TEST_CASE("resize: NaN spreads only to results with a weight other than zero") {
   const auto doubled = [](const Tensor& x) { return resize(x, {4}); };
   CHECK(doubled(pair).to_vector() == Doubles{1, 1.25, 1.75, 2});
   CHECK(slopes([&](const Tensor& x) { return four * doubled(x); }, pair) == Doubles{3.25, 6.75});
+  // Weights whose sum is zero count as zero.
+  CHECK(resize(ones({1}), {3}, {.method = ResizeMethod::cubic, .cubic = 10}).to_vector() == Doubles{0, 1, 0});
   // NaN stays where its weight is.
   const Tensor hole = tensor({1, 2, std::nan(""), 4, 5, 6});
   for (const ResizeMethod m : {ResizeMethod::nearest, ResizeMethod::linear, ResizeMethod::cubic}) {
