@@ -5,7 +5,7 @@
 #include "catch.hpp"
 #include "op_cases.hpp"
 #include "support/derivatives.hpp"
-#include "support/worst.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel;
 using support::Layout, support::Tensors;

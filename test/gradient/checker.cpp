@@ -4,7 +4,7 @@
 #include <reel/testing.hpp>
 
 #include "catch.hpp"
-#include "support/worst.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel;
 using Catch::Contains;

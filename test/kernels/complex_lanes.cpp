@@ -9,7 +9,7 @@
 #include "catch.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/table.hpp"
-#include "support/worst.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel::kernels;
 using reel::DType;

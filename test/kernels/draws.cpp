@@ -12,7 +12,7 @@
 #include "catch.hpp"
 #include "kernels/dispatch.hpp"
 #include "loops/make/philox.hpp"
-#include "support/worst.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel::kernels;
 using reel::DType;

@@ -13,7 +13,7 @@
 #include "kernels/dispatch.hpp"
 #include "kernels/table.hpp"
 #include "references.hpp"
-#include "support/worst.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel::kernels;
 using reel::dtype_of;

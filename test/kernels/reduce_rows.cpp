@@ -10,7 +10,7 @@
 #include "catch.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/kernels.hpp"
-#include "support/worst.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel::kernels;
 using reel::DType, reel::dtype_of;

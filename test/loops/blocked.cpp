@@ -10,7 +10,7 @@
 #include "catch.hpp"
 #include "kernels/dispatch.hpp"
 #include "loops/linalg/dense.hpp"
-#include "support/worst.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel;
 using namespace reel::loops;

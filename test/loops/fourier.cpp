@@ -13,7 +13,7 @@
 #include "loops/fourier/roots.hpp"
 #include "support/bits.hpp"
 #include "support/derivatives.hpp"
-#include "support/worst.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel;
 using support::same_bits;

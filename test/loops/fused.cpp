@@ -11,7 +11,7 @@
 #include "kernels/table.hpp"
 #include "layouts.hpp"
 #include "loops/loops.hpp"
-#include "support/worst.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel;
 

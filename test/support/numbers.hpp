@@ -1,5 +1,7 @@
-// Shared by tests that compare single numbers: short names, and the gradient of a function of one tensor.
+// Shared by tests that compare single numbers: short names, the gradient of a function of one tensor, and the largest
+// of several errors.
 #pragma once
+#include <cmath>
 #include <limits>
 #include <reel/reel.hpp>
 #include <vector>
@@ -20,6 +22,16 @@ reel::Tensor gradient_at(F f, const reel::Tensor& x) {
 template <class F>
 Doubles slope_at(F f, const reel::Tensor& x) {
   return gradient_at(f, x).to_vector();
+}
+
+/// The larger of two errors; NaN if one of them is NaN, which std::max may drop.
+template <class T>
+T worse(T a, T b) {
+  return std::isnan(a) || b <= a ? a : b;
+}
+template <class T, class... More>
+T worse(T a, T b, More... more) {
+  return worse(worse(a, b), more...);
 }
 
 }  // namespace support

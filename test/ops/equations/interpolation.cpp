@@ -11,7 +11,7 @@
 #include "catch.hpp"
 #include "interpolation_values.hpp"
 #include "support/derivatives.hpp"
-#include "support/worst.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel;
 using Catch::Contains;

@@ -6,7 +6,7 @@
 #include <reel/reel.hpp>
 
 #include "complex_check.hpp"
-#include "support/worst.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel;
 using complex_check::check_orders, complex_check::drawn;

@@ -13,7 +13,6 @@
 
 #include "catch.hpp"
 #include "support/numbers.hpp"
-#include "support/worst.hpp"
 
 using namespace reel;
 using namespace support;
