@@ -51,7 +51,7 @@ Tensor odeint(const OdeFunction& f, const Operand& y0, const Operand& t, const O
 /// g(y, t), real and of size 1. It may read other tensors and variables.
 struct OdeEvent {
   OdeFunction function;
-  int direction = 0;      ///< 1: roots where g rises as the solution proceeds, -1: where it falls, 0: both
+  int direction = 0;      ///< 1: roots where g rises as the solution proceeds, -1: where it falls, 0: both; no other
   bool terminal = false;  ///< whether the solution ends at the first root
 };
 /// The solution up to its end, and the roots of the events.

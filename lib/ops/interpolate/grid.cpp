@@ -153,11 +153,15 @@ Tensor regular_grid(std::span<const Tensor> axes, const Operand& values, const O
   for (int k = 0; k < d; ++k) {
     const Quantity &p = g.points[static_cast<std::size_t>(k)], own = x(all, k);
     if (options.method == GridMethod::cubic) v = with_slopes(v, p, k + 1), points *= 2;
-    taps.push_back(cell_taps(p, own, options.method));
-    if (!options.fill) continue;
+    if (!options.fill) {
+      taps.push_back(cell_taps(p, own, options.method));
+      continue;
+    }
     const Tensor at = stop_gradient(own), ends = stop_gradient(p);
     const Tensor beyond = logical_or(less(at, ends(0)), greater(at, ends(p.size() - 1)));
     outside = outside.defined() ? logical_or(outside, beyond) : beyond;
+    // Weights far away are infinite, and gradients 0 times them NaN.
+    taps.push_back(cell_taps(p, where(beyond, ends(0), own), options.method));
   }
   Quantity y = tap_sums(grid_name, reshape(v, {batch, points}), taps);
   if (outside.defined()) y = where(outside, *options.fill, y);

@@ -1,5 +1,5 @@
 // resize: for each element along an axis, the elements around it are gathered and their weighted sums taken, axis by
-// axis. So an element has no part in sums that its weight is 0 in, also if it is NaN.
+// axis. So an element beyond the window of a sum has no part in it, also if it is NaN.
 #include <algorithm>
 #include <cmath>
 #include <numbers>

@@ -142,7 +142,7 @@ Tensor positions_of(const loops::WindowAxis& rows, const loops::WindowAxis& colu
 // Indices along an axis of n elements, m windows of k after one another: [batch, channels, m k].
 Tensor fractional_places(const Tensor& samples, std::int64_t which, std::int64_t n, std::int64_t m, std::int64_t k) {
   const double step = m > 1 ? static_cast<double>(n - k) / static_cast<double>(m - 1) : 0;
-  const Tensor u = slice(samples, {ellipsis, range(which, which + 1)}), i = arange(m);
+  const Tensor sample = slice(samples, {ellipsis, range(which, which + 1)}), u = sample - floor(sample), i = arange(m);
   const Tensor first = where(equal(i, m - 1), n - k, cast(floor((i + u) * step) - floor(u * step), DType::int64));
   const Tensor all = expand_dims(first, -1) + arange(k);
   return reshape(all, {all.shape()[0], all.shape()[1], m * k});

@@ -28,6 +28,7 @@ Tensor weighted_rows(const Tensor& rows, const Tensor& ids, const EmbeddingBagOp
     fail<ValueError>(bag_name, "weights are given, which only the mode sum has; leave them empty");
   if (weights.shape() != ids.shape())
     fail<ShapeError>(bag_name, "weights have shape {} and ids {}; each id needs one", weights.shape(), ids.shape());
+  if (is_complex(weights.dtype())) fail<TypeError>(bag_name, "weights are {}; they must be real", weights.dtype());
   Shape shape{ids.size()};
   for (int d = 1; d < rows.rank(); ++d) shape.push_back(1);
   return rows * reshape(cast_to(weights, rows.dtype()), shape);
@@ -46,6 +47,7 @@ Tensor without_padding(const Tensor& bags, const Tensor& ids, const std::optiona
 // Element k of `ids`, of any shape, belongs to bag `of`[k] of `count`.
 Tensor bags_of(const Tensor& table, const Tensor& ids, const Tensor& of, std::int64_t count, DType result,
                const EmbeddingBagOptions& options) {
+  if (options.mode > BagMode::max) fail<ValueError>(bag_name, "unknown mode {}", static_cast<int>(options.mode));
   const Tensor flat = reshape(ids, {ids.size()}),
                bags = without_padding(of, flat, options.padding_id, table.shape()[0]);
   const Tensor taken = named(bag_name, [&] { return gather(table, flat); });

@@ -250,8 +250,11 @@ OdeEvents odeint_events(const OdeFunction& f, const Operand& y0, const Operand& 
   using autodiff::ode_name;
   const tape::OpScope scope(y0);
   autodiff::Problem problem = autodiff::problem_of(f, y0, t, options);
-  for (std::size_t k = 0; k < events.size(); ++k)
+  for (std::size_t k = 0; k < events.size(); ++k) {
     if (!events[k].function) fail<ValueError>(ode_name, "the function of event {} is empty", k);
+    if (events[k].direction < -1 || events[k].direction > 1)
+      fail<ValueError>(ode_name, "the direction of event {} is {}; it must be -1, 0 or 1", k, events[k].direction);
+  }
   problem.events = events;
   return options.adjoint == OdeAdjoint::continuous ? autodiff::events_of_flows(problem) : autodiff::integrated(problem);
 }

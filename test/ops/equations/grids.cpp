@@ -103,6 +103,15 @@ TEST_CASE("regular_grid takes the right cell on a grid line, extrapolates, and i
       if (fill)
         CHECK(regular_grid({p}, v, tensor({{1e300}, {-inf}}), {.method = m, .fill = 0}).to_vector() == Doubles{0, 0});
     }
+  // Positions outside, which weights of the cell overflow at, have no part in gradients.
+  for (const double far : {1e200, inf})
+    for (const GridMethod m : {GridMethod::linear, GridMethod::cubic}) {
+      const Doubles one =
+          slopes([&](const Tensor& a) { return regular_grid({p}, a, tensor({{0.5}}), {.method = m}); }, v);
+      const Tensor two = tensor({{0.5}, {far}});
+      CHECK(slopes([&](const Tensor& a) { return regular_grid({p}, a, two, {.method = m, .fill = 0}); }, v) == one);
+      CHECK(slopes([&](const Tensor& x) { return regular_grid({p}, v, x, {.method = m, .fill = 0}); }, two)[1] == 0);
+    }
   // One point: inside only there; open, a constant.
   CHECK(worst(regular_grid({tensor({2})}, tensor({5}), tensor({{2}, {2.5}})), {5, NAN}) == 0);
   CHECK(regular_grid({tensor({2})}, tensor({5}), tensor({{2}, {1e300}}), open).to_vector() == Doubles{5, 5});

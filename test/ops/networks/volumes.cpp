@@ -203,6 +203,8 @@ TEST_CASE("fractional pooling and embedding_bag: libtorch's numbers, ends, error
                             82, 85, 92, 95, 95, 75, 85,  85,  95, 95, 98, 74,  81,  84, 91, 94, 97, 97, 77, 80});
   CHECK(fractional_max_pool2d(x, {7, 9}, {1, 1}, samples).to_vector() == max(x, {2, 3}).to_vector());
   CHECK(fractional_avg_pool2d(x, {1, 1}, {7, 9}, samples).to_vector() == x.to_vector());
+  CHECK(fractional_max_pool2d(x, {2, 2}, {3, 4}, samples - 2).to_vector() ==
+        fractional_max_pool2d(x, {2, 2}, {3, 4}, samples).to_vector());
   Generator one(3), two(3), next(3);
   const Tensor drawn = fractional_max_pool2d(x, {2, 2}, {3, 4}, one);
   CHECK(drawn.to_vector() == fractional_max_pool2d(x, {2, 2}, {3, 4}, random_uniform(two, {1, 2, 2})).to_vector());
@@ -247,6 +249,10 @@ TEST_CASE("fractional pooling and embedding_bag: libtorch's numbers, ends, error
   CHECK_THROWS_AS(embedding_bag(table, ids, offsets + 2), IndexError);
   CHECK_THROWS_AS(embedding_bag(table, ids, offsets * 1.0), TypeError);
   CHECK_THROWS_AS(embedding_bag(pair, pair), TypeError);
+  const Tensor complex = ones({2, 3}, DType::complex128);
+  CHECK_THROWS_WITH(embedding_bag(table, pair, {.mode = BagMode::sum, .weights = complex}),
+                    Contains("weights are complex128; they must be real"));
+  CHECK_THROWS_WITH(embedding_bag(table, pair, {.mode = static_cast<BagMode>(7)}), Contains("unknown mode 7"));
 }
 
 TEST_CASE("l2_normalize: zeros, the bound, and squares that would overflow") {

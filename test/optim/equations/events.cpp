@@ -179,6 +179,8 @@ TEST_CASE("events: dtypes, tapes, variables and what is wrong") {
   CHECK(tape.gradient(e.times[0], level).dense().item() == Approx(1 / std::sqrt(0.75)).epsilon(1e-10));
   const auto with = [&](const OdeFunction& g) { odeint_events(turning, y0, t, {component(0), {g}}); };
   CHECK_THROWS_WITH(with({}), Contains("odeint: the function of event 1 is empty"));
+  CHECK_THROWS_WITH(odeint_events(turning, y0, t, {{[](const Tensor& y, const Tensor&) { return y(1); }, 2}}),
+                    Contains("the direction of event 0 is 2; it must be -1, 0 or 1"));
   CHECK_THROWS_WITH(with([](const Tensor&, const Tensor&) { return Tensor(); }),
                     Contains("an event returned an empty"));
   CHECK_THROWS_WITH(with([](const Tensor& y, const Tensor&) { return y; }), Contains("an event returned shape [2]"));
