@@ -244,8 +244,8 @@ enum class BagMode : std::uint8_t { sum, mean, max };
 /// Options of embedding_bag().
 struct EmbeddingBagOptions {
   BagMode mode = BagMode::mean;
-  /// Factors of the rows, of the shape of ids, computed with in the table's dtype, differentiable. ValueError unless the
-  /// mode is sum, ShapeError for another shape, TypeError if complex. Empty: none.
+  /// Factors of the rows, of the shape of ids, computed with in the table's dtype, differentiable. ValueError unless
+  /// the mode is sum, ShapeError for another shape, TypeError if complex. Empty: none.
   Tensor weights = {};
   /// Rows with this id take no part; a negative one counts from the end. IndexError unless it is a row.
   std::optional<std::int64_t> padding_id = {};
