@@ -1,4 +1,6 @@
 // Distribution functions and their logarithms that have no public name: the last functions of the list.
+#include <vector>
+
 #include "kernels/special/arguments.hpp"
 #include "kernels/special/incomplete.hpp"
 
@@ -11,20 +13,34 @@ namespace {
 
 /// Infinite, with the sign of the k-th derivative of log(x), k >= 0.
 Real log_slope_at_zero(int k) { return alternating(k + 1) * infinity; }
-/// The upper function at x = 0, where the density of exponent p is `density` for p = 1.
-Real upper_at_zero(Real p, Real density, int of_parameters, int k) {
+/// The k-th derivative of log(c_0 + c_1 x + ...) at x = 0, with c_0 = 1 and c_j = (q)_j / j! (1 / j! if q is infinite)
+/// for j < p, else 0.
+Real log_sum_at_zero(Real p, Real q, int k) {
+  std::vector<Real> c(static_cast<std::size_t>(k) + 1), series(c.size());  // of the sum and of its logarithm
+  c[0] = 1;
+  for (int n = 1; n <= k; ++n) {
+    const auto at = static_cast<std::size_t>(n);
+    c[at] = n < p ? c[at - 1] * (std::isinf(q) ? 1 : q + n - 1) / n : 0;
+    series[at] = c[at];
+    for (std::size_t i = 1; i < at; ++i) series[at] -= static_cast<Real>(i) / n * series[i] * c[at - i];
+  }
+  return factorial(k) * series.back();
+}
+/// The upper function at x = 0, 1 - c x^p (1 + ...). `envelope`: for whole p, where it is a factor times the sum above
+/// (DLMF 8.4.10, 8.17.5), the k-th derivative of the factor's logarithm.
+Real upper_at_zero(Real p, Real q, Real envelope, int of_parameters, int k) {
   if (k == 0 || p > k) return 0;
-  if (of_parameters > 0 || k > 1) return nan;
-  return p < 1 ? -infinity : -density;
+  if (of_parameters > 0) return nan;
+  return p == std::floor(p) ? envelope + log_sum_at_zero(p, q, k) : -power_at_zero(p, k);
 }
 
 Real log_gamma_tail(const Arguments& a, bool upper) {
   const Real p = a.at[0], x = a.at[1];
   const int m = a.orders[0], k = a.orders[1];
   if (!(p > 0 && x >= 0) || std::isinf(p)) return nan;
-  if (std::isinf(x)) return upper && m + k == 0 ? -infinity : 0;
+  if (std::isinf(x)) return !upper || m > 0 || k > 1 ? 0 : k == 1 ? -1 : -infinity;
   if (x > 0) return by_arguments<2>(a, [=](const auto& v, const auto& y) { return log_incomplete_gamma(v, y, upper); });
-  if (upper) return upper_at_zero(p, 1, m, k);
+  if (upper) return upper_at_zero(p, infinity, k == 1 ? -1 : 0, m, k);  // exp(-x)
   return m < 2 ? log_slope_at_zero(k) : nan;
 }
 
@@ -40,7 +56,7 @@ Real log_beta_tail(const Arguments& a, bool upper) {
   if (x > 0)
     return by_arguments<3>(
         a, [=](const auto& v, const auto& w, const auto& y) { return log_incomplete_beta(v, w, y, upper); });
-  if (upper) return upper_at_zero(p, q, m, k);
+  if (upper) return upper_at_zero(p, q, -q * factorial(std::max(k - 1, 0)), m, k);  // (1 - x)^q
   return m == 0 || (m == 1 && a.orders[0] == 1) ? log_slope_at_zero(k) : nan;
 }
 

@@ -239,6 +239,27 @@ TEST_CASE("t_cdf near loc: second derivatives are those of the density; nearly n
   }
 }
 
+TEST_CASE("logarithms of probabilities are differentiated to every order at the ends of the support") {
+  const auto first = [](const auto& f, double at) { return slope_at(f, scalar(at))[0]; };
+  const auto second = [](const auto& f, double at) {
+    return slope_at([&](const Tensor& x) { return gradient_at(f, x); }, scalar(at))[0];
+  };
+  const auto third = [&](const auto& f, double at) {
+    return second([&](const Tensor& x) { return gradient_at(f, x); }, at);
+  };
+  const auto poisson = [](double k) { return [k](const Tensor& mu) { return poisson_logcdf(k, mu); }; };
+  CHECK(first(poisson(0), 0) == -1);  // -mu
+  CHECK(second(poisson(0), 0) == 0);
+  CHECK(second(poisson(1), 0) == -1);  // log(1 + mu) - mu
+  CHECK(third(poisson(2), 0) == -1);   // log(1 + mu + mu^2 / 2) - mu
+  CHECK(first(poisson(3), inf) == -1);
+  CHECK(second([](const Tensor& p) { return binom_logcdf(0, 5, p); }, 0) == -5);  // 5 log(1 - p)
+  CHECK(second([](const Tensor& x) { return gamma_logsf(x, 1); }, 0) == 0);
+  CHECK(second([](const Tensor& x) { return gamma_logsf(x, 1.5); }, 0) == -inf);
+  CHECK(second([](const Tensor& x) { return beta_logcdf(x, 2, 1); }, 1) == -2);  // 2 log(x)
+  CHECK(second([](const Tensor& x) { return beta_logsf(x, 2, 3); }, 0) == -12);  // 3 log(1 - x) + log(1 + 3 x)
+}
+
 TEST_CASE("further laws: quantiles invert distribution functions") {
   for (const double p : {1e-9, 0.25, 0.5, 0.9375}) {
     INFO(p);
