@@ -3,7 +3,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <reel/tensor.hpp>
 
 namespace reel::loops {
@@ -24,7 +23,7 @@ class Workspaces {
 
  private:
   std::int64_t count_, bytes_;
-  std::unique_ptr<std::atomic<bool>[]> taken_;
+  detail::List<std::atomic<bool>> taken_;
   Tensor held_;
   std::byte* memory_;
 };

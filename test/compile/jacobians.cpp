@@ -80,6 +80,39 @@ TEST_CASE("compiled: Jacobians by arguments, captured tensors and variables, of 
   check_close(rows(compile(by_row), x), rows(by_row, x));
 }
 
+TEST_CASE("compiled: a Jacobian has the draws and the variables of its call") {
+  const Tensor x = support::ramp({4}, .5);
+  const auto drawn = compile([](const Tensor& y, Generator& g) { return y * y * random_uniform(g, {4}); });
+  Generator generator(3);
+  Variable count(scalar(1.));
+  const auto counted = compile([&](const Tensor& y) {
+    count.assign(count.read() + 1.);
+    return y * y * count.read();
+  });
+  for (int call = 0; call < 3; ++call) {  // elements of the results are proportional to x^2
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = concatenate({drawn(x, generator), counted(x)});
+    check_close(*tape.jacobian(y, x), reshape(2. * reshape(y, {2, 4, 1}) / reshape(x, {4, 1}) * eye(4), {8, 4}));
+  }
+  CHECK(count.read().item() == 4);
+}
+
+TEST_CASE("compiled: Jacobians of other dtypes, of branches, of no rows and of one") {
+  const auto check = [](const auto& f, const Tensor& x) { check_close(jacobian(compile(f))(x), jacobian(f)(x)); };
+  const Tensor x = support::ramp({4}, .5);
+  check([](const Tensor& y) { return tanh(y) * y[0]; }, cast(x, DType::float32));
+  check([](const Tensor& y) { return tanh(y) * y[0]; }, cast(x, DType::float16));
+  check(
+      [](const Tensor& y) {
+        return cond(
+            y[0] > 0., [](auto& v) { return v * v; }, [](auto& v) { return v; }, y);
+      },
+      x);
+  check([](const Tensor& y) { return slice(y * y, {range(2, 2)}); }, x);
+  check([](const Tensor& y) { return sum(y * y); }, x);
+}
+
 TEST_CASE("compiled: a Jacobian takes as many rows at once as the largest tensor inside the call allows") {
   const std::int64_t inner = 1 << 18, results = 256;
   const auto f = [=](const Tensor& x) {

@@ -2,8 +2,9 @@
 // logarithms F_logcdf and F_logsf, and quantiles F_ppf, by SciPy's names: by the incomplete gamma and beta functions of
 // <reel/special.hpp>, with their accuracy, in both tails, and derivatives of every order by x and parameters. The
 // logarithms are those of the same series and continued fractions (DLMF 8.11.4, 8.9.2, 8.17.22), so that neither they
-// nor their derivatives underflow, however far out. Elementwise, some microseconds an element; operands, dtypes,
-// errors, ends of the support and NaN as in <reel/stats/continuous.hpp>.
+// nor their derivatives underflow, however far out. At an end of the support, derivatives of the logarithms by shape
+// parameters may be NaN. Elementwise, some microseconds an element; operands, dtypes, errors, ends of the support and
+// NaN as in <reel/stats/continuous.hpp>.
 //
 // For shape parameters, degrees of freedom and numbers n above 1e9 the relative error is some 1e-20 times the
 // parameter, and derivatives by it have an absolute error of some 1e-20.

@@ -254,7 +254,7 @@ struct Given {
   detail::List<Tensor> tensors;
   detail::List<std::size_t> numbers;
   std::int64_t rows;  // see Differentiated
-  explicit Given(std::span<const Tensor> list, std::int64_t many = 0) : rows(many) {
+  explicit Given(std::span<const Tensor> list, std::int64_t at_once = 0) : rows(at_once) {
     for (std::size_t k = 0; k < list.size(); ++k)
       if (list[k].defined()) {
         numbers.push_back(k);

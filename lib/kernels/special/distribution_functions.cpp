@@ -26,12 +26,12 @@ Real log_sum_at_zero(Real p, Real q, int k) {
   }
   return factorial(k) * series.back();
 }
-/// The upper function at x = 0, 1 - c x^p (1 + ...). `envelope`: for whole p, where it is a factor times the sum above
-/// (DLMF 8.4.10, 8.17.5), the k-th derivative of the factor's logarithm.
-Real upper_at_zero(Real p, Real q, Real envelope, int of_parameters, int k) {
+/// The k-th derivative at x = 0 of the logarithm of the upper function, 1 - c x^p (1 + ...). For whole p the function
+/// is a factor times the sum above (DLMF 8.4.10, 8.17.5); `of_factor` is the k-th derivative of the factor's logarithm.
+Real upper_at_zero(Real p, Real q, Real of_factor, int of_parameters, int k) {
   if (k == 0 || p > k) return 0;
   if (of_parameters > 0) return nan;
-  return p == std::floor(p) ? envelope + log_sum_at_zero(p, q, k) : -power_at_zero(p, k);
+  return p == std::floor(p) ? of_factor + log_sum_at_zero(p, q, k) : -power_at_zero(p, k);
 }
 
 Real log_gamma_tail(const Arguments& a, bool upper) {

@@ -1,6 +1,5 @@
 // Runs of programs: a worker takes a range of the result and walks it in blocks, all steps for one block before the
 // next block. The block size changes no bits.
-#include <atomic>
 #include <bit>
 #include <numeric>
 #include <reel/runtime.hpp>
@@ -9,6 +8,7 @@
 #include "loops/loops.hpp"
 #include "loops/program/program.hpp"
 #include "loops/reduce/reduce.hpp"
+#include "loops/workspaces.hpp"
 
 namespace reel::loops {
 
@@ -56,8 +56,8 @@ struct Run {
       static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= alignof(std::max_align_t));
       const std::size_t need = (count * sizeof(T) + alignof(std::max_align_t) - 1) & ~(alignof(std::max_align_t) - 1);
       if (need > sizeof here_ - used_) {
-        more_.emplace_back(need);
-        return {reinterpret_cast<T*>(more_.back().data()), count};
+        more_.push_back(detail::empty(DType::uint8, {static_cast<std::int64_t>(need)}));
+        return {reinterpret_cast<T*>(detail::block(more_.back())->data), count};
       }
       auto* p = reinterpret_cast<T*>(here_ + used_);
       used_ += need;
@@ -67,7 +67,7 @@ struct Run {
    private:
     alignas(std::max_align_t) std::byte here_[6144];
     std::size_t used_ = 0;
-    detail::List<detail::List<std::byte>> more_;
+    detail::List<Tensor> more_;
   };
 
   const Code& code;
@@ -370,17 +370,10 @@ void Run::all(std::int64_t size) const {
       parallel_for(size, grain, on_stack);
     return;
   }
-  // The registers do not fit the stack: each active worker has an area from the pool.
-  const std::size_t area_bytes = scratch_bytes() + cache_line, workers = static_cast<std::size_t>(num_threads());
-  detail::List<std::byte> memory(area_bytes * workers);
-  detail::List<std::atomic<bool>> taken(workers);
+  // The registers do not fit the stack.
+  Workspaces workspaces((size - 1) / grain + 1, static_cast<std::int64_t>(scratch_bytes()));
   parallel_for(size, grain, [&](std::int64_t begin, std::int64_t end) {
-    std::size_t area = 0;
-    while (taken[area].exchange(true, std::memory_order_acquire)) area = (area + 1) % workers;
-    std::byte* scratch = memory.data() + area * area_bytes;
-    scratch += (cache_line - reinterpret_cast<std::uintptr_t>(scratch) % cache_line) % cache_line;
-    go(begin, end, scratch);
-    taken[area].store(false, std::memory_order_release);
+    workspaces.use([&](std::byte* scratch) { go(begin, end, scratch); });
   });
 }
 
@@ -389,11 +382,11 @@ void Run::all_in_blocks(std::int64_t size) {
   if (size <= block) return all(size);
   const std::int64_t blocks = (size - 1) / block + 1;
   const auto summed = [](const Output& z) { return z.buffer >= 0 && !z.adds; };
-  detail::List<detail::List<std::byte>> memory;
+  detail::List<Tensor> memory;
   for (Output& z : outputs)
     if (summed(z)) {
-      memory.emplace_back(static_cast<std::size_t>(blocks) * bytes);
-      z.sums = memory.back().data();
+      memory.push_back(detail::empty(DType::uint8, {blocks * static_cast<std::int64_t>(bytes)}));
+      z.sums = detail::block(memory.back())->data;
     }
   all(size);
   for (const Output& z : outputs)

@@ -160,7 +160,7 @@ Tensor regular_grid(std::span<const Tensor> axes, const Operand& values, const O
     const Tensor at = stop_gradient(own), ends = stop_gradient(p);
     const Tensor beyond = logical_or(less(at, ends(0)), greater(at, ends(p.size() - 1)));
     outside = outside.defined() ? logical_or(outside, beyond) : beyond;
-    // Weights far away are infinite, and gradients 0 times them NaN.
+    // The weights of a far position overflow, and a cotangent of 0 times infinity is NaN.
     taps.push_back(cell_taps(p, where(beyond, ends(0), own), options.method));
   }
   Quantity y = tap_sums(grid_name, reshape(v, {batch, points}), taps);
