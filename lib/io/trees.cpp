@@ -31,6 +31,18 @@ Tensor current_value(const Variable& v) {
 // The name of a tree that is one leaf.
 std::string or_value(const std::string& name) { return name.empty() ? "value" : name; }
 
+// "'a', 'b', ...": the names in a file, as many as a message has room for.
+std::string first_names(const NamedTensors& file) {
+  std::string names;
+  int count = 0;
+  for (const auto& entry : file) {
+    if (!names.empty()) names += ", ";
+    if (++count > 5) return names += "...";
+    names += '\'' + entry.first + '\'';
+  }
+  return names.empty() ? "no tensor" : names;
+}
+
 std::string state_prefix(int position, const char* kind) { return fmt::format("state.{}.{}.", position, kind); }
 
 Tensor tensor_of(bool flag) { return scalar(flag); }
@@ -108,7 +120,7 @@ Loader::Loader(const std::string& path)
 
 Tensor Loader::take(const std::string& name, DType dtype, const Shape& shape) {
   const auto found = file_.find(name);
-  if (found == file_.end()) fail<IoError>("load", "{}: holds no '{}'", path_, name);
+  if (found == file_.end()) fail<IoError>("load", "{}: holds no '{}', but {}", path_, name, first_names(file_));
   const Tensor value = found->second;
   if (value.dtype() != dtype || value.shape() != shape)
     fail<IoError>("load", "{}: '{}' is {} {}, must be {} {}", path_, name, value.dtype(), value.shape(), dtype, shape);

@@ -173,7 +173,10 @@ TEST_CASE("a file that does not fit the tree changes nothing") {
     CHECK(array_equal(pair.t, ones({2}, DType::float32)));
   };
   const Tensor w = zeros({2}), t = zeros({2}, DType::float32);
-  refused({{"w", w}}, "holds no 't'");
+  refused({{"w", w}}, "holds no 't', but 'w'");
+  refused({}, "holds no 'w', but no tensor");
+  refused({{"0", w}, {"1", t}, {"2", t}, {"3", t}, {"4", t}, {"5", t}},
+          "holds no 'w', but '0', '1', '2', '3', '4', ...");
   refused({{"w", w}, {"t", t}, {"u", t}}, "holds 'u', which nothing in the tree is named");
   refused({{"w", w}, {"t", zeros({3}, DType::float32)}}, "'t' is float32 [3], must be float32 [2]");
   refused({{"w", t}, {"t", t}}, "'w' is float32 [2], must be float64 [2]");
