@@ -106,6 +106,12 @@ inline constexpr bool takes_tensor<F> =
     std::is_same_v<typename FirstParameter<decltype(&F::operator())>::type, Tensor> ||
     std::is_same_v<typename FirstParameter<decltype(&F::operator())>::type, Operand>;
 
+// Whether a body can be called with the number of the iteration, an I, and the loop variables.
+template <class B, class I, class State>
+inline constexpr bool takes_count = std::is_invocable_v<B&, const I&, const State&>;
+template <class B, class I, class... X>
+inline constexpr bool takes_count<B, I, std::tuple<X...>> = std::is_invocable_v<B&, const I&, const X&...>;
+
 // A branch of cond as a function of flat lists. Its first run notes the structure of its result in `made`, which must
 // live as long.
 template <class Y, class F, class... A>
@@ -154,6 +160,11 @@ auto while_loop(C condition, B body, const V& initial, const LoopOptions& option
 template <class B, detail::TreeOrNumbers V>
 auto fori_loop(std::int64_t lower, std::int64_t upper, B body, const V& initial, const LoopOptions& options = {}) {
   using State = decltype(detail::with_tensors(initial));
+  using Count = std::conditional_t<detail::takes_tensor<B>, Tensor, std::int64_t>;
+  static_assert(
+      detail::takes_count<B, Count, State>,
+      "fori_loop: the body is called as body(i, variables...); i is a std::int64_t, and can be a Tensor where "
+      "no parameter is auto");
   if constexpr (detail::takes_tensor<B>) {
     auto step = [body = std::move(body)](const Tensor& i, const State& state) mutable {
       auto next = [&] {
