@@ -140,13 +140,13 @@ Objective<F, T> objective(F f, const T& start) {
 /// has derivatives by all that the function reads.
 template <class T>
 struct MinimizeResult {
-  T parameters;                  ///< the tree of the lowest value
-  double value = 0;              ///< at the parameters
-  double gradient_size = 0;      ///< the largest |g_i| max(|x_i|, 1) / max(|value|, 1) there
-  std::int64_t iterations = 0;   ///< steps taken
-  std::int64_t evaluations = 0;  ///< of the function, with or without gradient
-  std::int64_t products = 0;     ///< products with its Hessian
-  StopReason reason = StopReason::iteration_limit;
+  T parameters;                                     ///< the tree of the lowest value
+  double value = 0;                                 ///< at the parameters
+  double gradient_size = 0;                         ///< the largest |g_i| max(|x_i|, 1) / max(|value|, 1) there
+  std::int64_t iterations = 0;                      ///< steps taken
+  std::int64_t evaluations = 0;                     ///< of the function, with or without gradient
+  std::int64_t products = 0;                        ///< products with its Hessian
+  StopReason reason = StopReason::iteration_limit;  ///< to_string() says it in words
 
   /// Whether the gradient vanishes to the tolerance, or as far as float64 can tell.
   bool converged() const noexcept { return reason == StopReason::stationary || reason == StopReason::small_step; }
@@ -214,21 +214,29 @@ MinimizeSummary newton_cg(std::span<double> x, const Evaluate& evaluate, const L
 using ResidualFunction = Callback<Tensor(const Tensor&)>;
 MinimizeSummary gauss_newton(std::span<double> x, const ResidualFunction& residuals, const NewtonOptions& options);
 
+/// ValueError, which says why, if no gradient reaches x from f(x).
+void require_gradient(const char* op, const ResidualFunction& f, std::span<const double> x);
+
+// A function that reads values out of tensors has no gradient: its start would pass for a minimum.
 template <class F, class T>
-MinimizeResult<map_t<Tensor, T>> result_of(const MinimizeSummary& s, const Objective<F, T>& objective,
-                                           const double* x) {
+MinimizeResult<map_t<Tensor, T>> result_of(const char* op, const MinimizeSummary& s, const Objective<F, T>& objective,
+                                           std::span<const double> at) {
+  const double* x = at.data();
+  if (s.iterations == 0 && s.gradient_size == 0)
+    require_gradient(
+        op, [&](const Tensor& v) -> Tensor { return objective.function()(objective.unravel()(v)); }, at);
   return {objective.tree(x), s.value, s.gradient_size, s.iterations, s.evaluations, s.products, s.reason};
 }
 
 // method(x, evaluate) moves x, which has the elements of the start.
 template <class F, class T, class Method>
-MinimizeResult<map_t<Tensor, T>> minimize_by_gradients(F f, const T& start, const Method& method) {
+MinimizeResult<map_t<Tensor, T>> minimize_by_gradients(const char* op, F f, const T& start, const Method& method) {
   const auto flat = objective(std::move(f), start);
   std::vector<double> x(static_cast<std::size_t>(flat.size()));
   flat.start(x.data());
   const Evaluate evaluate = [&flat](const double* at, double* gradient) { return flat(at, gradient); };
   const MinimizeSummary summary = method(std::span<double>(x), evaluate);
-  return result_of(summary, flat, x.data());
+  return result_of(op, summary, flat, x);
 }
 
 // Copies the elements of a tree's leaves, one after another.
@@ -241,23 +249,25 @@ std::vector<double> raveled(const T& tree) {
 
 /// A local minimum of f, a function of a tree like `start`, near `start`: limited-memory BFGS (Nocedal, "Updating
 /// quasi-Newton matrices with limited storage", 1980) with the line search of More and Thuente, 1994. Points where f or
-/// its gradient is not finite are rejected. ValueError if `start` is such a point, and for invalid options; exceptions
-/// of f pass through. Computes in float64; leaves keep their dtypes.
+/// its gradient is not finite are rejected. ValueError if `start` is such a point, if no gradient reaches the
+/// parameters there, and for invalid options; exceptions of f pass through. Computes in float64; leaves keep their
+/// dtypes.
 template <class F, Tree T>
 MinimizeResult<map_t<Tensor, T>> lbfgs(F f, const T& start, const LbfgsOptions& options = {}) {
   detail::require_untraced("lbfgs");
-  return detail::minimize_by_gradients(std::move(f), start, [&](std::span<double> x, const detail::Evaluate& evaluate) {
-    return detail::lbfgs(x, evaluate, options);
-  });
+  return detail::minimize_by_gradients(
+      "lbfgs", std::move(f), start,
+      [&](std::span<double> x, const detail::Evaluate& evaluate) { return detail::lbfgs(x, evaluate, options); });
 }
 
 /// The same by nonlinear conjugate gradients (Hager and Zhang, 2005): less memory, more iterations.
 template <class F, Tree T>
 MinimizeResult<map_t<Tensor, T>> nonlinear_cg(F f, const T& start, const NonlinearCgOptions& options = {}) {
   detail::require_untraced("nonlinear_cg");
-  return detail::minimize_by_gradients(std::move(f), start, [&](std::span<double> x, const detail::Evaluate& evaluate) {
-    return detail::nonlinear_cg(x, evaluate, options);
-  });
+  return detail::minimize_by_gradients("nonlinear_cg", std::move(f), start,
+                                       [&](std::span<double> x, const detail::Evaluate& evaluate) {
+                                         return detail::nonlinear_cg(x, evaluate, options);
+                                       });
 }
 
 /// The same within bounds, lower <= parameters <= upper: trees with leaves of the parameters' shapes, infinite where
@@ -270,9 +280,10 @@ MinimizeResult<map_t<Tensor, T>> projected_lbfgs(F f, const T& start, const B& l
                                                  const LbfgsOptions& options = {}) {
   detail::require_untraced("projected_lbfgs");
   const std::vector<double> least = detail::raveled(lower), most = detail::raveled(upper);
-  return detail::minimize_by_gradients(std::move(f), start, [&](std::span<double> x, const detail::Evaluate& evaluate) {
-    return detail::projected_lbfgs(x, least, most, evaluate, options);
-  });
+  return detail::minimize_by_gradients("projected_lbfgs", std::move(f), start,
+                                       [&](std::span<double> x, const detail::Evaluate& evaluate) {
+                                         return detail::projected_lbfgs(x, least, most, evaluate, options);
+                                       });
 }
 
 /// The same by Newton's method: steps by conjugate gradients within a trust region (Steihaug, "The conjugate gradient
@@ -298,7 +309,7 @@ MinimizeResult<map_t<Tensor, T>> newton_cg(F f, const T& start, const NewtonOpti
   };
   const auto summary = detail::newton_cg(
       x, [&flat](const double* at, double* gradient) { return flat(at, gradient); }, linearize_at, options);
-  return detail::result_of(summary, flat, x.data());
+  return detail::result_of("newton_cg", summary, flat, x);
 }
 
 /// A local minimum of the sum of squares of `residuals`, a function of a tree like `start` that returns a real floating
@@ -316,7 +327,7 @@ MinimizeResult<map_t<Tensor, T>> gauss_newton(F residuals, const T& start, const
     return flat.function()(flat.unravel()(v));
   };
   const auto summary = detail::gauss_newton(x, of_vector, options);
-  return detail::result_of(summary, flat, x.data());
+  return detail::result_of("gauss_newton", summary, flat, x);
 }
 
 }  // namespace reel

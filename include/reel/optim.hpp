@@ -80,11 +80,11 @@ struct LeastSquaresResult {
 
 /// Minimises the sum of squares, or of another loss, of `residuals`, a function from parameters [p] to residuals [m],
 /// starting at `initial` [p]. All are float64 (TypeError otherwise; ShapeError for other ranks or a varying m;
-/// ValueError when p or m is zero or residuals or derivatives at the start are not finite). The Jacobian comes from a
-/// tape, so `residuals` must be written with differentiable ops. A trial point with results that are not finite is a
-/// rejected step; exceptions pass through. Active tapes record nothing of this, and the result is a constant: zeros
-/// from grad and jacobian. minimum() of <reel/equations.hpp>, started there, has derivatives by all that the residuals
-/// read. More, "The Levenberg-Marquardt algorithm: implementation and theory", Lecture Notes in Mathematics 630, 1978.
+/// ValueError when p or m is zero or results at the start are not finite). The Jacobian comes from a tape: ValueError
+/// says why, if no gradient reaches the parameters. A trial point with results that are not finite is a rejected step;
+/// exceptions pass through. Active tapes record nothing of this, and the result is a constant: zeros from grad and
+/// jacobian. minimum() of <reel/equations.hpp>, started there, has derivatives by all that the residuals read. More,
+/// "The Levenberg-Marquardt algorithm: implementation and theory", Lecture Notes in Mathematics 630, 1978.
 LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& residuals, const Tensor& initial,
                                        const LevenbergMarquardtOptions& options = {});
 

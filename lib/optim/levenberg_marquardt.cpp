@@ -153,6 +153,9 @@ LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& re
   problem.jacobian = [&](std::span<const double> x, std::span<double> j) { functions.jacobian(x, j); };
   const optim::LeastSquaresFit fit = optim::fit_least_squares(problem, initial.to_vector<double>(), options);
 
+  if (fit.iterations == 0 && fit.reason == StopReason::stationary && optim::length(fit.jacobian) == 0)
+    detail::require_gradient(minimizer, residuals, fit.parameters);
+
   const double norm = optim::length(fit.residuals);
   LeastSquaresResult result;
   result.parameters = from_data(fit.parameters);

@@ -230,6 +230,26 @@ TEST_CASE("errors of minimisers") {
   CHECK_FALSE(limited.converged());
 }
 
+TEST_CASE("minimisers say why no gradient reaches the parameters, where the start would pass for a minimum") {
+  const auto refused = [](const auto& f, const Tensor& start, const std::string& why) {
+    const auto total = [&](const Tensor& x) { return sum(f(x)); };
+    const std::string no = ": no gradient reaches the parameters: ";
+    CHECK_THROWS_WITH(lbfgs(total, start), Contains("lbfgs" + no) && Contains(why));
+    CHECK_THROWS_WITH(nonlinear_cg(total, start), Contains("nonlinear_cg" + no) && Contains(why));
+    CHECK_THROWS_WITH(newton_cg(total, start), Contains("newton_cg" + no) && Contains(why));
+    CHECK_THROWS_WITH(projected_lbfgs(total, start, start - 1, start + 1), Contains("projected_lbfgs" + no));
+    CHECK_THROWS_WITH(gauss_newton(f, start), Contains("gauss_newton" + no) && Contains(why));
+    CHECK_THROWS_WITH(levenberg_marquardt(f, start), Contains("levenberg_marquardt" + no) && Contains(why));
+  };
+  refused([](const Tensor& x) { return square(stop_gradient(x) - 1); }, tensor({3., 4.}), "stop_gradient");
+  refused([](const Tensor& x) { return from_data(x.to_vector<double>()); }, tensor({3., 4.}), "that are read");
+  // One parameter of two, a gradient that vanishes, and no parameters are no errors.
+  CHECK(lbfgs([](const Tensor& x) { return square(x[0] - 1); }, tensor({1., 4.})).converged());
+  CHECK(lbfgs([](const Tensor& x) { return sum(relu(x)); }, tensor({-1., -4.})).converged());
+  CHECK(lbfgs([](const Tensor& x) { return sum(x) + 1; }, zeros({0})).converged());
+  CHECK(levenberg_marquardt([](const Tensor& x) { return relu(x) + 1; }, tensor({-1.})).converged());
+}
+
 TEST_CASE("minimisers refuse complex leaves and take them as pairs of reals") {
   const Tensor goal = as_complex(tensor({{1., 1.}, {-2., 0.5}})), start = zeros({2}, DType::complex128);
   const auto distance = [&](const Tensor& z) { return sum(square(abs(z - goal))); };

@@ -29,6 +29,19 @@ void require_untraced(const char* method) {
         "outside, and compile the function that it calls");
 }
 
+void require_gradient(const char* op, const ResidualFunction& f, std::span<const double> x) {
+  if (x.empty()) return;
+  const Tensor at = from_data(x, {static_cast<std::int64_t>(x.size())});
+  GradientTape tape;
+  tape.watch(at);
+  const Gradient gradient = tape.gradient(f(at), at);
+  if (!gradient)
+    fail<ValueError>(op,
+                     "no gradient reaches the parameters: {}; compute the result from them by ops, not from elements "
+                     "that are read",
+                     gradient.why_none());
+}
+
 Tensor dot_leaves(std::span<const Tensor> x, std::span<const Tensor> y) {
   require_alike("dot", x, y);
   Tensor total;
