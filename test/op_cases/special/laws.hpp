@@ -164,9 +164,13 @@ struct T {
   template <class N> static N logpdf(const N& z, const N& v) {
     return log_gamma((v + 1.0L) / 2.0L) - log_gamma(v / 2.0L) - log_of(v * pi) / 2.0L - (v + 1.0L) / 2.0L * log_of(z * z / v + 1.0L);
   }
-  // DLMF 15.8.1, 15.4.
+  // DLMF 15.8.1, 15.4; in the tails 8.17.
   template <class N> static N cdf(const N& z, const N& v) {
     const N y = z * z / (v + z * z);
+    if (value_of(y) > 0.5L) {
+      const N tail = betainc<N>(v / 2.0L, N(0.5L), v / (v + z * z)) / 2.0L;
+      return value_of(z) > 0 ? 1.0L - tail : tail;
+    }
     N term = 1, sum = 1;
     for (int k = 0; k < 160; ++k) {
       const long double n = k;
