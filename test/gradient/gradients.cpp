@@ -1,4 +1,5 @@
 // gradients, hessians, hessian_vector_product: rules S80-S107 and S126-S129, decisions C3, C4, C7, C9, C14-C16.
+#include <reel/final_gradients.hpp>
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
@@ -436,4 +437,56 @@ TEST_CASE("S106: gradients skip accumulators, and a paused tape does not record 
   const auto paused = tape.stop_recording();
   CHECK_THROWS_AS(hessians(tape, y, x), TapeError);
   CHECK_THROWS_WITH(hessian_vector_product(tape, y, x, x), Contains("the tape does not record"));
+}
+
+TEST_CASE("for_each_gradient: each gradient comes once, behind the first op that reads its source") {
+  std::string order;
+  const auto noted = [&](char name, const Tensor& x) {
+    return custom_gradient([&, name](const Tensor& at) {
+      return std::pair(at * 1.0, [&, name](const Tensor& g) {
+        order += name;
+        return g * 1.0;
+      });
+    })(x);
+  };
+  const Tensor a = tensor({1., 2.}), b = tensor({3., 4.}), unused = scalar(1.0);
+  const Variable table(reshape(arange(6.0), {3, 2}));
+  Tensor middle;
+  const auto loss = [&](GradientTape& tape) {
+    tape.watch(std::vector{a, b, unused});
+    const Tensor rows = gather(table, tensor<std::int64_t>({0, 2, 0}));
+    middle = noted('1', sin(a * rows));
+    return sum(noted('3', noted('2', middle * b) * a * middle));
+  };
+  GradientTape tape, other;
+  const Tensor y = loss(tape), twice = loss(other);
+  const auto sources = std::vector<Source>{a, b, unused, table, y, b};
+  const auto expected = other.gradient(twice, {a, b, unused, table, twice, b});
+  order.clear();
+  std::vector<Gradient> found(6);
+  for_each_gradient(tape, y, sources, [&](std::size_t k, const Gradient& g) {
+    order += "abutyb"[k];
+    found[k] = g;
+  });
+  CHECK(order == "32bb1atuy");
+  for (std::size_t k : {0, 1, 4, 5}) CHECK(array_equal(found[k].dense(), expected[k].dense()));
+  CHECK(array_equal(found[3].dense(), expected[3].dense()));
+  CHECK(found[2].why_none() == expected[2].why_none());
+  CHECK_THROWS_WITH(tape.gradient(y, a), Contains("can only be called once"));
+}
+
+TEST_CASE("for_each_gradient: an exception ends the pass; zeros on request; a persistent tape goes on") {
+  const Tensor x = scalar(2.0), unused = scalar(1.0);
+  GradientTape tape({.persistent = true});
+  tape.watch(std::vector{x, unused});
+  const Tensor y = x * x;
+  const std::vector<Source> sources{x, unused};
+  CHECK_THROWS_WITH(for_each_gradient(tape, y, sources, [](std::size_t, const Gradient&) { throw Error("enough"); }),
+                    Contains("enough"));
+  Values found;
+  for_each_gradient(tape, y, sources, [&](std::size_t, const Gradient& g) { found.push_back(number(g)); },
+                    {.output_gradients = {3.0}, .unconnected_gradients = UnconnectedGradients::zero});
+  CHECK(found == Values{12, 0});
+  CHECK_THROWS_WITH(for_each_gradient(tape, Tensor(), sources, [](std::size_t, const Gradient&) {}),
+                    Contains("for_each_gradient"));
 }

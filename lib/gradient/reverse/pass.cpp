@@ -294,4 +294,36 @@ void Pass::sweep_back(bool use_up, std::int64_t batch, tape::IdentityRows identi
   released_.flush();
 }
 
+// A cotangent is complete behind the first entry that reads its slot.
+[[gnu::cold]] void Pass::sweep_back(bool use_up, const Callback<void(std::uint32_t)>& final) {
+  detail::List<std::int64_t> first_reader;
+  first_reader.resize(flags_.size());
+  Arena::Place at;
+  for (index_ = 0; const Entry* e = tape_.entries.step_forward(at, end_);) {
+    ++index_;  // from 1: 0 is a slot that no entry reads
+    for (std::uint32_t i = 0; i < e->inputs; ++i)
+      if (e->input(i) != no_slot && !first_reader[e->input(i)]) first_reader[e->input(i)] = index_;
+  }
+  if (use_up) tape_.references.give_back();
+  for (at = end_; Entry* e = tape_.entries.step_back(at);) {
+    const std::int64_t number = index_--;
+    if (has_cotangent(*e))
+      call_any(*e);
+    else if (!blocked_.empty())
+      propagate_reason(*e);
+    for (std::uint32_t i = 0; i < e->inputs; ++i)
+      if (const std::uint32_t slot = e->input(i);
+          slot != no_slot && flags_[slot] & requested && first_reader[slot] == number) {
+        first_reader[slot] = 0;  // an entry may read it twice
+        finalize_slot(slot);
+        final(slot);
+      }
+    if (use_up) {
+      tape::release(*e, [this](detail::Block* b, std::size_t place) { released_.drop(b, place); });
+      tape_.entries.release_after(at);
+    }
+  }
+  released_.flush();
+}
+
 }  // namespace reel::autodiff

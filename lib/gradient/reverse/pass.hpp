@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cassert>
 #include <memory>
+#include <reel/callback.hpp>
 #include <unordered_map>
 
 #include "gradient/gradient.hpp"
@@ -91,6 +92,10 @@ class Pass {
 
   // The second walk. With a batch, each cotangent has that many rows along a leading axis.
   void sweep_back(bool use_up, std::int64_t batch, tape::IdentityRows identity_rows);
+
+  // The same without a batch: final(slot) is called when the cotangent of a requested slot is complete. Slots that no
+  // entry reads are left out.
+  void sweep_back(bool use_up, const Callback<void(std::uint32_t)>& final);
 
  private:
   struct SumOwner;

@@ -1,5 +1,6 @@
 // Replays: for gradient(), with given cotangents, and for Jacobians, with many rows at once.
 #include <algorithm>
+#include <reel/final_gradients.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/shape.hpp>
@@ -113,7 +114,10 @@ class Replay {
     // Before the walk, which may drop entries.
     const std::vector<bool> useful =
         options_.stop_gradients.list().empty() ? std::vector<bool>() : useful_slots(tape_, targets);
-    pass_.sweep_back(use_up, batch, identity_rows);
+    if (final_) [[unlikely]]
+      pass_.sweep_back(use_up, final_);
+    else
+      pass_.sweep_back(use_up, batch, identity_rows);
 
     for (std::size_t k = 0; k < sources_.size(); ++k) {
       if (slots_[k] != no_slot) {
@@ -144,6 +148,22 @@ class Replay {
     return result;
   }
 
+  // From here on run() without a batch hands each gradient to f when it is final; what `given` does not count is in its
+  // result only.
+  [[gnu::cold, gnu::noinline]] void announce(const FinalGradient& f, detail::List<bool>& given) {
+    given.resize(sources_.size());
+    final_ = [this, &f, &given](std::uint32_t slot) {
+      const Gradient& sum = pass_.cotangent(slot);
+      if (!sum) return;
+      const Gradient result = sum.is_slices() ? sum : Gradient(contiguous(sum.dense()));
+      for (std::size_t k = 0; k < sources_.size(); ++k)
+        if (slots_[k] == slot) {
+          given[k] = true;
+          f(k, result);
+        }
+    };
+  }
+
  private:
   bool same(const Source& s, const Target& y) const {
     if (!is_differentiable(y.tensor().dtype())) return false;
@@ -157,17 +177,26 @@ class Replay {
   const GradientOptions& options_;
   Pass pass_;
   detail::List<std::uint32_t> slots_;
+  Callback<void(std::uint32_t)> final_;
 };
 
-// One replay from these cotangents, `rows` of each target at once or, if 0, one.
+// One replay from these cotangents, `rows` of each target at once or, if 0, one. With `each`, gradients are handed to
+// it, too.
 Gradients replay_from(Tape& t, std::span<const Target> targets, std::span<const Source> sources,
-                      const GradientOptions& options, Gradients cotangents, std::int64_t rows) {
+                      const GradientOptions& options, Gradients cotangents, std::int64_t rows,
+                      const FinalGradient* each = nullptr) {
   const bool use_up = !t.options.persistent;
   if (use_up && t.place == Tape::Place::on_stack) pop(&t);
   const std::int64_t before = t.entries.count();
   const tape::Replaying replaying(t);
   UseUp guard{use_up ? &t : nullptr};
-  Gradients result = Replay(t, sources, options).run(targets, std::move(cotangents), use_up, rows);
+  Replay replay(t, sources, options);
+  detail::List<bool> given;
+  if (each) [[unlikely]]
+    replay.announce(*each, given);
+  Gradients result = replay.run(targets, std::move(cotangents), use_up, rows);
+  for (std::size_t k = 0; k < given.size(); ++k)
+    if (!given[k]) (*each)(k, result[k]);
   if (!use_up) warn_of_growth(t, t.entries.count() - before);
   return result;
 }
@@ -181,8 +210,11 @@ void use_up(Tape& t) noexcept {
   t.used = true;
 }
 
-Gradients replay(Tape& t, std::span<const Target> targets, std::span<const Source> sources,
-                 const GradientOptions& options, const char* who) {
+namespace {
+
+// gradient() checks its arguments, and starts with these cotangents.
+Gradients replay_checked(Tape& t, std::span<const Target> targets, std::span<const Source> sources,
+                         const GradientOptions& options, const char* who, const FinalGradient* each) {
   check(who, t, targets, sources, options);
   Gradients g;
   {
@@ -191,7 +223,14 @@ Gradients replay(Tape& t, std::span<const Target> targets, std::span<const Sourc
     g = seeds(who, targets, options, t.options.vspace ? *t.options.vspace : default_space());
     t.replay_entries += t.entries.count() - before;
   }
-  return replay_from(t, targets, sources, options, std::move(g), 0);
+  return replay_from(t, targets, sources, options, std::move(g), 0, each);
+}
+
+}  // namespace
+
+Gradients replay(Tape& t, std::span<const Target> targets, std::span<const Source> sources,
+                 const GradientOptions& options, const char* who) {
+  return replay_checked(t, targets, sources, options, who, nullptr);
 }
 
 Gradients replay_together(Tape& t, std::span<const Target> targets, std::span<const Source> sources,
@@ -272,3 +311,8 @@ Gradients replay_batch(const char* who, Tape& t, const Target& target, std::span
 }
 
 }  // namespace reel::autodiff
+
+[[gnu::cold]] void reel::for_each_gradient(GradientTape& tape, const Target& target, std::span<const Source> sources,
+                                           const FinalGradient& f, const GradientOptions& options) {
+  autodiff::replay_checked(GradientTapeAccess::get(tape), {&target, 1}, sources, options, "for_each_gradient", &f);
+}
