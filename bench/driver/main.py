@@ -9,6 +9,7 @@ import shlex
 import sys
 
 import measure
+import plot
 import report
 import whole
 from program import Failure, Program
@@ -120,12 +121,13 @@ def main():
     parser.add_argument('--list', action='store_true', help='print the names and end')
     parser.add_argument('--install-peers', action='store_true', help='install libtorch and ADOL-C first (Debian)')
     parser.add_argument('--markdown', action='store_true', help='print the tables as Markdown')
-    parser.add_argument('--readme', action='store_true', help='write that table into bench/README.md')
-    parser.add_argument('--from', dest='source', metavar='FILE', help='measure nothing, print the rows of that JSON')
+    parser.add_argument('--readme', action='store_true', help='write that table into bench/README.md, and its picture')
+    parser.add_argument('--plot', metavar='FILE', help='draw the ratios as an SVG picture')
+    parser.add_argument('--from', dest='source', metavar='FILE', help='measure nothing, print the rows of that JSON (or, with '
+                        '--plot, draw the speed table of that page, as bench/README.md)')
     arguments = parser.parse_args()
     if arguments.source:
-        with open(arguments.source) as file:
-            return output(json.load(file), arguments)
+        return stored(arguments)
 
     context = Context(arguments)
     if arguments.list:
@@ -151,11 +153,33 @@ def main():
     return output(result, arguments)
 
 
+def stored(arguments):
+    """The output of an earlier run."""
+    with open(arguments.source) as file:
+        if not arguments.source.endswith('.md'):
+            return output(json.load(file), arguments)
+        result = report.from_markdown(file.read())
+    if not arguments.plot:
+        sys.exit(f'{arguments.source} holds ratios without times: add --plot FILE, or give a file that --json wrote')
+    draw({**result, 'rows': report.printed(result['rows'], arguments.filter)}, arguments.plot)
+    return 0
+
+
+def draw(result, path):
+    with open(path, 'w') as file:
+        file.write(plot.svg(result))
+
+
 def output(result, arguments):
     rows = report.printed(result['rows'], arguments.filter)
     result = {**result, 'rows': rows}
+    if arguments.plot:
+        draw(result, arguments.plot)
     if arguments.readme:
-        report.write_between(os.path.join(ROOT, 'bench', 'README.md'), 'speed table', report.markdown(result))
+        page = os.path.join(ROOT, 'bench', 'README.md')
+        report.write_between(page, 'speed table', report.markdown(result))
+        with open(page) as file:
+            draw(report.from_markdown(file.read()), os.path.join(ROOT, 'bench', 'ratios.svg'))
     if arguments.markdown:
         print(report.markdown(result))
         return 0

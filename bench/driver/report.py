@@ -21,8 +21,8 @@ def section(name):
 
 
 def printed(rows, pattern):
-    """Without the machine's bandwidth, which is measured with every row, unless the filter finds it."""
-    return [row for row in rows if not row['name'].startswith('machine: ') or re.search(pattern, row['name'])]
+    """Those whose name the filter finds. The machine's bandwidth is measured whatever the filter is."""
+    return [row for row in rows if re.search(pattern, row['name'])]
 
 
 def digits(value):
@@ -82,18 +82,35 @@ def text(rows, heading):
     return '\n'.join([heading, '=' * len(heading)] + lines)
 
 
+def shown(rows, ops=False):
+    """Those of the table of bench/README.md in its order, with or without those of single ops."""
+    return [row for name in SECTIONS[:3] + SECTIONS[4:] * ops for row in rows
+            if section(row['name']) == name and (row['threads'] == 1 or not ONE_THREAD.search(row['name']))]
+
+
 def markdown(report, ops=False):
     """The table of bench/README.md: a line per benchmark and number of threads, a peer's loss or win alike."""
     lines = [f'Measured {report["date"]} on {report["machine"]} with `{report["command"]}`. A ratio above 1: reel is faster, '
              'or smaller.', '', '| benchmark | threads | reel | peer | its time | ratio |', '|---|---|---|---|---|---|']
-    for name in SECTIONS[:3] + SECTIONS[4:] * ops:
-        for row in report['rows']:
-            if section(row['name']) == name and (row['threads'] == 1 or not ONE_THREAD.search(row['name'])):
-                ratio = '-' if row['ratio'] is None else f'{row["ratio"]:.2f}'
-                label = row['name'].replace('*', '\\*').replace('|', '\\|')
-                lines.append(f'| {label} | {row["threads"]} | {amount(row["ours_ns"], row)} | {row["peer"] or "-"} | '
-                             f'{amount(row["peer_ns"], row)} | {ratio} |')
+    for row in shown(report['rows'], ops):
+        ratio = '-' if row['ratio'] is None else f'{row["ratio"]:.2f}'
+        label = row['name'].replace('*', '\\*').replace('|', '\\|')
+        lines.append(f'| {label} | {row["threads"]} | {amount(row["ours_ns"], row)} | {row["peer"] or "-"} | '
+                     f'{amount(row["peer_ns"], row)} | {ratio} |')
     return '\n'.join(lines)
+
+
+def from_markdown(page):
+    """What the speed table in a page says of a run: date, machine, command, and of each row name, threads, peer and ratio."""
+    table = page[page.index('<!-- speed table: begin -->'):page.index('<!-- speed table: end -->')]
+    said = re.search(r'Measured (?P<date>\S+) on (?P<machine>.+) with `(?P<command>.+?)`\.', table)
+    rows = []
+    for line in table.splitlines():
+        found = [cell.strip() for cell in re.split(r'(?<!\\)\|', line)[1:-1]]
+        if len(found) == 6 and found[1].isdigit():
+            rows.append({'name': re.sub(r'\\([*|])', r'\1', found[0]), 'threads': int(found[1]),
+                         'peer': None if found[3] == '-' else found[3], 'ratio': None if found[5] == '-' else float(found[5])})
+    return {**said.groupdict(), 'rows': rows}
 
 
 def gradbench_markdown(rows):

@@ -2,18 +2,21 @@
 """The arithmetic of bench/run, with two programs made up here in place of reel and a peer. Argument: the project's root."""
 import argparse
 import json
+import math
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree as ElementTree
 
 sys.dont_write_bytecode = True
 ROOT = sys.argv.pop(1)
 sys.path.insert(0, os.path.join(ROOT, 'bench', 'driver'))
 import main  # noqa: E402
 import measure  # noqa: E402
+import plot  # noqa: E402
 import report  # noqa: E402
 from program import Failure, Program  # noqa: E402
 
@@ -201,6 +204,116 @@ class Driver(unittest.TestCase):
 
     def test_peers_that_are_there_cost_nothing(self):
         self.assertEqual(self.commands_of_run('build bench_adolc\nbuild bench_libtorch'), [])
+
+
+class Plot(unittest.TestCase):
+    """The picture of the ratios, read as XML."""
+    ROWS = [('1000 x mul on [1]', 1, 'libtorch', 48.0), ('matmul 1024^3', 1, 'libtorch', 4.0), ('matmul 1024^3', 1, 'Open<B>&"LAS"', 0.25),
+            ('tanh f32, n = 1e7', 1, 'libtorch', 1.0), ('x*y|z', 2, 'libtorch', 1000.0), ('tape: record', 1, None, None),
+            ('machine: read', 1, 'libtorch', 3.0)]
+
+    def rows(self):
+        return [{'name': name, 'threads': threads, 'peer': peer, 'ratio': ratio, 'unit': 'run', 'unit_count': 1, 'ours_ns': 2e3,
+                 'peer_ns': ratio and 2e3 * ratio} for name, threads, peer, ratio in self.ROWS]
+
+    def picture(self, rows):
+        return ElementTree.fromstring(plot.svg({'date': '2026-01-02', 'machine': 'A & <B>', 'rows': rows}))
+
+    def found(self, root, tag, kind=None):
+        every = root.iter('{http://www.w3.org/2000/svg}' + tag)
+        return [element for element in every if kind is None or kind in element.get('class', '').split()]
+
+    def test_bars_lie_where_the_ratios_say(self):
+        root = self.picture(self.rows())
+        numbers = {element.text: float(element.get('x')) for element in self.found(root, 'text', 'middle')}
+        self.assertEqual(set(numbers), {'1', '10', '100', '1000'})
+        [one] = [float(line.get('x1')) for line in self.found(root, 'line', 'one')]
+        decade = numbers['100'] - numbers['10']
+        self.assertAlmostEqual(one, numbers['1'], delta=0.06)
+        bars = self.found(root, 'rect', 'bar')
+        ratios = [48, 4, 0.25, 1000, 1]  # by family: scalars, products, the rest, ops
+        self.assertEqual(len(bars), len(ratios))
+        for element, ratio in zip(bars, ratios):
+            x, length = float(element.get('x')), abs(math.log10(ratio)) * decade
+            self.assertAlmostEqual(float(element.get('width')), length, delta=0.5)
+            self.assertAlmostEqual(x if ratio >= 1 else x + length, one, delta=0.5)
+            self.assertTrue(element.get('class').endswith(f'peer{int(ratio == 0.25)}'))
+        heights = [float(element.get('y')) for element in bars]
+        self.assertTrue(all(b - a >= plot.BAR for a, b in zip(heights, heights[1:])), heights)
+
+    def test_everything_lies_in_the_picture(self):
+        root = self.picture(self.rows())
+        width, height = float(root.get('width')), float(root.get('height'))
+        self.assertEqual(root.get('viewBox'), f'0 0 {width:.0f} {height:.0f}')
+        for element in self.found(root, 'text') + self.found(root, 'rect', 'bar'):
+            x, y = float(element.get('x')), float(element.get('y'))
+            letters = 0 if element.tag.endswith('rect') else plot.LETTER * len(element.text)
+            left = x - letters * {'end': 1, 'middle': 0.5}.get(element.get('class'), 0)
+            right = left + (letters or float(element.get('width')))
+            self.assertTrue(left >= 0 and right <= width and 0 < y < height, (element.text, left, right, y))
+
+    def test_names_are_text(self):
+        root = self.picture(self.rows())
+        texts = [element.text for element in self.found(root, 'text')]
+        for name in ('Scalars', 'Matrix products and Jacobians', 'Ops', 'x*y|z, 2 threads', 'Open<B>&"LAS", geometric mean 0.25',
+                     'libtorch, geometric mean 20.93'):
+            self.assertIn(name, texts)
+        self.assertEqual(texts.count('matmul 1024^3'), 1)
+        self.assertNotIn('tape: record', texts)
+        self.assertNotIn('machine: read', texts)
+        self.assertIn('Measured 2026-01-02 on A & <B>. ', texts[1])
+        tips = [element.text for element in self.found(root, 'title')]
+        self.assertIn('matmul 1024^3, Open<B>&"LAS": reel 2 us, Open<B>&"LAS" 500 ns, ratio 0.25', tips)
+
+    def test_needs_no_other_file_and_has_two_sets_of_colours(self):
+        text = plot.svg({'rows': self.rows()})
+        self.assertIn('@media (prefers-color-scheme:dark)', text)
+        self.assertNotRegex(text.replace('http://www.w3.org/2000/svg', ''), 'http|href|url\\(|<script|@import')
+
+    def test_few_and_odd_rows(self):
+        self.assertEqual(self.found(self.picture([]), 'rect', 'bar'), [])
+        odd = [{**row, 'ratio': ratio} for row, ratio in zip(self.rows(), (0, math.inf, math.nan))]
+        self.assertEqual(self.found(self.picture(odd), 'rect', 'bar'), [])
+        [differs] = self.found(self.picture([{**self.rows()[0], 'agree': False}]), 'text', 'quiet')[1:]
+        self.assertEqual(differs.text, '48.00, results differ')
+        self.assertEqual(plot.ticks(0.4, 25), [0.5, 1, 2, 5, 10, 20])
+        self.assertEqual(plot.ticks(0.05, 2000), [0.1, 1, 10, 100, 1000])
+
+    def run_from(self, file, *options):
+        command = [sys.executable, os.path.join(ROOT, 'bench', 'driver', 'main.py'), '--from', file, *options]
+        return subprocess.run(command, capture_output=True, text=True)
+
+    def test_of_stored_rows(self):
+        with tempfile.TemporaryDirectory() as folder:
+            stored, picture = os.path.join(folder, 'rows.json'), os.path.join(folder, 'plot.svg')
+            result = {'date': '2026-01-02', 'machine': 'one', 'command': 'bench/run', 'missing': [], 'about': {},
+                      'rows': [{**row, 'ours_quartiles': None} for row in self.rows()]}
+            with open(stored, 'w') as file:
+                json.dump(result, file)
+            ran = self.run_from(stored, '--plot', picture, '--filter', 'matmul|tape')
+            self.assertEqual((ran.returncode, ran.stderr), (0, ''))
+            self.assertIn('geometric mean of the ratios: 1.000', ran.stdout)
+            self.assertEqual(len(self.found(ElementTree.parse(picture), 'rect', 'bar')), 2)
+
+    def test_of_the_page(self):
+        page = os.path.join(ROOT, 'bench', 'README.md')
+        with tempfile.TemporaryDirectory() as folder:
+            picture = os.path.join(folder, 'plot.svg')
+            self.assertEqual(self.run_from(page, '--plot', picture).returncode, 0)
+            with open(picture) as new, open(os.path.join(ROOT, 'bench', 'ratios.svg')) as old:
+                self.assertEqual(new.read(), old.read(), 'bench/run --from bench/README.md --plot bench/ratios.svg draws it anew')
+        self.assertIn('add --plot', self.run_from(page).stderr)
+
+    def test_table_and_rows_give_the_same_bars(self):
+        rows = [row for row in self.rows() if report.section(row['name']) != 'Ops']
+        table = report.markdown({'date': '2026-01-02', 'machine': 'A & <B>', 'command': 'bench/run', 'rows': rows})
+        read = report.from_markdown(f'<!-- speed table: begin -->\n{table}\n<!-- speed table: end -->')
+        self.assertEqual((read['date'], read['machine'], read['command']), ('2026-01-02', 'A & <B>', 'bench/run'))
+        wanted = [{key: row[key] for key in ('name', 'threads', 'peer', 'ratio')} for row in report.shown(rows)]
+        self.assertEqual(read['rows'], wanted)
+        bars = [[(b.get('x'), b.get('y'), b.get('width')) for b in self.found(self.picture(each), 'rect', 'bar')]
+                for each in (rows, read['rows'])]
+        self.assertEqual(*bars)
 
 
 unittest.main()
