@@ -7,12 +7,13 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <reel/optim.hpp>
 #include <reel/reel.hpp>
 #include <sstream>
+
+#include "chart/chart.hpp"
 
 using reel::DType, reel::Tensor, reel::Variable;
 
@@ -167,10 +168,7 @@ void draw(const std::string& path, const Training& training, const Digits& test,
 
 int main(int argc, char** argv) {
   std::string data, picture = "digits.svg";
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (!std::strcmp(argv[i], "--data")) data = argv[i + 1];
-    if (!std::strcmp(argv[i], "--svg")) picture = argv[i + 1];
-  }
+  chart::read_arguments(argc, argv, {{"--data", "DIR", &data}, {"--svg", "FILE", &picture}});
   if (data.empty() || !std::ifstream(data + "/optdigits.tra") || !std::ifstream(data + "/optdigits.tes")) {
     std::cerr << "digits: skipped; --data DIR must name a folder with optdigits.tra and optdigits.tes (UCI, doi "
                  "10.24432/C50P49)\n";

@@ -6,13 +6,14 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <reel/optim.hpp>
 #include <reel/reel.hpp>
 #include <set>
+
+#include "chart/chart.hpp"
 
 using reel::DType, reel::Gradient, reel::Tensor, reel::Variable;
 
@@ -119,8 +120,7 @@ double train(const Model& model, const Examples& e, bool dense, std::int64_t mos
 
 int main(int argc, char** argv) {
   std::string path = "samples/README.md";
-  for (int i = 1; i + 1 < argc; i += 2)
-    if (!std::strcmp(argv[i], "--text")) path = argv[i + 1];
+  chart::read_arguments(argc, argv, {{"--text", "FILE", &path}});
   std::ifstream file(path, std::ios::binary);
   const std::string text(std::istreambuf_iterator<char>(file), {});
   if (text.size() < 5000) {

@@ -1,6 +1,6 @@
 // Shows what a tape holds: the graph of a small network's loss as DOT and as a picture, the bytes by op, and the plan
-// of its gradient. Writes tape_graph.dot, for Graphviz, and a simple drawing, tape_graph.svg, to the given folder or to
-// the system's temporary folder. The exit status says whether both have the expected content.
+// of its gradient. Writes tape_graph.dot, for Graphviz, and a simple drawing, tape_graph.svg, to --folder DIR or to the
+// system's temporary folder. The exit status says whether both have the expected content.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -9,7 +9,10 @@
 #include <reel/reel.hpp>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
+
+#include "chart/chart.hpp"
 
 namespace {
 
@@ -103,10 +106,21 @@ std::size_t count(const std::string& text, const std::string& part) {
   return n;
 }
 
+void write(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  if (!file) chart::stop(path, "cannot be written");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace reel;
+  std::error_code none;
+  std::string folder = std::filesystem::temp_directory_path(none).string();
+  if (none) folder = ".";
+  chart::read_arguments(argc, argv, {{"--folder", "DIR", &folder}});
   const Tensor x = reshape(linspace(-1, 1, 24), {8, 3});
   const Variable w1(full({3, 16}, 0.1), "w1"), b1(zeros({16}), "b1"), w2(full({16, 1}, 0.2), "w2");
   set_source_locations(true);
@@ -118,9 +132,8 @@ int main(int argc, char** argv) {
   const std::string dot = tape.to_dot(loss);
   const Graph graph = parse(dot);
   const std::string picture = svg(graph);
-  const std::filesystem::path folder = argc > 1 ? argv[1] : std::filesystem::temp_directory_path();
-  std::ofstream(folder / "tape_graph.dot") << dot;
-  std::ofstream(folder / "tape_graph.svg") << picture;
+  write(folder + "/tape_graph.dot", dot);
+  write(folder + "/tape_graph.svg", picture);
 
   std::printf("op          entries  saved bytes\n");
   for (const OpStats& op : tape.stats().by_op)
@@ -128,7 +141,7 @@ int main(int argc, char** argv) {
                 static_cast<long long>(op.saved_bytes));
   const std::vector<Variable> parameters = {w1, b1, w2};
   const ReplayPlan plan = tape.plan(loss, parameters);
-  std::printf("\n%s\n\ndrawn to %s\n", to_string(plan).c_str(), (folder / "tape_graph.svg").c_str());
+  std::printf("\n%s\n\ndrawn to %s\n", to_string(plan).c_str(), (folder + "/tape_graph.svg").c_str());
 
   // Six ops, three variables and the target; x is no source. An edge per operand that the tape follows.
   const auto sources = std::count_if(graph.nodes.begin(), graph.nodes.end(), [](const Node& n) { return n.source; });

@@ -5,8 +5,9 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
-#include <stdexcept>
 
 namespace chart {
 namespace {
@@ -194,13 +195,25 @@ double left_of(const std::vector<Panel>& panels, std::size_t i) {
 
 }  // namespace
 
+void stop(const std::string& program, const std::string& message) {
+  std::fprintf(stderr, "%s: %s\n", program.c_str(), message.c_str());
+  std::exit(2);
+}
+
+void read_arguments(int argc, char** argv, std::initializer_list<Argument> known) {
+  std::string usage;
+  for (const Argument& a : known) usage += std::string(" [") + a.name + " " + a.kind + "]";
+  for (int i = 1; i < argc; i += 2) {
+    const auto found = std::find_if(known.begin(), known.end(),
+                                    [&](const Argument& a) { return std::string(argv[i]) == a.name && i + 1 < argc; });
+    if (found == known.end()) stop("usage", std::filesystem::path(argv[0]).filename().string() + usage);
+    *found->value = argv[i + 1];
+  }
+}
+
 std::string svg_argument(int argc, char** argv) {
   std::string path;
-  for (int i = 1; i < argc; i += 2) {
-    if (std::string(argv[i]) != "--svg" || i + 1 == argc)
-      throw std::invalid_argument(std::string(argv[0]) + ": the arguments are --svg FILE");
-    path = argv[i + 1];
-  }
+  read_arguments(argc, argv, {{"--svg", "FILE", &path}});
   return path;
 }
 
@@ -226,7 +239,7 @@ void write(const std::string& path, const std::string& title, const std::vector<
   }
   file << "</svg>\n";
   file.close();
-  if (!file) throw std::runtime_error(path + ": cannot be written");
+  if (!file) stop(path, "cannot be written");
 }
 
 }  // namespace chart

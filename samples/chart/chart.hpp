@@ -1,5 +1,7 @@
-// Small multiples as an SVG file, for samples that draw: a panel has points and curves, or a field of colours.
+// Small multiples as an SVG file, for samples that draw: a panel has points and curves, or a field of colours. Also the
+// arguments of samples.
 #pragma once
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -28,10 +30,19 @@ struct Panel {
   bool equal_scales = false;  // a unit is as long on both axes
 };
 
-// The value of the argument --svg; empty without one. Throws std::invalid_argument for other arguments.
+// An argument of a program, such as --svg, and what its value is, such as FILE.
+struct Argument {
+  const char *name, *kind;
+  std::string* value;
+};
+// Reads names, each followed by a value. Ends the program with a line of usage and status 2 where they are others.
+void read_arguments(int argc, char** argv, std::initializer_list<Argument> known);
+// The value of the argument --svg, the only one; empty without it.
 std::string svg_argument(int argc, char** argv);
+// Prints "PROGRAM: MESSAGE" and ends the program with status 2.
+[[noreturn]] void stop(const std::string& program, const std::string& message);
 
-// Throws std::runtime_error when the file cannot be written.
+// Ends the program with a message and status 2 when the file cannot be written.
 void write(const std::string& path, const std::string& title, const std::vector<Panel>& panels);
 
 }  // namespace chart

@@ -207,12 +207,7 @@ bool summarise(const std::vector<Problem>& problems, const std::vector<Report>& 
 Options parse(int argc, char** argv) {
   Options options;
   options.svg = (std::filesystem::path(argv[0]).parent_path() / "nist_fit.svg").string();
-  for (int i = 1; i < argc; ++i) {
-    const std::string name = argv[i];
-    if (name != "--data" && name != "--svg") throw std::invalid_argument("unknown argument '" + name + "'");
-    if (i + 1 == argc) throw std::invalid_argument(name + " needs a value");
-    (name == "--data" ? options.data : options.svg) = argv[++i];
-  }
+  chart::read_arguments(argc, argv, {{"--data", "DIR", &options.data}, {"--svg", "FILE", &options.svg}});
   return options;
 }
 
@@ -252,10 +247,7 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
   try {
     return run(parse(argc, argv));
-  } catch (const std::invalid_argument& error) {
-    std::fprintf(stderr, "nist_fit: %s\nusage: nist_fit [--data DIR] [--svg FILE]\n", error.what());
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "nist_fit: %s\n", error.what());
+    chart::stop("nist_fit", error.what());
   }
-  return 2;
 }
