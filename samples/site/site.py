@@ -31,11 +31,12 @@ PAGES = {
 MAX_BYTES = 5e6
 MEMBERS_LINK = re.compile(r'<a href="[^"]*-members\.html">List of all members</a>')  # a page per class, of names alone
 TABLE_CLASS = re.compile(r' class="markdownTable(?:BodyNone|RowOdd|RowEven)"')  # of every cell and row; no style names them
+ROW_CLASS = re.compile(r' class="(memitem|memdesc|separator):[0-9a-f]+"')  # a number per row, which no style or script reads
 # Alphabetical lists, which the search replaces: the names of their tabs and of their pages.
 LISTS = {"hierarchy": "hierarchy", "classmembers": "functions", "namespacemembers": "namespacemembers"}
 
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
+LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 SPAN_WITH_HASH = re.compile(r"`([^`\n]*#[^`\n]*)`")  # Doxygen takes #name for a link, in code too
 HEADING = re.compile(r"^(#+) (.*)$", re.MULTILINE)
 # Doxygen names these, which need no comment of their own: a member of a type that has one.
@@ -45,6 +46,12 @@ MEMBER = re.compile(r"warning: Member .* \((?:variable|function|typedef|enumerat
 def anchor(page, heading):
     """GitHub's anchor of a heading, made unique among all pages."""
     return page + "-" + re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def images(root, source):
+    """The files that a page shows as pictures."""
+    targets = [target for image, _, target in LINK.findall((root / source).read_text()) if image and "://" not in target]
+    return [(root / source).parent / target for target in targets]
 
 
 def outside_code(text, change):
@@ -61,9 +68,11 @@ def page_of_site(root, source):
     name, title = PAGES[source]
 
     def link(match):
-        text, target = match.groups()
+        image, text, target = match.groups()
         if "://" in target:
             return match[0]
+        if image:
+            return f'<img src="{target}" alt="{html.escape(text)}"/>'
         path, _, fragment = target.partition("#")
         file = ((root / source).parent / path).resolve().relative_to(root).as_posix() if path else source
         if file not in PAGES:
@@ -133,13 +142,16 @@ def build(root, output, version, styles):
     (output / "Doxyfile").write_text(re.sub(r"@(\w+)@", lambda name: str(values[name[1]]), settings))
     subprocess.run(["doxygen", output / "Doxyfile"], check=True, cwd=root)
     site = output / "html"
+    for source in PAGES:
+        for image in images(root, source):
+            shutil.copy(image, site)
     for name in LISTS.values():  # without a tab they are written all the same
         for page in site.glob(f"{name}*"):
             page.unlink()
     for page in site.glob("*-members.html"):
         page.unlink()
     for page in site.glob("*.html"):
-        text = TABLE_CLASS.sub("", MEMBERS_LINK.sub("", page.read_text()))
+        text = TABLE_CLASS.sub("", MEMBERS_LINK.sub("", ROW_CLASS.sub(r' class="\1:"', page.read_text())))
         page.write_text(text.replace(f'href="{page.name}#', 'href="#'))
     return site
 
