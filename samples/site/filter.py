@@ -1,7 +1,8 @@
-"""Doxygen's input filter for the headers: gives a comment to every name that it holds for.
+"""Doxygen's input filter for the headers: gives a comment to every name that it holds for, and a page to every header.
 
 A comment of the headers (/// lines) holds for all functions and types down to the next blank line or comment; Doxygen gives
-it to the first one. The filter repeats it before each of the others, on the same line, so that line numbers stay.
+it to the first one. The filter repeats it before each of the others, on the same line, so that line numbers stay. The names
+of a header become a group, which headers.py describes.
 
 Usage: filter.py FILE, prints the text.
 """
@@ -9,10 +10,15 @@ import pathlib
 import re
 import sys
 
+import headers
+
 COMMENT = re.compile(r"\s*///\s?(?!<)(.*)")
+NO_LINK = re.compile(r"\b(?:Gradients?(?=:| of | by | is )|Linear(?= in ))")  # words, not the types of these names
 OTHER = re.compile(r"\s*(?:[}#]|//|(?:public|private|protected):|namespace\b)")
 TYPE = re.compile(r"\s*(?:template\b.*\s)?(?:struct|class|enum|union)\b[^;]*$")
 END = re.compile(r"[;}]\s*(?://.*)?$")
+OPEN = re.compile(r"^namespace (?:\[\[.*\]\] )?reel \{$")
+CLOSE = re.compile(r"^\}  // namespace ")
 
 
 def depth_change(line):
@@ -54,4 +60,25 @@ def repeat_comments(lines):
     return result
 
 
-print("\n".join(repeat_comments(pathlib.Path(sys.argv[1]).read_text().split("\n"))))
+def spelled_out(line):
+    """The line, in whose comment words are no types and "et al." ends no summary."""
+    code, slashes, comment = line.partition("///")
+    return code + slashes + NO_LINK.sub(r"%\g<0>", comment).replace("et al. ", "et al.\\ ")
+
+
+def grouped(lines, group):
+    """The same lines, in which each namespace reel opens and closes the group."""
+    inside = False
+    for line in lines:
+        if OPEN.match(line):
+            inside = True
+            line += f" /** \\addtogroup {group} */ /** @{{ */"
+        elif inside and CLOSE.match(line):
+            inside = False
+            line = "/** @} */ " + line
+        yield line
+
+
+header = pathlib.Path(sys.argv[1])
+text = [spelled_out(line) for line in header.read_text().split("\n")]
+print("\n".join(grouped(repeat_comments(text), headers.group(header))))

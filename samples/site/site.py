@@ -4,7 +4,8 @@ Usage: site.py ROOT OUTPUT VERSION STYLES. Doxygen reads the public headers and 
 sheets. The site is OUTPUT/html. It fails for
 
   - a public type, enumeration or function without a comment (members of a commented type may explain themselves),
-  - any other warning of Doxygen,
+  - a reference that Doxygen does not resolve, or a command or tag that it does not know; its other warnings, which depend
+    on its version, are printed only,
   - a link to a page or an anchor that is not there,
   - more than 5 MB.
 """
@@ -16,6 +17,8 @@ import shutil
 import subprocess
 import sys
 import urllib.parse
+
+import headers
 
 # Each page of the tree, the name of its page in the site, and the title that the menu shows.
 PAGES = {
@@ -29,17 +32,30 @@ PAGES = {
     "test/peers.md": ("peers", "Who else has the ops"),
 }
 MAX_BYTES = 5e6
-MEMBERS_LINK = re.compile(r'<a href="[^"]*-members\.html">List of all members</a>')  # a page per class, of names alone
-TABLE_CLASS = re.compile(r' class="markdownTable(?:BodyNone|RowOdd|RowEven)"')  # of every cell and row; no style names them
-ROW_CLASS = re.compile(r' class="(memitem|memdesc|separator):[0-9a-f]+"')  # a number per row, which no style or script reads
-# Alphabetical lists, which the search replaces: the names of their tabs and of their pages.
-LISTS = {"hierarchy": "hierarchy", "classmembers": "functions", "namespacemembers": "namespacemembers"}
+# Of every cell and row, though no style names it; links to the lists of members; rows of a blank; pages' tooltips of links.
+USELESS = [re.compile(pattern) for pattern in (
+    r' class="markdownTable(?:BodyNone|RowOdd|RowEven)"', r'<a href="[^"]*-members\.html">List of all members</a>',
+    r'<tr class="separator[^>]*>.*?</tr>\n?', r'(?<=<tr class="mem(?:item|desc):)[^"]+', r' title="[^"]*"(?=>)', r"(?<=\n) +(?=<t[dr])")]
+HASH = re.compile(r"\b(g?a[0-9a-f]{11})[0-9a-f]{20,21}\b")  # the anchor of a function, abbreviated
+FOUND = re.compile(r"'\.\./([^']*)'")  # an address in an index of the search
+SECOND_NAME = re.compile(r'(<a id="([^"]*)") name="\2"')
+# Entries of the tree that the pages of the headers have, too.
+UNGROUPED = re.compile(r'^    \[ "[^"]*", "group__\w+\.html#\w+", (?:null|\[\n(?:      .*\n)*    \]) \],?\n', re.MULTILINE)
+# Tabs that the search and the pages of the headers replace, and pages that are written without a tab all the same.
+HIDDEN_TABS = ("namespaces", "classindex", "hierarchy", "classmembers", "namespacemembers")
+LISTS = ("hierarchy", "functions", "namespaces", "namespacemembers", "classes")
+NAMESPACE = "/// \\namespace reel\n/// All public names. The pages of the headers describe them.\n\n"
 
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+OP_TABLE = re.compile(r"(?<=<!-- op table: begin -->\n).*?(?=<!-- op table: end -->)", re.DOTALL)
+OP_ROW = re.compile(r"^(\|(?! family|---)[^|]*\|)(.*)(?=\|$)", re.MULTILINE)
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 SPAN_WITH_HASH = re.compile(r"`([^`\n]*#[^`\n]*)`")  # Doxygen takes #name for a link, in code too
 HEADING = re.compile(r"^(#+) (.*)$", re.MULTILINE)
-# Doxygen names these, which need no comment of their own: a member of a type that has one.
+# What is wrong with a comment, in the words of Doxygen 1.9.4 to 1.9.8. It also names members of a type that has a comment, which
+# need none of their own.
+FAULT = re.compile(r"is not documented|could not be resolved|unable to resolve|unknown command|unsupported|Unsupported|multiple use"
+                   r"|unbalanced|end of (?:file|comment)|[Uu]nexpected|[Ii]llegal")
 MEMBER = re.compile(r"warning: Member .* \((?:variable|function|typedef|enumeration|enumvalue|friend)\) of (?:struct|class) ")
 
 
@@ -61,6 +77,13 @@ def outside_code(text, change):
         result += [change(text[end:block.start()]), block[0]]
         end = block.end()
     return "".join(result) + change(text[end:])
+
+
+def linked_ops(text):
+    """The text, in which each op of the op table is a link to its declaration."""
+    link = lambda word: f'\\ref reel::{word[1]} "{word[0]}"'
+    row = lambda match: match[1] + re.sub(r"(\w+)[*']*", link, match[2])
+    return OP_TABLE.sub(lambda table: OP_ROW.sub(row, table[0]), text)
 
 
 def page_of_site(root, source):
@@ -91,7 +114,7 @@ def page_of_site(root, source):
         code = lambda span: f"<code>{html.escape(span[1]).replace('#', '&#35;')}</code>"
         return SPAN_WITH_HASH.sub(code, LINK.sub(link, text))
 
-    return outside_code((root / source).read_text(), for_doxygen)
+    return outside_code(linked_ops((root / source).read_text()), for_doxygen)
 
 
 class Links(html.parser.HTMLParser):
@@ -113,8 +136,11 @@ class Links(html.parser.HTMLParser):
 def dead_links(site):
     """The links that lead nowhere."""
     pages = {page.name: Links(page.read_text()) for page in site.glob("*.html")}
-    for name, page in sorted(pages.items()):
-        for address in sorted(page.addresses - {"#nested-classes"}):
+    links = {name: page.addresses - {"#nested-classes"} for name, page in pages.items()}
+    links["the search"] = {address for file in site.glob("search/*.js") for address in FOUND.findall(file.read_text())}
+    assert len(links["the search"]) > 1000, "the search finds hardly anything"
+    for name, addresses in sorted(links.items()):
+        for address in sorted(addresses):
             parts = urllib.parse.urlsplit(address)
             if parts.scheme or address.startswith("javascript:"):
                 continue
@@ -125,18 +151,61 @@ def dead_links(site):
                 yield f"{name}: no {parts.fragment} in {file}"
 
 
+def mend_search(site):
+    """Lets the search lead to a page where Doxygen names an anchor that it has not written, as of friends."""
+    anchors = {page.name: Links(page.read_text()).anchors for page in site.glob("*.html")}
+
+    def address(match):
+        page, _, anchor = match[1].partition("#")
+        return match[0] if anchor in anchors.get(page, {anchor}) else f"'../{page}'"
+
+    for file in site.glob("search/*.js"):
+        file.write_text(FOUND.sub(address, file.read_text()))
+
+
+def layout(text):
+    """Doxygen's layout without what the search replaces, and with a page of each header that begins with its description."""
+    for tab in HIDDEN_TABS:
+        text = re.sub(rf'(<tab type="{tab}" visible=)"[^"]*"', r'\1"no"', text)
+    for tab, title in {"pages": "Pages", "modules": "Headers", "topics": "Headers"}.items():
+        text = re.sub(rf'(<tab type="{tab}" visible="yes" title=)""', rf'\1"{title}"', text)
+    namespaces = re.search(r' *<tab type="namespaces".*?</tab>\n', text, re.DOTALL)[0]
+    text = text.replace(namespaces, "").replace("  </navindex>", namespaces + "  </navindex>")
+    namespace, group = (re.search(rf"<{part}>.*?</{part}>", text, re.DOTALL)[0] for part in ("namespace", "group"))
+    names = re.sub(r"(<memberdecl>).*?(</memberdecl>)", r'\1<nestednamespaces visible="yes" title=""/>\2', namespace, flags=re.DOTALL)
+    text = text.replace(namespace, names)
+    detailed = '<detaileddescription title=""/>'
+    described = group.replace(detailed, "").replace("<memberdecl>", detailed + "<memberdecl>", 1)
+    return text.replace(group, described.replace('<briefdescription visible="yes"/>', '<briefdescription visible="no"/>'))
+
+
+def shorten(site):
+    """Takes out what no reader sees, so that the site stays small."""
+    for page in site.glob("*-members.html"):
+        page.unlink()
+    for name in LISTS:
+        for page in [*site.glob(f"{name}.html"), *site.glob(f"{name}_*.html")]:
+            page.unlink()
+    for file in [*site.glob("*.html"), *site.glob("*.js"), *site.glob("search/*.js")]:
+        text = HASH.sub(r"\1", file.read_text())
+        if file.suffix == ".html":
+            for useless in USELESS:
+                text = useless.sub("", text)
+            text = SECOND_NAME.sub(r"\1", text).replace(f'href="{file.name}#', 'href="#')
+        elif file.name == "navtreedata.js":
+            text = re.sub(r",(\s*\] \]\s*\];)", r"\1", UNGROUPED.sub("", text))
+        file.write_text(text)
+
+
 def build(root, output, version, styles):
     shutil.rmtree(output, ignore_errors=True)
     pages = output / "pages"
     pages.mkdir(parents=True)
     for source, (name, _) in PAGES.items():
         (pages / f"{name}.md").write_text(page_of_site(root, source))
-    (pages / "reel.dox").write_text("/// \\namespace reel\n/// All public names.\n")
+    (pages / "reel.dox").write_text(NAMESPACE + headers.page(root / "include/reel"))
     subprocess.run(["doxygen", "-l", output / "layout.xml"], check=True)
-    layout = (output / "layout.xml").read_text()
-    for tab in LISTS:
-        layout = re.sub(rf'(<tab type="{tab}" visible=)"[^"]*"', r'\1"no"', layout)
-    (output / "layout.xml").write_text(layout)
+    (output / "layout.xml").write_text(layout((output / "layout.xml").read_text()))
     settings = (root / "samples/site/Doxyfile.in").read_text()
     values = {"root": root, "output": output, "pages": pages, "version": version, "styles": " ".join(styles)}
     (output / "Doxyfile").write_text(re.sub(r"@(\w+)@", lambda name: str(values[name[1]]), settings))
@@ -145,21 +214,17 @@ def build(root, output, version, styles):
     for source in PAGES:
         for image in images(root, source):
             shutil.copy(image, site)
-    for name in LISTS.values():  # without a tab they are written all the same
-        for page in site.glob(f"{name}*"):
-            page.unlink()
-    for page in site.glob("*-members.html"):
-        page.unlink()
-    for page in site.glob("*.html"):
-        text = TABLE_CLASS.sub("", MEMBERS_LINK.sub("", ROW_CLASS.sub(r' class="\1:"', page.read_text())))
-        page.write_text(text.replace(f'href="{page.name}#', 'href="#'))
+    shorten(site)
+    mend_search(site)
     return site
 
 
 def main(root, output, version, *styles):
     root, output = pathlib.Path(root).resolve(), pathlib.Path(output).resolve()
     site = build(root, output, version, styles)
-    bad = [line for line in (output / "warnings.txt").read_text().splitlines() if line and not MEMBER.search(line)]
+    warnings = [line for line in (output / "warnings.txt").read_text().splitlines() if line and not MEMBER.search(line)]
+    bad = [line for line in warnings if FAULT.search(line)]
+    print("".join(f"note: {line}\n" for line in warnings if line not in bad), end="")
     bad += dead_links(site)
     size = sum(file.stat().st_size for file in site.rglob("*") if file.is_file())
     if size > MAX_BYTES:
