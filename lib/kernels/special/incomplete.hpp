@@ -9,23 +9,20 @@ namespace reel::kernels::special {
 
 // ---- Gamma
 
-/// x^a e^-x / Gamma(a + 1). For large a in terms of x / a - 1, so that no large parts of the exponent cancel.
-template <class N, class X>
-auto gamma_power(const N& a, const X& x) {
-  if (value(a) < stirling_from) return exp(a * log(x) - x - log_gamma_1p(a));
-  return exp(-(a * minus_log1p((x - a) / a)) - stirling_rest(a)) / sqrt(2 * pi * a);
-}
-
 /// p (d - log(1 + d)), where 1 + d, given as well, may be far below 1.
 template <class N, class D>
 auto deviance(const N& p, const D& d, const D& ratio) {
   return value(ratio) < 0.5L ? p * (d - log(ratio)) : p * minus_log1p(d);
 }
-/// Its logarithm.
+/// The logarithm of x^a e^-x / Gamma(a + 1). For large a in terms of x / a - 1, so that no large parts cancel.
 template <class N, class X>
 auto log_gamma_power(const N& a, const X& x) {
   if (value(a) < stirling_from) return a * log(x) - x - log_gamma_1p(a);
   return -deviance(a, (x - a) / a, x / a) - stirling_rest(a) - log(2 * pi * a) / 2;
+}
+template <class N, class X>
+auto gamma_power(const N& a, const X& x) {
+  return exp(log_gamma_power(a, x));
 }
 
 /// P(a, x) over the power, by its series (DLMF 8.11.4).
@@ -147,19 +144,8 @@ N gamma_density(const N& a, const N& x) {
 
 // ---- Beta
 
-/// x^a (1 - x)^b / B(a, b). For large a and b in terms of the ratios of x and 1 - x to the mean, whose linear terms
-/// cancel analytically.
-template <class N, class X>
-auto beta_power(const N& a, const N& b, const X& x) {
-  if (value(a) < stirling_from || value(b) < stirling_from) return exp(a * log(x) + b * log1p(-x) - log_beta(a, b));
-  const N sum = a + b;
-  const auto from_a = (x * b - a * (1 - x)) / a, from_b = (a * (1 - x) - x * b) / b;
-  return exp(-(a * minus_log1p(from_a)) - b * minus_log1p(from_b) + stirling_rest(sum) - stirling_rest(a) -
-             stirling_rest(b)) *
-         sqrt(a * b / (2 * pi * sum));
-}
-
-/// Its logarithm.
+/// The logarithm of x^a (1 - x)^b / B(a, b). For large a and b in terms of the ratios of x and 1 - x to the mean, whose
+/// linear terms cancel analytically.
 template <class N, class X>
 auto log_beta_power(const N& a, const N& b, const X& x) {
   if (value(a) < stirling_from || value(b) < stirling_from) return a * log(x) + b * log1p(-x) - log_beta(a, b);
@@ -167,6 +153,10 @@ auto log_beta_power(const N& a, const N& b, const X& x) {
   const auto from_a = (x * b - a * (1 - x)) / a, from_b = (a * (1 - x) - x * b) / b;
   return stirling_rest(sum) - stirling_rest(a) - stirling_rest(b) - deviance(a, from_a, x * sum / a) -
          deviance(b, from_b, (1 - x) * sum / b) + log(a * b / (2 * pi * sum)) / 2;
+}
+template <class N, class X>
+auto beta_power(const N& a, const N& b, const X& x) {
+  return exp(log_beta_power(a, b, x));
 }
 
 template <class N, class X>

@@ -96,6 +96,19 @@ TEST_CASE("incomplete gamma functions of large parameters are accurate near the 
   CHECK(gammainc(1e16, gammaincinv(1e16, 0.25)).item() == Approx(0.25).epsilon(1e-7));
 }
 
+// Against mpmath at 60 digits. 1 + (x - a) / a keeps no digits of such an x.
+TEST_CASE("incomplete functions of arguments far below large parameters keep their digits") {
+  const auto& f = functions();
+  const double x = std::ldexp(1., -40);
+  CHECK(gammainc(20., x).item() == Approx(6.16423024377497647e-260).epsilon(1e-14));
+  CHECK(slope(f.at("gammainc"), {20, x}, 0) == Approx(-1.89527957896825773e-258).epsilon(1e-13));
+  CHECK(betainc(20., 30., x).item() == Approx(4.24077176651414076e-228).epsilon(1e-14));
+  CHECK(slope(f.at("betainc"), {20, 30, x}, 0) == Approx(-1.13841064960376414e-226).epsilon(1e-13));
+  CHECK(slope(f.at("betainc"), {20, 30, x}, 1) == Approx(2.19481796169245106e-228).epsilon(1e-13));
+  for (const std::size_t by : {0, 1}) CHECK(slope(f.at("betainc"), {30, 40, 1e-100}, by) == 0);
+  CHECK(slope(f.at("gammainc"), {30, 1e-100}, 0) == 0);
+}
+
 TEST_CASE("inverse functions and their derivatives, to the ends of the range") {
   for (const double a : {0.02, 0.7, 3.0, 250.0})
     for (const double p : {1e-300, 1e-12, 0.01, 0.5, 0.97}) {
