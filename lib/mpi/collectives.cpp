@@ -2,12 +2,11 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <limits>
 #include <reel/ops/reduce.hpp>
 #include <reel/ops/shape.hpp>
 #include <reel/reel.hpp>
 
-#include "mpi/communicator.hpp"
+#include "mpi/rows.hpp"
 
 namespace reel {
 
@@ -15,6 +14,7 @@ namespace {
 
 using mpi::Op;
 using Ranks = Communicator::State;
+using mpi::Received, mpi::elements, mpi::sum_of_rows, mpi::bytes_of;
 using Map = std::function<Tensor(const Tensor&)>;
 
 // While a function is traced no tensor has a value, and what other ranks send would become a constant of the program:
@@ -40,32 +40,13 @@ Tensor linear(const char* name, const Tensor& x, Map value, Map op, Map adjoint)
   return detail::CustomGradient<decltype(forward), decltype(jvp)>{name, std::move(forward), std::move(jvp)}(x);
 }
 
-const void* elements(const Tensor& x) { return detail::contiguous_data(x, x.dtype()); }
-
-// A tensor to receive into.
-struct Received {
-  void* data = nullptr;  // set while `tensor` is made, so it is first
-  Tensor tensor;
-  Received(const Shape& shape, DType dtype) : tensor(detail::uninitialized(shape, dtype, data)) {}
-};
-
-// The bytes of one of `parts` equal parts of x; MPI counts in int.
-int bytes_of(const char* op, const Tensor& x, std::int64_t parts) {
-  const std::int64_t bytes =
-      x.size() / std::max<std::int64_t>(parts, 1) * static_cast<std::int64_t>(item_size(x.dtype()));
-  if (bytes > std::numeric_limits<int>::max())
-    throw ShapeError(std::string(op) + ": " + std::to_string(bytes) +
-                     " bytes for one rank; MPI's messages hold 2 GiB, so cut x");
-  return static_cast<int>(bytes);
-}
-
 // [size, ...] of all ranks' x.
 Tensor gathered(Ranks& ranks, const char* op, const Tensor& operand) {
   const Tensor x = contiguous(operand);
   Shape shape = x.shape();
   shape.insert(0, ranks.size);
   const Received all(shape, x.dtype());
-  const int bytes = bytes_of(op, x, 1);
+  const int bytes = bytes_of(op, x.size(), x.dtype());
   mpi::complete(ranks, op, {x, all.tensor}, [&](auto& requests) {
     return MPI_Iallgather(elements(x), bytes, MPI_BYTE, all.data, bytes, MPI_BYTE, ranks.data,
                           &requests.emplace_back());
@@ -77,19 +58,11 @@ Tensor gathered(Ranks& ranks, const char* op, const Tensor& operand) {
 Tensor exchanged(Ranks& ranks, const char* op, const Tensor& operand) {
   const Tensor x = contiguous(operand);
   const Received all(x.shape(), x.dtype());
-  const int bytes = bytes_of(op, x, ranks.size);
+  const int bytes = bytes_of(op, x.size() / ranks.size, x.dtype());
   mpi::complete(ranks, op, {x, all.tensor}, [&](auto& requests) {
     return MPI_Ialltoall(elements(x), bytes, MPI_BYTE, all.data, bytes, MPI_BYTE, ranks.data, &requests.emplace_back());
   });
   return all.tensor;
-}
-
-// The sum of the rows [begin, end) of x, by a binary tree over their numbers.
-Tensor sum_of_rows(const Tensor& x, std::int64_t begin, std::int64_t end) {
-  if (end - begin == 1) return x[begin];
-  std::int64_t half = 1;
-  while (2 * half < end - begin) half *= 2;
-  return sum_of_rows(x, begin, begin + half) + sum_of_rows(x, begin + half, end);
 }
 
 void check_rows(const Ranks& ranks, Op op, const Tensor& x) {
@@ -107,24 +80,33 @@ void check_rank(const Ranks& ranks, const char* op, const char* what, int rank, 
 // every rank sends and receives twice the tensor, as in a ring.
 constexpr std::int64_t gathered_elements = 512;  // below it the time of an exchange does not depend on its size
 
+// The elements of a message of sum_of_all.
+std::int64_t part_of(const Ranks& ranks, const Tensor& x) {
+  return x.size() <= gathered_elements ? x.size() : (x.size() + ranks.size - 1) / ranks.size;
+}
+
 Tensor sum_of_all(Ranks& ranks, const Tensor& x) {
   const char* op = mpi::name_of(Op::all_reduce);
   if (x.size() <= gathered_elements) {
     const Tensor all = gathered(ranks, op, reshape(x, {x.size()}));  // flat, since x may have the highest rank
     return reshape(sum_of_rows(all, 0, ranks.size), x.shape());
   }
-  const std::int64_t part = (x.size() + ranks.size - 1) / ranks.size, padding = part * ranks.size - x.size();
-  Tensor flat = reshape(x, {x.size()});
-  if (padding > 0) flat = concatenate({flat, zeros({padding}, x.dtype())});
-  const Tensor mine = sum_of_rows(exchanged(ranks, op, reshape(flat, {ranks.size, part})), 0, ranks.size);
-  const Tensor all = reshape(gathered(ranks, op, mine), {part * ranks.size});
+  const Tensor mine = sum_of_rows(exchanged(ranks, op, mpi::in_rows(x, ranks.size)), 0, ranks.size);
+  const Tensor all = reshape(gathered(ranks, op, mine), {mine.size() * ranks.size});
   return reshape(slice(all, {range(0, x.size())}), x.shape());
+}
+
+// As mpi::announce, for messages of so many elements: a size that MPI cannot send is an error on all ranks, before one
+// waits for another and before x is copied.
+void announce(Ranks& ranks, Op op, const Tensor& x, std::int64_t message, int root = 0) {
+  bytes_of(mpi::name_of(op), message, x.dtype());
+  mpi::announce(ranks, op, x, root);
 }
 
 // `reduction` is what the caller makes of the sum.
 Tensor all_reduce_sum(const Communicator& ranks, const Tensor& x, MpiReduction reduction) {
   const auto value = [ranks, reduction](const Tensor& operand) {
-    mpi::announce(ranks.state(), Op::all_reduce, operand, static_cast<int>(reduction));
+    announce(ranks.state(), Op::all_reduce, operand, part_of(ranks.state(), operand), static_cast<int>(reduction));
     return sum_of_all(ranks.state(), operand);
   };
   const auto again = [ranks, reduction](const Tensor& g) { return all_reduce_sum(ranks, g, reduction); };
@@ -136,7 +118,7 @@ Tensor gather_for(Op op, int root, const Communicator& ranks, const Tensor& x) {
   return linear(
       mpi::name_of(op), x,
       [=](const Tensor& operand) {
-        mpi::announce(ranks.state(), op, operand, root);
+        announce(ranks.state(), op, operand, operand.size(), root);
         return gathered(ranks.state(), mpi::name_of(op), operand);
       },
       [=](const Tensor& t) { return gather_for(op, root, ranks, t); },
@@ -169,7 +151,7 @@ Tensor reduce_scatter(const Communicator& ranks, const Tensor& x) {
   return linear(
       "reduce_scatter", x,
       [ranks](const Tensor& operand) {
-        mpi::announce(ranks.state(), Op::reduce_scatter, operand);
+        announce(ranks.state(), Op::reduce_scatter, operand, operand.size() / ranks.size());
         return sum_of_rows(exchanged(ranks.state(), "reduce_scatter", operand), 0, ranks.size());
       },
       [ranks](const Tensor& t) { return reduce_scatter(ranks, t); },
@@ -181,10 +163,10 @@ Tensor broadcast(const Communicator& ranks, const Tensor& x, int root) {
   return linear(
       "broadcast", x,
       [ranks, root](const Tensor& operand) {
-        mpi::announce(ranks.state(), Op::broadcast, operand, root);
+        announce(ranks.state(), Op::broadcast, operand, operand.size(), root);
         const Tensor own = contiguous(operand);
         const Received result(own.shape(), own.dtype());
-        const int bytes = bytes_of("broadcast", own, 1);
+        const int bytes = bytes_of("broadcast", own.size(), own.dtype());
         if (bytes > 0) std::memcpy(result.data, elements(own), static_cast<std::size_t>(bytes));
         mpi::complete(ranks.state(), "broadcast", {result.tensor}, [&](auto& requests) {
           return MPI_Ibcast(result.data, bytes, MPI_BYTE, root, ranks.state().data, &requests.emplace_back());
@@ -200,7 +182,7 @@ Tensor reduce(const Communicator& ranks, const Tensor& x, int root) {
   return linear(
       "reduce", x,
       [ranks, root](const Tensor& operand) {
-        mpi::announce(ranks.state(), Op::reduce, operand, root);
+        announce(ranks.state(), Op::reduce, operand, part_of(ranks.state(), operand), root);
         const Tensor total = sum_of_all(ranks.state(), operand);
         return ranks.rank() == root ? total : zeros_like(total);
       },
@@ -211,7 +193,7 @@ Tensor reduce(const Communicator& ranks, const Tensor& x, int root) {
 Tensor all_to_all(const Communicator& ranks, const Tensor& x) {
   check_rows(ranks.state(), Op::all_to_all, x);
   const auto value = [ranks](const Tensor& operand) {
-    mpi::announce(ranks.state(), Op::all_to_all, operand);
+    announce(ranks.state(), Op::all_to_all, operand, operand.size() / ranks.size());
     return exchanged(ranks.state(), "all_to_all", operand);
   };
   const auto again = [ranks](const Tensor& g) { return all_to_all(ranks, g); };
@@ -224,10 +206,10 @@ Tensor sendrecv(const Communicator& ranks, const Tensor& x, int to, int from) {
   return linear(
       "sendrecv", x,
       [ranks, to, from](const Tensor& operand) {
-        mpi::announce(ranks.state(), Op::sendrecv, operand);
+        announce(ranks.state(), Op::sendrecv, operand, operand.size());
         const Tensor own = contiguous(operand);
         const Received result(own.shape(), own.dtype());
-        const int bytes = bytes_of("sendrecv", own, 1);
+        const int bytes = bytes_of("sendrecv", own.size(), own.dtype());
         if (from == no_rank && bytes > 0) std::memset(result.data, 0, static_cast<std::size_t>(bytes));
         mpi::complete(ranks.state(), "sendrecv", {own, result.tensor}, [&](auto& requests) {
           constexpr int tag = 0;
@@ -252,11 +234,11 @@ constexpr int call_tag = 1, data_tag = 2;
 
 // A tensor's description goes first, so that the receiver can refuse what it does not expect.
 void post(Ranks& ranks, const Tensor& operand, int to) {
+  const int bytes = bytes_of("send", operand.size(), operand.dtype());
   const Tensor own = contiguous(operand);
   const Received call({1, static_cast<std::int64_t>(sizeof(MpiCall))}, DType::uint8);
   const MpiCall mine = mpi::describe(0, Op::send, own, to);
   std::memcpy(call.data, &mine, sizeof mine);
-  const int bytes = bytes_of("send", own, 1);
   mpi::complete(ranks, "send", {own, call.tensor}, [&](auto& requests) {
     const int code = MPI_Isend(call.data, sizeof mine, MPI_BYTE, to, call_tag, ranks.data, &requests.emplace_back());
     if (code != MPI_SUCCESS) return code;
@@ -265,6 +247,7 @@ void post(Ranks& ranks, const Tensor& operand, int to) {
 }
 
 Tensor fetch(Ranks& ranks, const Tensor& like, int from) {
+  const int bytes = bytes_of("recv", like.size(), like.dtype());
   const Received call({1, static_cast<std::int64_t>(sizeof(MpiCall))}, DType::uint8),
       result(like.shape(), like.dtype());
   mpi::complete(ranks, "recv", {call.tensor}, [&](auto& requests) {
@@ -274,7 +257,6 @@ Tensor fetch(Ranks& ranks, const Tensor& like, int from) {
   if (std::memcmp(call.data, &expected, sizeof expected) != 0)
     mpi::refuse(ranks, "recv: rank " + std::to_string(ranks.rank) + " expects " + mpi::in_words(expected) + ", rank " +
                            std::to_string(from) + " calls " + mpi::in_words(*static_cast<const MpiCall*>(call.data)));
-  const int bytes = bytes_of("recv", like, 1);
   mpi::complete(ranks, "recv", {result.tensor}, [&](auto& requests) {
     return MPI_Irecv(result.data, bytes, MPI_BYTE, from, data_tag, ranks.data, &requests.emplace_back());
   });

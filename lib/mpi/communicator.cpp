@@ -122,6 +122,7 @@ void look_for_failures(Communicator::State& ranks, const char* op) {
 }  // namespace
 
 Communicator::State::State(const MpiOptions& o) : options(o) {
+  const std::lock_guard lock(mpi::serialised());
   environment();
   if (finalised()) throw MpiError("world: MPI has been finalised; it cannot be started again");
   if (MPI_Comm_dup(MPI_COMM_WORLD, &data) != MPI_SUCCESS || MPI_Comm_dup(MPI_COMM_WORLD, &failures) != MPI_SUCCESS)
@@ -133,7 +134,10 @@ Communicator::State::State(const MpiOptions& o) : options(o) {
   MPI_Comm_size(data, &size);
 }
 Communicator::State::~State() {
+  const std::lock_guard lock(mpi::serialised());
   if (finalised() || !failure.empty()) return;
+  for (MPI_Comm& stage : stages)
+    if (stage != MPI_COMM_NULL) MPI_Comm_free(&stage);
   MPI_Comm_free(&failures);
   MPI_Comm_free(&data);
 }
@@ -150,6 +154,7 @@ namespace detail {
 
 void tell_failure(const Communicator& ranks, const char* what) noexcept {
   Communicator::State& state = ranks.state();
+  const std::lock_guard lock(mpi::serialised());
   if (!state.failure.empty()) return;  // it came from another rank, or the others know
   environment().failed = true;
   try {
@@ -159,11 +164,16 @@ void tell_failure(const Communicator& ranks, const char* what) noexcept {
   }
 }
 
+std::int64_t exchanged_buckets(const Communicator& ranks) noexcept { return ranks.state().exchanged; }
+
 }  // namespace detail
 
 namespace mpi {
 
-void refuse(Communicator::State& ranks, const std::string& message) { fail_here(ranks, message); }
+void refuse(Communicator::State& ranks, const std::string& message) {
+  const std::lock_guard lock(serialised());
+  fail_here(ranks, message);
+}
 
 void fail_all(Communicator::State& ranks, std::string message) {
   ranks.failure = std::move(message);
@@ -172,37 +182,62 @@ void fail_all(Communicator::State& ranks, std::string message) {
 }
 
 const char* name_of(Op op) {
-  static constexpr std::array names{"all_reduce", "all_gather", "reduce_scatter", "broadcast",
-                                    "reduce",     "all_to_all", "sendrecv",       "send"};
+  static constexpr std::array names{"all_reduce", "all_gather", "reduce_scatter", "broadcast",           "reduce",
+                                    "all_to_all", "sendrecv",   "send",           "all_reduce_gradients"};
   return names[static_cast<std::size_t>(op)];
 }
 
-void complete(Communicator::State& ranks, const char* op, std::vector<Tensor> held,
-              const std::function<int(std::vector<MPI_Request>&)>& start) {
+std::recursive_mutex& serialised() {
+  static std::recursive_mutex& of_process = *new std::recursive_mutex;
+  return of_process;
+}
+
+Exchange::Exchange(Communicator::State& ranks, const char* op, std::vector<Tensor> held, const Start& start)
+    : ranks_(ranks), op_(op), held_(std::move(held)) {
+  const std::lock_guard lock(serialised());
   if (!ranks.failure.empty()) throw MpiError(std::string(op) + ": the communicator has failed: " + ranks.failure);
   if (finalised()) throw MpiError(std::string(op) + ": MPI has been finalised");
-  std::vector<MPI_Request> requests;
-  const auto begin = std::chrono::steady_clock::now();
-  const std::chrono::duration<double> limit(ranks.options.timeout);
   try {
-    check_code(ranks, op, start(requests));
-    for (int looks = 0; !all_done(ranks, op, requests);) {
-      look_for_failures(ranks, op);
-      if (std::chrono::steady_clock::now() - begin > limit)
-        fail_here(ranks,
-                  std::string(op) + ": rank " + std::to_string(ranks.rank) + " waited " +
-                      in_seconds(ranks.options.timeout) +
-                      " for the others; do all ranks make this call? A longer time is world({.timeout = seconds})");
-      if (++looks < spins)
-        std::this_thread::yield();
-      else
-        std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
+    check_code(ranks, op, start(requests_));
   } catch (...) {
-    std::vector<Tensor>& operands = given_up().operands;
-    operands.insert(operands.end(), held.begin(), held.end());
+    give_up();
     throw;
   }
+}
+Exchange::~Exchange() {
+  if (complete_) return;
+  const std::lock_guard lock(serialised());
+  give_up();
+}
+
+void Exchange::give_up() {
+  std::vector<Tensor>& operands = given_up().operands;
+  operands.insert(operands.end(), held_.begin(), held_.end());
+}
+
+bool Exchange::done() {
+  const std::lock_guard lock(serialised());
+  if (complete_) return true;
+  complete_ = all_done(ranks_, op_, requests_);
+  if (complete_) return true;
+  look_for_failures(ranks_, op_);
+  const double limit = ranks_.options.timeout;
+  if (std::chrono::steady_clock::now() - begin_ > std::chrono::duration<double>(limit))
+    fail_here(ranks_, std::string(op_) + ": rank " + std::to_string(ranks_.rank) + " waited " + in_seconds(limit) +
+                          " for the others; do all ranks make this call? A longer time is world({.timeout = seconds})");
+  return false;
+}
+
+void back_off(int looks) {
+  if (looks < spins)
+    std::this_thread::yield();
+  else
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+}
+
+void complete(Communicator::State& ranks, const char* op, std::vector<Tensor> held, const Exchange::Start& start) {
+  Exchange exchange(ranks, op, std::move(held), start);
+  for (int looks = 0; !exchange.done(); ++looks) back_off(looks);
 }
 
 MpiCall describe(std::int64_t number, Op op, const Tensor& x, int root) {
@@ -219,6 +254,7 @@ std::string in_words(const MpiCall& call) {
   const Op op = static_cast<Op>(call.op);
   std::string words = std::string(name_of(op)) + " of " + name(static_cast<DType>(call.dtype)) + ' ' + to_string(shape);
   if (op == Op::all_reduce) words += std::string(" by ") + reductions[static_cast<std::size_t>(call.root)];
+  if (op == Op::all_reduce_gradients) words += " that begin with number " + std::to_string(call.root);
   if (op == Op::broadcast || op == Op::reduce) words += " with root " + std::to_string(call.root);
   return words;
 }
@@ -237,11 +273,18 @@ void announce(Communicator::State& ranks, Op op, const Tensor& x, int root) {
     return MPI_Iallgather(calls + ranks.size, sizeof(MpiCall), MPI_BYTE, calls, sizeof(MpiCall), MPI_BYTE, ranks.data,
                           &requests.emplace_back());
   });
-  for (int other = 0; other < ranks.size; ++other)
-    if (std::memcmp(&calls[other], &mine, sizeof mine) != 0)
-      fail_all(ranks, std::string(name_of(op)) + ": call " + std::to_string(ranks.calls) + " of rank " +
-                          std::to_string(ranks.rank) + " is " + in_words(mine) + ", of rank " + std::to_string(other) +
-                          ' ' + in_words(calls[other]) + "; all ranks must make the same calls in the same order");
+  compare(ranks, mine, calls);
+}
+
+void compare(Communicator::State& ranks, const MpiCall& mine, const MpiCall* calls) {
+  for (int other = 0; other < ranks.size; ++other) {
+    if (std::memcmp(&calls[other], &mine, sizeof mine) == 0) continue;
+    const std::lock_guard lock(serialised());
+    fail_all(ranks, std::string(name_of(static_cast<Op>(mine.op))) + ": call " + std::to_string(mine.number) +
+                        " of rank " + std::to_string(ranks.rank) + " is " + in_words(mine) + ", of rank " +
+                        std::to_string(other) + ' ' + in_words(calls[other]) +
+                        "; all ranks must make the same calls in the same order");
+  }
 }
 
 }  // namespace mpi

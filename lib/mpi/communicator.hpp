@@ -2,9 +2,12 @@
 #pragma once
 #include <mpi.h>
 
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <reel/mpi.hpp>
 #include <string>
 #include <vector>
@@ -23,6 +26,9 @@ struct Communicator::State {
   ~State();
 
   MPI_Comm data = MPI_COMM_NULL, failures = MPI_COMM_NULL;  // exchanges; messages of ranks that have thrown
+  // For the stages of a bucket, made at the first one: calls on one communicator have the same order on all ranks.
+  std::array<MPI_Comm, 3> stages{MPI_COMM_NULL, MPI_COMM_NULL, MPI_COMM_NULL};
+  std::atomic<std::int64_t> exchanged = 0;  // buckets
   int rank = 0, size = 1;
   MpiOptions options;
   std::int64_t calls = 0;
@@ -32,11 +38,24 @@ struct Communicator::State {
 namespace mpi {
 
 // The op that the ranks call; messages name it by name_of.
-enum class Op : std::int64_t { all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, sendrecv, send };
+enum class Op : std::int64_t {
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  broadcast,
+  reduce,
+  all_to_all,
+  sendrecv,
+  send,
+  all_reduce_gradients
+};
 const char* name_of(Op op);
 
 // Throws unless all ranks make this call.
 void announce(Communicator::State& ranks, Op op, const Tensor& x, int root = 0);
+
+// Throws unless all ranks make this call: calls[r] is that of rank r.
+void compare(Communicator::State& ranks, const MpiCall& mine, const MpiCall* calls);
 
 // What a call with x looks like in a message, and in words.
 MpiCall describe(std::int64_t number, Op op, const Tensor& x, int root);
@@ -46,10 +65,37 @@ std::string in_words(const MpiCall& call);
 [[noreturn]] void fail_all(Communicator::State& ranks, std::string message);
 [[noreturn]] void refuse(Communicator::State& ranks, const std::string& message);
 
-// Waits for requests that `start` makes, whose memory belongs to `held`; `start` returns MPI's code. Throws MpiError
-// for a rank that has thrown, for an error of MPI, and after the timeout.
-void complete(Communicator::State& ranks, const char* op, std::vector<Tensor> held,
-              const std::function<int(std::vector<MPI_Request>&)>& start);
+// MPI has the level MPI_THREAD_SERIALIZED: one thread at a time is in one of its calls, or uses State::failure.
+std::recursive_mutex& serialised();
+
+// Requests in flight, whose memory belongs to `held`. Without an end they keep that memory for as long as MPI runs.
+class Exchange {
+ public:
+  // Makes the requests, and returns MPI's code.
+  using Start = std::function<int(std::vector<MPI_Request>&)>;
+  // Throws MpiError if the communicator has failed.
+  Exchange(Communicator::State& ranks, const char* op, std::vector<Tensor> held, const Start& start);
+  Exchange(const Exchange&) = delete;
+  ~Exchange();
+  // Looks once. Throws MpiError for a rank that has thrown, for an error of MPI, and after the time-out.
+  bool done();
+
+ private:
+  void give_up();
+
+  Communicator::State& ranks_;
+  const char* op_;
+  std::vector<Tensor> held_;
+  std::vector<MPI_Request> requests_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  bool complete_ = false;
+};
+
+// Between two looks: yields first, then sleeps.
+void back_off(int looks);
+
+// Waits for an exchange.
+void complete(Communicator::State& ranks, const char* op, std::vector<Tensor> held, const Exchange::Start& start);
 
 }  // namespace mpi
 

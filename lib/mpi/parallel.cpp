@@ -1,19 +1,14 @@
 // What programs are made of: halos of arrays that are cut into parts, sums of gradients, sums over shards.
 #include <map>
+#include <reel/final_gradients.hpp>
+#include <reel/minimize.hpp>
 #include <reel/reel.hpp>
 
-#include "mpi/communicator.hpp"
+#include "mpi/buckets.hpp"
 
 namespace reel {
 
 namespace {
-
-// The tensors one behind the other, flat.
-Tensor packed(const std::vector<Tensor>& tensors) {
-  std::vector<Tensor> flat;
-  for (const Tensor& x : tensors) flat.push_back(reshape(x, {x.size()}));
-  return concatenate(flat);
-}
 
 // Sums the tensors over all ranks: one exchange for all of a dtype.
 void sum_over_ranks(const Communicator& ranks, std::vector<Tensor>& tensors) {
@@ -22,13 +17,9 @@ void sum_over_ranks(const Communicator& ranks, std::vector<Tensor>& tensors) {
   for (const auto& [dtype, members] : by_dtype) {
     std::vector<Tensor> group;
     for (std::size_t k : members) group.push_back(tensors[k]);
-    const Tensor total = all_reduce(ranks, packed(group));
-    std::int64_t begin = 0;
-    for (std::size_t k : members) {
-      const std::int64_t end = begin + tensors[k].size();
-      tensors[k] = reshape(slice(total, {range(begin, end)}), tensors[k].shape());
-      begin = end;
-    }
+    const auto [flat, unravel] = ravel(group);
+    const std::vector<Tensor> sums = unravel(all_reduce(ranks, flat));
+    for (std::size_t k = 0; k < members.size(); ++k) tensors[members[k]] = sums[k];
   }
 }
 
@@ -45,10 +36,27 @@ std::vector<Tensor> tree_sum(const ShardParts& parts, std::size_t begin, std::si
   return left;
 }
 
+void check_reduction(MpiReduction reduction) {
+  if (reduction != MpiReduction::sum && reduction != MpiReduction::mean)
+    throw ValueError("all_reduce_gradients: gradients are combined by sum or mean");
+}
+
+// The gradients of the loss to f(k, gradient), dense, as they become final; zeros where it does not depend on a source.
+template <class F>
+void each_gradient(GradientTape& tape, const Target& loss, std::span<const Source> sources, const F& f) {
+  for_each_gradient(tape, loss, sources, [&](std::size_t k, const Gradient& g) { f(k, g.dense()); },
+                    {.unconnected_gradients = UnconnectedGradients::zero});
+}
+
 }  // namespace
 
 Tensor halo_exchange(const Communicator& ranks, const Tensor& x, std::int64_t width, std::int64_t axis, bool periodic) {
-  const std::int64_t n = x.shape()[axis];
+  const int last = x.rank() - 1;
+  if (axis < -x.rank() || axis > last)
+    throw IndexError("halo_exchange: axis " + std::to_string(axis) + " of x of shape " + to_string(x.shape()) +
+                     "; the axes are 0 to " + std::to_string(last) + ", or counted from the last one, -1");
+  if (axis < 0) axis += x.rank();
+  const std::int64_t n = x.shape()[static_cast<int>(axis)];
   if (width < 0 || width > n)
     throw ShapeError("halo_exchange: a halo of " + std::to_string(width) + " planes of an axis of " +
                      std::to_string(n) + "; a rank sends planes of its own only, so give each rank more planes");
@@ -69,8 +77,7 @@ Tensor replicated(const Communicator& ranks, const Tensor& loss) { return loss /
 
 std::vector<Gradient> all_reduce_gradients(const Communicator& ranks, const std::vector<Gradient>& gradients,
                                            MpiReduction reduction) {
-  if (reduction != MpiReduction::sum && reduction != MpiReduction::mean)
-    throw ValueError("all_reduce_gradients: gradients are combined by sum or mean");
+  check_reduction(reduction);
   std::vector<Tensor> dense;
   for (const Gradient& g : gradients)
     if (g) dense.push_back(*g);
@@ -84,6 +91,20 @@ std::vector<Gradient> all_reduce_gradients(const Communicator& ranks, const std:
       result.emplace_back(reduction == MpiReduction::mean ? *next++ / ranks.size() : *next++);
   }
   return result;
+}
+
+std::vector<Tensor> detail::reduced_gradients(const Communicator& ranks, GradientTape& tape, const Target& loss,
+                                              std::span<const Source> sources, MpiReduction reduction,
+                                              const BucketOptions& options) {
+  check_reduction(reduction);
+  mpi::Buckets buckets(ranks, sources.size(), options);
+  std::vector<Tensor> sums = run_together(ranks, [&] {
+    each_gradient(tape, loss, sources, [&](std::size_t k, const Tensor& g) { buckets.add(k, g); });
+    return buckets.finish();
+  });
+  if (reduction == MpiReduction::mean)
+    for (Tensor& sum : sums) sum = sum / ranks.size();
+  return sums;
 }
 
 Shards::Shards(Communicator ranks, int count) : ranks_(std::move(ranks)), count_(count) {
@@ -105,6 +126,52 @@ std::vector<Tensor> Shards::sum(std::vector<std::vector<Tensor>> parts) const {
   std::vector<Tensor> total = tree_sum(parts, 0, parts.size());
   sum_over_ranks(ranks_, total);
   return total;
+}
+
+namespace {
+
+// The loss of a shard on a tape.
+struct Recorded {
+  GradientTape tape;
+  Tensor loss;
+  Recorded(const std::function<Tensor(int)>& f, int shard, const std::vector<Source>& sources) {
+    for (const Source& x : sources) x.is_variable() ? tape.watch(x.variable()) : tape.watch(x.tensor());
+    loss = f(shard);
+    if (loss.rank() != 0)
+      throw ShapeError("Shards::value_and_gradients: the loss of shard " + std::to_string(shard) + " has shape " +
+                       to_string(loss.shape()) + ", not []; sum it");
+  }
+};
+
+}  // namespace
+
+// Behind the gradients, the sum of the losses.
+std::vector<Tensor> Shards::overlapped(const std::function<Tensor(int shard)>& loss, const std::vector<Source>& sources,
+                                       const BucketOptions& options) const {
+  mpi::Buckets buckets(ranks_, sources.size() + 1, options);
+  return run_together(ranks_, [&] {
+    ShardParts parts;
+    for (int shard = begin_; shard < end_ - 1; ++shard) {
+      Recorded of(loss, shard, sources);
+      std::vector<Tensor>& part = parts.emplace_back(sources.size() + 1);
+      each_gradient(of.tape, of.loss, sources, [&](std::size_t k, const Tensor& g) { part[k] = g; });
+      part.back() = of.loss;
+    }
+    // The subtrees of tree_sum before the last shard, which is a right child on every level.
+    ShardParts before;
+    for (std::size_t begin = 0, half = 1; begin < parts.size(); begin += half) {
+      for (half = 1; 2 * half < parts.size() + 1 - begin;) half *= 2;
+      before.push_back(tree_sum(parts, begin, begin + half));
+    }
+    const auto add = [&](std::size_t k, Tensor sum) {
+      for (auto part = before.rbegin(); part != before.rend(); ++part) sum = (*part)[k] + sum;
+      buckets.add(k, sum);
+    };
+    Recorded of(loss, end_ - 1, sources);
+    add(sources.size(), of.loss);
+    each_gradient(of.tape, of.loss, sources, add);
+    return buckets.finish();
+  });
 }
 
 }  // namespace reel

@@ -1,5 +1,6 @@
 // Trains a network on several processes: mpirun -n 4 build/samples/mpi_network. A batch has eight shards, whatever the
-// number of ranks; each rank computes the gradients of its shards, and a fixed tree sums them.
+// number of ranks; each rank computes the gradients of its shards, and a fixed tree sums them while the last of them
+// are being computed.
 //
 // Checks that the weights have the bits of a training on one rank, if the number of ranks is a power of two, and that
 // the network tells two spirals apart.
@@ -40,30 +41,31 @@ Spirals spirals(reel::Generator& generator) {
   return {reel::concatenate({turn * reel::cos(angle), turn * reel::sin(angle)}, 1), label};
 }
 
-// The gradients of the mean loss that shard number `shard` contributes.
-std::vector<Tensor> gradients(const Network& network, const Spirals& data, int shard) {
+// What shard number `shard` contributes to the mean loss.
+Tensor loss(const Network& network, const Spirals& data, int shard) {
   constexpr std::int64_t size = points / shards;
   const auto part = [&](const Tensor& x) { return reel::slice(x, {reel::range(shard * size, (shard + 1) * size)}); };
-  reel::GradientTape tape;
-  const Tensor loss = reel::sum(reel::sigmoid_cross_entropy(network(part(data.x)), part(data.label))) / double(points);
-  const auto [w1, b1, w2, b2] = tape.gradient(loss, std::tie(network.w1, network.b1, network.w2, network.b2));
-  return {*w1, *b1, *w2, *b2};
+  return reel::sum(reel::sigmoid_cross_entropy(network(part(data.x)), part(data.label))) / double(points);
 }
 
-template <class Sum>
-void train(Network& network, const Spirals& data, int begin, int end, Sum sum) {
+// gradients() has one tensor for each variable of the network, in a structure that Adam takes.
+template <class Gradients>
+void train(Network& network, Gradients gradients) {
   reel::Adam adam({.learning_rate = 0.02});
-  for (int step = 0; step < steps; ++step) {
-    std::vector<std::vector<Tensor>> parts;
-    for (int shard = begin; shard < end; ++shard) parts.push_back(gradients(network, data, shard));
-    const std::vector<Tensor> total = sum(parts);
-    adam.step(total, std::tie(network.w1, network.b1, network.w2, network.b2));
-  }
+  for (int step = 0; step < steps; ++step) adam.step(gradients(), network.leaves());
 }
+
+using Layers = std::vector<Tensor>;  // a tensor for each variable
 
 // The sum over all shards, by the tree that the ranks share.
-std::vector<Tensor> on_one(const std::vector<std::vector<Tensor>>& parts) {
-  std::vector<std::vector<Tensor>> level = parts;
+Layers on_one(Network& network, const Spirals& data) {
+  std::vector<Layers> level;
+  for (int shard = 0; shard < shards; ++shard) {
+    reel::GradientTape tape;
+    const Tensor of_shard = loss(network, data, shard);
+    const auto [w1, b1, w2, b2] = tape.gradient(of_shard, network.leaves());
+    level.push_back({*w1, *b1, *w2, *b2});
+  }
   for (; level.size() > 1; level.resize(level.size() / 2))
     for (std::size_t k = 0; 2 * k < level.size(); ++k)
       for (std::size_t leaf = 0; leaf < level[0].size(); ++leaf)
@@ -80,8 +82,10 @@ int main() {
     const Spirals data = spirals(generator);
     Network network(generator), alone(generator);
     const reel::Shards own(ranks, shards);
-    train(network, data, own.begin(), own.end(), [&](const auto& parts) { return own.sum(parts); });
-    train(alone, data, 0, shards, on_one);
+    train(network, [&] {
+      return own.value_and_gradients([&](int shard) { return loss(network, data, shard); }, network.leaves()).second;
+    });
+    train(alone, [&] { return on_one(alone, data); });
 
     const bool same_bits = reel::array_equal(network.w1, alone.w1) && reel::array_equal(network.b1, alone.b1) &&
                            reel::array_equal(network.w2, alone.w2) && reel::array_equal(network.b2, alone.b2);

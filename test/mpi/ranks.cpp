@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <reel/compile.hpp>
 #include <reel/functions.hpp>
 #include <reel/mpi.hpp>
@@ -28,6 +30,17 @@ void check(bool passed, const char* what, int line) {
   std::printf("%s: line %d: %s\n", current, line, what);
 }
 #define CHECK(...) check((__VA_ARGS__), #__VA_ARGS__, __LINE__)
+
+template <class E, class F>
+bool throws(F f, const char* part) {
+  try {
+    f();
+  } catch (const E& e) {
+    if (std::strstr(e.what(), part)) return true;
+    std::printf("message: %s\n", e.what());
+  }
+  return false;
+}
 
 Tensor numbers(std::int64_t n, double phase) { return sin(arange(n) * 0.7 + phase); }
 
@@ -185,15 +198,127 @@ void shards(const Communicator& ranks) {
   }
 }
 
-template <class E, class F>
-bool throws(F f, const char* part) {
-  try {
-    f();
-  } catch (const E& e) {
-    if (std::strstr(e.what(), part)) return true;
-    std::printf("message: %s\n", e.what());
+// A network of layers of different sizes and dtypes. The rule of its first layer comes last in the reverse pass, and
+// calls `last`.
+struct Layers {
+  std::vector<Variable> w;
+  Variable half{cast(numbers(700, 0.5), DType::float32)}, unused{zeros({3})};
+  std::function<void()> last = [] {};
+  auto leaves() { return std::tie(w, half, unused); }
+
+  Layers() {
+    for (int k = 0; k < 5; ++k) w.emplace_back(numbers(40 + 300 * k, k));
   }
-  return false;
+  Tensor loss(double phase) const {
+    const auto first = custom_gradient([&](const Tensor& x) {
+      return std::pair(x * 1.0, [&](const Tensor& g) {
+        last();
+        return g * 1.0;
+      });
+    });
+    Tensor sum_of = sum(sin(first(w[0]) + phase));
+    for (const Variable& x : w) sum_of = sin(sum_of + sum(exp(x.read() * 0.1)) + sum(x * x) * phase);
+    return sum_of + cast(sum(half * cast(full({}, phase), DType::float32)), DType::float64);
+  }
+};
+
+// Gradients that are exchanged during the reverse pass have the bits of those that are exchanged behind it.
+void buckets(const Communicator& ranks) {
+  Layers layers;
+  const double phase = 0.3 + ranks.rank();
+  for (MpiReduction reduction : {MpiReduction::sum, MpiReduction::mean})
+    for (std::int64_t bytes : {1, 5000, 1 << 20}) {
+      GradientTape tape, other;
+      const Tensor loss = layers.loss(phase);
+      const auto [w, half, unused] = all_reduce_gradients(ranks, tape, loss, layers, reduction, {.bytes = bytes});
+      std::vector<Gradient> expected = other.gradient(loss, layers.w);
+      expected = all_reduce_gradients(ranks, expected, reduction);
+      for (std::size_t k = 0; k < w.size(); ++k) CHECK(array_equal(w[k], *expected[k]));
+      CHECK(half.dtype() == DType::float32 && half.shape() == Shape{700});
+      CHECK(array_equal(unused, zeros({3})));
+    }
+  CHECK(throws<ValueError>(
+      [&] {
+        GradientTape tape;
+        all_reduce_gradients(ranks, tape, layers.loss(1), layers, MpiReduction::sum, {.bytes = 0});
+      },
+      "positive number of bytes"));
+  Variable w(ones({2}));
+  GradientTape tape;
+  DataParallel(ranks, SGD({.learning_rate = 0.5})).step(tape, sum(w * phase), std::vector{w});
+  CHECK(close(w, full({2}, 1 - 0.5 * (0.3 * ranks.size() + ranks.size() * (ranks.size() - 1) / 2.))));
+}
+
+// The reverse pass of every rank waits, in its last rule, for a bucket that it has filled before.
+void overlap(const Communicator& ranks) {
+  if (ranks.size() == 1) return;
+  Layers layers;
+  const std::int64_t before = detail::exchanged_buckets(ranks);
+  bool during = false;
+  layers.last = [&] {
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(100);
+    while (!(during = detail::exchanged_buckets(ranks) > before) && std::chrono::steady_clock::now() < give_up)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  GradientTape tape;
+  all_reduce_gradients(ranks, tape, layers.loss(1), layers, MpiReduction::sum, {.bytes = 1000});
+  CHECK(during);
+  during = false;
+  const Shards of(ranks, 8);
+  of.value_and_gradients([&](int shard) { return layers.loss(shard); }, layers, {.bytes = 1000});
+  CHECK(during);
+}
+
+// The same bits as a sum behind the reverse pass, and as on one rank.
+void overlapped_shards(const Communicator& ranks) {
+  const Layers layers;
+  for (int count : {4, 8, 11}) {
+    const auto part = [&](int shard) {
+      GradientTape tape;
+      const Tensor loss = layers.loss(shard);
+      std::vector<Tensor> list{loss};
+      for (const Gradient& g : tape.gradient(loss, layers.w)) list.push_back(*g);
+      return list;
+    };
+    const Shards of(ranks, count);
+    std::vector<std::vector<Tensor>> parts;
+    for (int s = of.begin(); s < of.end(); ++s) parts.push_back(part(s));
+    const std::vector<Tensor> expected = of.sum(parts);
+    const auto [value, g] =
+        of.value_and_gradients([&](int shard) { return layers.loss(shard); }, layers.w, {.bytes = 3000});
+    CHECK(array_equal(value, expected[0]));
+    for (std::size_t k = 0; k < g.size(); ++k) CHECK(array_equal(g[k], expected[k + 1]));
+    if (count != 8 || (ranks.size() & (ranks.size() - 1)) != 0) continue;
+    for (std::size_t k = 0; k < expected.size(); ++k) {
+      const auto shard = [&](int s) { return part(s)[k]; };
+      CHECK(array_equal(expected[k], ((shard(0) + shard(1)) + (shard(2) + shard(3))) +
+                                         ((shard(4) + shard(5)) + (shard(6) + shard(7)))));
+    }
+  }
+}
+
+// Views of one element, so that a message of 2 GiB takes no memory. No rank waits for another.
+void too_large(const Communicator& ranks) {
+  constexpr std::int64_t limit = std::int64_t{1} << 31;  // bytes
+  const int size = ranks.size();
+  const auto refuses = [](const char* op, auto f) {
+    CHECK(throws<ShapeError>(f, op));
+    CHECK(throws<ShapeError>(f, "a message of MPI holds less than 2 GiB"));
+  };
+  const auto view = [](Shape shape, DType dtype) { return broadcast_to(zeros({}, dtype), shape); };
+  const Tensor bytes = view({limit}, DType::uint8), doubles = view({limit / 8}, DType::float64);
+  const Tensor rows = view({size, limit}, DType::uint8);
+  refuses("all_gather: 2147483648 elements of uint8", [&] { all_gather(ranks, bytes); });
+  refuses("all_gather: 268435456 elements of float64", [&] { all_gather(ranks, doubles); });
+  refuses("all_reduce:", [&] { all_reduce(ranks, rows); });
+  refuses("all_reduce:", [&] { all_reduce(ranks, doubles, MpiReduction::max); });
+  refuses("reduce:", [&] { reduce(ranks, rows); });
+  refuses("reduce_scatter:", [&] { reduce_scatter(ranks, rows); });
+  refuses("all_to_all:", [&] { all_to_all(ranks, rows); });
+  refuses("broadcast:", [&] { broadcast(ranks, bytes); });
+  refuses("sendrecv:", [&] { sendrecv(ranks, bytes, no_rank, no_rank); });
+  refuses("send:", [&] { send(ranks, bytes, 0); });
+  refuses("recv:", [&] { recv(ranks, bytes, 0); });
 }
 
 void refused(const Communicator& ranks) {
@@ -202,23 +327,41 @@ void refused(const Communicator& ranks) {
   CHECK(throws<ShapeError>([&] { all_to_all(ranks, ones({ranks.size() + 1})); }, "all_to_all: x has shape"));
   CHECK(throws<IndexError>([&] { send(ranks, ones({1}), no_rank); }, "send: to -1"));
   CHECK(throws<ShapeError>([&] { halo_exchange(ranks, ones({2}), 3); }, "halo_exchange: a halo of 3"));
+  CHECK(throws<ShapeError>([&] { halo_exchange(ranks, ones({2}), -1); }, "halo_exchange: a halo of -1"));
+  for (std::int64_t axis : {2, 7, -3})
+    CHECK(throws<IndexError>([&] { halo_exchange(ranks, ones({2, 2}), 1, axis); }, "halo_exchange: axis"));
+  CHECK(throws<IndexError>([&] { halo_exchange(ranks, scalar(1.), 1); }, "halo_exchange: axis 0 of x of shape []"));
   CHECK(throws<ValueError>([&] { Shards(ranks, ranks.size() - 1); }, "Shards:"));
   CHECK(throws<ValueError>([&] { all_reduce_gradients(ranks, {}, MpiReduction::max); }, "sum or mean"));
 }
 
+// Marks are files, since MPI is not to be used after a failure. A rank leaves one for each thing that others wait for.
+std::filesystem::path mark_of(const char* what, int rank) {
+  return std::filesystem::path(std::getenv("REEL_TEST_MARKS")) / (what + std::to_string(rank));
+}
+void leave_mark(const char* what, int rank) { std::ofstream(mark_of(what, rank)).put('.'); }
+void wait_for_mark(const char* what, int rank) {
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(100);
+  while (!std::filesystem::exists(mark_of(what, rank))) {
+    if (std::chrono::steady_clock::now() > give_up) return check(false, what, __LINE__);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
 // A receive that was given up is never freed: the message may arrive when its communicator is gone.
 void late_message() {
-  Communicator ranks = world({.timeout = 2});
+  Communicator ranks = world({.timeout = 0.5});
   const int last = ranks.size() - 1;
   const Communicator second = world();
   if (ranks.rank() == 0) {
-    CHECK(throws<MpiError>([&] { recv(ranks, ones({4}), last); }, "recv: rank 0 waited 2 s for the others"));
+    CHECK(throws<MpiError>([&] { recv(ranks, ones({4}), last); }, "recv: rank 0 waited 0.5 s for the others"));
     ranks = second;
+    leave_mark("gave up", 0);
   }
   std::vector<Tensor> pool;  // takes what has been freed
   for (int k = 0; k < 1000; ++k) pool.push_back(zeros({296 + k % 8}, DType::uint8));
   if (ranks.rank() == last) {
-    std::this_thread::sleep_for(std::chrono::seconds(3));
+    wait_for_mark("gave up", 0);
     try {
       send(ranks, ones({4}), 0);
     } catch (const MpiError&) {  // it may have been told
@@ -231,7 +374,7 @@ void late_message() {
 // Nothing but a MpiError when the program has finalised MPI, and for errors that MPI reports.
 void errors_of_mpi(bool finalise) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  const Communicator unchecked = world({.timeout = 2, .check = false});
+  const Communicator unchecked = world({.check = false});
   if (finalise) {
     MPI_Finalize();
     CHECK(throws<MpiError>([&] { all_reduce(unchecked, ones({2})); }, "all_reduce: MPI has been finalised"));
@@ -255,13 +398,52 @@ void traced(const Communicator& ranks) {
   CHECK(all_reduce(ranks, scalar(1.)).item() == ranks.size());
 }
 
-// Failures by design: every rank must end with an error, and soon.
-int failure(const Communicator& ranks, const std::string& kind) {
+// The last rank stays silent, or is killed: the others end at the time-out.
+void no_answer(const Communicator& ranks, bool killed) {
+  const int last = ranks.size() - 1;
+  if (ranks.rank() == last) {
+    if (killed) std::raise(SIGKILL);
+    for (int other = 0; other < last; ++other) wait_for_mark("gave up", other);
+    CHECK(throws<MpiError>([&] { all_reduce(ranks, ones({3})); }, ""));
+    return;
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(throws<MpiError>([&] { all_reduce(ranks, ones({2})); }, "s for the others"));
+  const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
+  CHECK(waited.count() < 60);  // the time-out is a second
+  CHECK(throws<MpiError>([&] { all_reduce(ranks, ones({2})); }, "the communicator has failed"));
+  leave_mark("gave up", ranks.rank());
+}
+
+// The last rank throws while the others exchange gradients, or has another set of them.
+void failing_buckets(const Communicator& ranks, bool rule_throws) {
+  const bool odd_one = ranks.rank() == ranks.size() - 1;
+  Layers layers;
+  if (rule_throws && odd_one) layers.last = [] { throw std::runtime_error("a rule that gives up"); };
+  if (!rule_throws && odd_one) layers.w.pop_back();
+  const auto exchange = [&] {
+    GradientTape tape;
+    all_reduce_gradients(ranks, tape, layers.loss(1), layers, MpiReduction::sum, {.bytes = 3000});
+  };
+  CHECK(throws<ShapeError>(
+      [&] {
+        const Communicator second = world();  // it fails, too
+        Shards(second, 8).value_and_gradients([&](int) { return layers.w[0] * 1.0; }, layers.w);
+      },
+      "the loss of shard"));
+  if (!rule_throws)
+    CHECK(throws<MpiError>(exchange, "all ranks must make the same calls"));
+  else if (odd_one)
+    CHECK(throws<std::runtime_error>(exchange, "a rule that gives up"));
+  else
+    CHECK(throws<MpiError>(exchange, "rank 2 has failed: a rule that gives up"));
+}
+
+// Failures by design: every rank must end with an error.
+void failure(const Communicator& ranks, const std::string& kind) {
   const bool odd_one = ranks.rank() == ranks.size() - 1;
   const auto body = [&] {
     if (kind == "throw" && odd_one) throw std::runtime_error("out of luck");
-    if (kind == "silence" && odd_one) return std::this_thread::sleep_for(std::chrono::seconds(6));
-    if (kind == "die" && odd_one) std::raise(SIGKILL);
     all_reduce(ranks, odd_one ? ones({3}) : ones({2}));
   };
   if (kind == "throw")
@@ -285,45 +467,63 @@ int failure(const Communicator& ranks, const std::string& kind) {
     }
   }
   if (kind == "shapes" && !odd_one) CHECK(throws<MpiError>(body, "rank 2 has failed: recv: rank 2 expects send"));
-  if (kind == "late") late_message();
-  if (kind == "finalised" || kind == "truncated") errors_of_mpi(kind == "finalised");
   if (kind == "shapes" && odd_one)
     CHECK(throws<MpiError>([&] { recv(ranks, ones({3}, DType::float32), 0); },
                            "expects send of float32 [3], rank 0 calls send of float64 [3]"));
+  if (kind == "late") late_message();
+  if (kind == "finalised" || kind == "truncated") errors_of_mpi(kind == "finalised");
   if (kind == "reduction")
     CHECK(throws<MpiError>([&] { all_reduce(ranks, ones({2}), odd_one ? MpiReduction::max : MpiReduction::min); },
                            odd_one
                                ? "is all_reduce of float64 [2] by max, of rank 0 all_reduce of float64 [2] by min"
                                : "is all_reduce of float64 [2] by min, of rank 2 all_reduce of float64 [2] by max"));
   if (kind == "mismatch") CHECK(throws<MpiError>(body, "all ranks must make the same calls"));
-  if (kind == "silence" && odd_one) body();
-  if (kind == "silence" && !odd_one) {
-    CHECK(throws<MpiError>(body, "s for the others"));
-    CHECK(throws<MpiError>(body, "the communicator has failed"));
-  }
-  if (kind == "die") CHECK(throws<MpiError>(body, ""));
+  if (kind == "silence" || kind == "die") no_answer(ranks, kind == "die");
+  if (kind == "rule" || kind == "buckets") failing_buckets(ranks, kind == "rule");
+}
+
+// The exit status of a rank that has failed as it should. It waits for the others, since mpirun may end all ranks when
+// the first one exits.
+int leave(const Communicator& ranks, const std::string& kind) {
   std::printf("rank %d: %s\n", ranks.rank(), failures ? "wrong" : "right");
   std::fflush(stdout);
-  std::this_thread::sleep_for(std::chrono::seconds(2));  // mpirun ends all ranks when the first one exits
-  std::_Exit(failures ? 1 : 0);                          // MPI cannot be finalised after a failure
+  leave_mark("left", ranks.rank());
+  for (int other = 0; other < ranks.size() - (kind == "die"); ++other) wait_for_mark("left", other);
+  std::_Exit(failures ? 1 : 0);  // MPI cannot be finalised after a failure
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Communicator ranks = world({.timeout = argc > 1 ? 2.0 : 120.0});
+  const std::string kind = argc > 1 ? argv[1] : "";
+  int level = 0;
+  if (kind == "funneled") MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
+  const Communicator ranks = world({.timeout = kind == "silence" || kind == "die" ? 1. : 120.});
   // An mpirun of another MPI than the linked one starts processes that are alone.
   if (const char* started = std::getenv("REEL_TEST_RANKS"); started && std::atoi(started) != ranks.size()) {
     std::printf("%s ranks were started, this MPI sees %d: wrong\n", started, ranks.size());
     return 1;
   }
-  if (argc > 1) return failure(ranks, argv[1]);
+  if (kind == "funneled") {  // without a thread
+    buckets(ranks);
+    overlapped_shards(ranks);
+    MPI_Finalize();
+    return failures ? 1 : 0;
+  }
+  if (!kind.empty()) {
+    current = argv[1];
+    failure(ranks, kind);
+    return leave(ranks, kind);
+  }
   const struct {
     const char* name;
     void (*run)(const Communicator&);
-  } checks[] = {
-      {"values", values}, {"derivatives", derivatives}, {"halos", halos},  {"gradients_of_trees", gradients_of_trees},
-      {"shards", shards}, {"refused", refused},         {"traced", traced}};
+  } checks[] = {{"values", values},   {"derivatives", derivatives},
+                {"halos", halos},     {"gradients_of_trees", gradients_of_trees},
+                {"shards", shards},   {"buckets", buckets},
+                {"overlap", overlap}, {"overlapped_shards", overlapped_shards},
+                {"refused", refused}, {"too_large", too_large},
+                {"traced", traced}};
   for (const auto& c : checks) {
     current = c.name;
     run_together(ranks, [&] { c.run(ranks); });
