@@ -5,6 +5,7 @@
 
 #include "ops/apply/apply.hpp"
 #include "ops/engine.hpp"
+#include "ops/linalg/linalg.hpp"
 
 namespace reel {
 
@@ -111,7 +112,7 @@ Tensor logical_not(const Operand& x) {
 bool array_equal(const Operand& x, const Operand& y) {
   const tape::Suspend suspend;
   const Tensor a = ops::to_tensor("array_equal", x, "x"), b = ops::to_tensor("array_equal", y, "y");
-  return a.shape() == b.shape() && bool(all(equal(a, b)));
+  return a.shape() == b.shape() && ops::named("array_equal", [&] { return bool(all(equal(a, b))); });
 }
 
 }  // namespace reel

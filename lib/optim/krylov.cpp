@@ -36,9 +36,10 @@ int exponent_of(const Tensor& x) {
 // small and of large systems stay in range.
 class KrylovRun {
  public:
-  KrylovRun(const LinearOperator& a, const Tensor& b, const IterativeOptions& options) : a_(a), options_(options) {
+  KrylovRun(const char* name, const LinearOperator& a, const Tensor& b, const IterativeOptions& options)
+      : name_(name), a_(a), options_(options) {
     unit_ = b.dtype() == DType::float32 ? 0x1p-24 : 0x1p-53;
-    const Tensor initial_residual = options.initial.defined() ? subtract(b, product_of(a, options.initial)) : b;
+    const Tensor initial_residual = options.initial.defined() ? subtract(b, product_of(name, a, options.initial)) : b;
     exponent_ = exponent_of(initial_residual);
     right = initial_residual / std::ldexp(1.0, exponent_);
     const int exponent_b = exponent_of(b);
@@ -67,17 +68,17 @@ class KrylovRun {
   void set_residual(double norm) { result.residual = norm; }
   // Sets the residual right - a x, and a tolerance above the rounding error of the product.
   void compute_residual() {
-    const Tensor product = product_of(a_, result.x);
+    const Tensor product = product_of(name_, a_, result.x);
     residual = right - product;
     set_residual(norm_of(residual));
     goal = std::max(goal, 16 * unit_ * (norm_b_ + norm_of(product)));
   }
   Tensor product(const Tensor& v) {
     ++result.iterations;
-    return product_of(a_, v);
+    return product_of(name_, a_, v);
   }
   Tensor preconditioned(const Tensor& v) const {
-    return options_.preconditioner ? product_of(options_.preconditioner, v) : v;
+    return options_.preconditioner ? product_of(name_, options_.preconditioner, v) : v;
   }
   // The result for a x = b.
   IterativeResult finished() const {
@@ -93,6 +94,7 @@ class KrylovRun {
   double goal;
 
  private:
+  const char* name_;  // of the function that the user called
   const LinearOperator& a_;
   const IterativeOptions& options_;
   std::int64_t most_;
@@ -100,8 +102,8 @@ class KrylovRun {
   int exponent_;
 };
 
-IterativeResult run_cg(const LinearOperator& a, const Tensor& b, const IterativeOptions& options) {
-  KrylovRun run(a, b, options);
+IterativeResult run_cg(const char* name, const LinearOperator& a, const Tensor& b, const IterativeOptions& options) {
+  KrylovRun run(name, a, b, options);
   Tensor direction;
   double before = 0;
   while (!run.stopped()) {
@@ -160,8 +162,8 @@ class HessenbergLeastSquares {
 
 // Right-preconditioned, so that the residual is that of the system. The least-squares problem estimates the residual;
 // the estimate is too low when rounding destroys the orthogonality of the basis. So each cycle computes the residual.
-IterativeResult run_gmres(const LinearOperator& a, const Tensor& b, const IterativeOptions& options) {
-  KrylovRun run(a, b, options);
+IterativeResult run_gmres(const char* name, const LinearOperator& a, const Tensor& b, const IterativeOptions& options) {
+  KrylovRun run(name, a, b, options);
   while (!run.stopped()) {
     const double first = run.result.residual;
     std::vector<Tensor> basis{run.residual / first}, directions;
@@ -196,8 +198,9 @@ IterativeResult run_gmres(const LinearOperator& a, const Tensor& b, const Iterat
   return run.finished();
 }
 
-IterativeResult run_bicgstab(const LinearOperator& a, const Tensor& b, const IterativeOptions& options) {
-  KrylovRun run(a, b, options);
+IterativeResult run_bicgstab(const char* name, const LinearOperator& a, const Tensor& b,
+                             const IterativeOptions& options) {
+  KrylovRun run(name, a, b, options);
   const Tensor shadow = run.residual;
   Tensor p, v;
   double rho = 1, alpha = 1, omega = 1;
@@ -228,7 +231,7 @@ IterativeResult run_bicgstab(const LinearOperator& a, const Tensor& b, const Ite
   return run.finished();
 }
 
-using Method = IterativeResult (*)(const LinearOperator&, const Tensor&, const IterativeOptions&);
+using Method = IterativeResult (*)(const char*, const LinearOperator&, const Tensor&, const IterativeOptions&);
 
 void require_options(const char* name, const Tensor& b, const IterativeOptions& options) {
   if (std::isnan(options.tolerance) || !(options.absolute_tolerance >= 0))
@@ -243,7 +246,7 @@ void require_options(const char* name, const Tensor& b, const IterativeOptions& 
 // For derivatives: throws if the method does not converge.
 LinearSolver strict(const char* name, Method method, const IterativeOptions& options) {
   return [name, method, options](const LinearOperator& a, const Tensor& b) {
-    const IterativeResult r = method(a, b, options);
+    const IterativeResult r = method(name, a, b, options);
     if (!r.converged())
       fail<ValueError>(name,
                        "no convergence after {} products: {}, residual {}; give a preconditioner, more iterations or a "
@@ -261,12 +264,12 @@ IterativeResult solve_by(const char* name, Method method, const LinearOperator& 
   IterativeOptions of_derivatives = options;
   of_derivatives.initial = Tensor();
   system.solver = strict(name, method, of_derivatives);
-  if (!symmetric) of_derivatives.preconditioner = transposed_operator(options.preconditioner, b);
+  if (!symmetric) of_derivatives.preconditioner = transposed_operator(name, options.preconditioner, b);
   system.transposed_solver = strict(name, method, of_derivatives);
   IterativeResult result;
   result.x = solve_system(std::make_shared<const LinearSystem>(system), b,
                           [&](const LinearOperator& product, const Tensor& right) {
-                            result = method(product, right, options);
+                            result = method(name, product, right, options);
                             return result.x;
                           });
   return result;
@@ -276,7 +279,7 @@ IterativeResult solve_by(const char* name, Method method, const LinearOperator& 
 
 IterativeResult solve_by_gmres(const LinearOperator& a, const Tensor& b, const IterativeOptions& options) {
   require_options("gmres", b, options);
-  return run_gmres(a, b, options);
+  return run_gmres("gmres", a, b, options);
 }
 LinearSolver gmres_solver(const char* name, const IterativeOptions& options) {
   return strict(name, run_gmres, options);

@@ -24,19 +24,20 @@ constexpr const char* op = "linear_solve";
 using Record = std::shared_ptr<const LinearSystem>;
 
 // v -> a^T v: the vjp of a at zero, since a is linear.
-LinearOperator transpose_of(const LinearOperator& a, const Tensor& like) {
-  return [a, shape = like.shape(), dtype = like.dtype()](const Tensor& v) {
+LinearOperator transpose_of(const char* name, const LinearOperator& a, const Tensor& like) {
+  return [name, a, shape = like.shape(), dtype = like.dtype()](const Tensor& v) {
     GradientTape tape({.watch_accessed_variables = false});
     const Tensor zero = zeros(shape, dtype);
     tape.watch(zero);
-    const Tensor y = product_of(a, zero);
+    const Tensor y = product_of(name, a, zero);
     return *tape.gradient(y, zero, {.output_gradients = v, .unconnected_gradients = UnconnectedGradients::zero});
   };
 }
 
 Record transposed(const Record& system) {
   const LinearSystem& s = *system;
-  return std::make_shared<const LinearSystem>(LinearSystem{s.transpose, s.product, s.transposed_solver, s.solver});
+  return std::make_shared<const LinearSystem>(
+      LinearSystem{s.name, s.transpose, s.product, s.transposed_solver, s.solver});
 }
 
 Tensor solved(const Record& system, const Tensor& b);
@@ -56,7 +57,7 @@ struct RecordedSolve {
     const ops::FrozenReads same_values(inputs.variables, inputs.read);
     GradientTape tape({.watch_accessed_variables = false});
     watch_differentiable(tape, sources);
-    const Tensor products[] = {product_of(system->product, x)};
+    const Tensor products[] = {product_of(system->name, system->product, x)};
     const Gradient cotangents[] = {Gradient(negative(db))};
     for (Gradient& one : pull_on(tape, products, cotangents, sources)) all.push_back(std::move(one));
     return all;
@@ -76,7 +77,7 @@ struct RecordedSolve {
       Tensor change;
       {
         const ForwardAccumulator accumulator(moved, along);
-        const Tensor y = product_of(system->product, x);
+        const Tensor y = product_of(system->name, system->product, x);
         if (const Gradient t = accumulator.jvp(y)) change = t.dense();
       }
       if (change.defined()) b = b.defined() ? subtract(b, change) : negative(change);
@@ -89,13 +90,13 @@ Tensor solved(const Record& system, const Tensor& b) { return solve_system(syste
 
 }  // namespace
 
-Tensor product_of(const LinearOperator& a, const Tensor& v) {
+Tensor product_of(const char* name, const LinearOperator& a, const Tensor& v) {
   Tensor y = a(v);
-  if (!y.defined()) fail<ValueError>(op, "the operator returned an empty tensor; did you forget to return a value?");
+  if (!y.defined()) fail<ValueError>(name, "the operator returned an empty tensor; did you forget to return a value?");
   if (y.shape() != v.shape())
-    fail<ShapeError>(op, "the operator turns shape {} into {}; they must be equal", v.shape(), y.shape());
+    fail<ShapeError>(name, "the operator turns shape {} into {}; they must be equal", v.shape(), y.shape());
   if (y.dtype() != v.dtype())
-    fail<TypeError>(op, "the operator turns {} into {}; cast its result", v.dtype(), y.dtype());
+    fail<TypeError>(name, "the operator turns {} into {}; cast its result", v.dtype(), y.dtype());
   return y;
 }
 
@@ -105,17 +106,17 @@ std::shared_ptr<const LinearSystem> linear_system(const char* name, const Linear
   ops::require_defined(name, b, "b");
   if (b.dtype() != DType::float32 && b.dtype() != DType::float64)
     fail<TypeError>(name, "b is {}; it must be float32 or float64: cast it", b.dtype());
-  return std::make_shared<const LinearSystem>(LinearSystem{a, symmetric ? a : transpose_of(a, b), {}, {}});
+  return std::make_shared<const LinearSystem>(LinearSystem{name, a, symmetric ? a : transpose_of(name, a, b), {}, {}});
 }
-LinearOperator transposed_operator(const LinearOperator& a, const Tensor& like) {
-  return a ? transpose_of(a, like) : LinearOperator();
+LinearOperator transposed_operator(const char* name, const LinearOperator& a, const Tensor& like) {
+  return a ? transpose_of(name, a, like) : LinearOperator();
 }
 
 Tensor solve_system(const std::shared_ptr<const LinearSystem>& system, const Tensor& b, const LinearSolver& first) {
   const auto run = [&](const Tensor& right) {
     Tensor x = first(system->product, right);
     if (!x.defined() || x.shape() != b.shape() || x.dtype() != b.dtype())
-      fail<ShapeError>(op, "the solver must return a tensor of the shape and dtype of b, {} of {}", b.shape(),
+      fail<ShapeError>(system->name, "the solver must return a tensor of the shape and dtype of b, {} of {}", b.shape(),
                        b.dtype());
     return x;
   };

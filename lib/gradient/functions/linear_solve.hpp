@@ -5,8 +5,9 @@
 
 namespace reel::autodiff {
 
-/// An operator, its transpose, and solvers with each.
+/// An operator, its transpose, and solvers with each; the name of the function that the user called, for errors.
 struct LinearSystem {
+  const char* name;
   LinearOperator product, transpose;
   LinearSolver solver, transposed_solver;
 };
@@ -14,9 +15,9 @@ struct LinearSystem {
 std::shared_ptr<const LinearSystem> linear_system(const char* name, const LinearOperator& a, const Tensor& b,
                                                   bool symmetric);
 /// v -> a^T v for vectors like `like`; an empty operator of an empty one.
-LinearOperator transposed_operator(const LinearOperator& a, const Tensor& like);
-/// a v. ShapeError or TypeError unless it is like v.
-Tensor product_of(const LinearOperator& a, const Tensor& v);
+LinearOperator transposed_operator(const char* name, const LinearOperator& a, const Tensor& like);
+/// a v. ShapeError or TypeError, of the function `name`, unless it is like v.
+Tensor product_of(const char* name, const LinearOperator& a, const Tensor& v);
 /// The solution, computed unrecorded by `first`, as one entry of the tapes that follow b or what the operator reads.
 /// Its derivatives come from the solvers of the system.
 Tensor solve_system(const std::shared_ptr<const LinearSystem>& system, const Tensor& b, const LinearSolver& first);

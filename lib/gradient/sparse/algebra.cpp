@@ -11,6 +11,7 @@
 
 #include "core/fail.hpp"
 #include "gradient/sparse/patterns.hpp"
+#include "ops/linalg/linalg.hpp"
 
 namespace reel {
 
@@ -65,7 +66,7 @@ Csr to_csr(const Tensor& dense, const SparsityPattern& pattern) {
 Csr to_csr(const Tensor& dense) {
   if (dense.rank() != 2)
     fail<ShapeError>("to_csr", "the matrix has shape {}, must have rows and columns", dense.shape());
-  const std::vector<Tensor> places = nonzero(dense);
+  const std::vector<Tensor> places = ops::named("to_csr", [&] { return nonzero(dense); });
   return to_csr(dense, coo_to_csr(places[0], places[1], dense.shape()));
 }
 

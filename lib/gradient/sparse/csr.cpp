@@ -10,6 +10,7 @@
 
 #include "core/fail.hpp"
 #include "gradient/sparse/patterns.hpp"
+#include "ops/linalg/linalg.hpp"
 
 namespace reel {
 
@@ -65,8 +66,10 @@ SparsityPattern coo_to_csr(const Tensor& rows, const Tensor& columns, const Shap
                      columns.shape());
   if (!is_integer(rows.dtype()) || !is_integer(columns.dtype()))
     fail<TypeError>(op, "rows are {}, columns {}: both must be integers", rows.dtype(), columns.dtype());
-  const auto i = cast(rows, DType::int64).to_vector<std::int64_t>();
-  const auto j = cast(columns, DType::int64).to_vector<std::int64_t>();
+  const auto values_of = [](const Tensor& x) {
+    return ops::named(op, [&] { return cast(x, DType::int64).to_vector<std::int64_t>(); });
+  };
+  const auto i = values_of(rows), j = values_of(columns);
   std::vector<std::pair<std::int64_t, std::int64_t>> places;
   places.reserve(i.size());
   for (std::size_t k = 0; k < i.size(); ++k) {

@@ -22,7 +22,7 @@ std::uint64_t word_of_place(RandomStream from, std::int64_t place) {
 
 }  // namespace
 
-bool draw_choices(RandomStream from, const Tensor& weights, bool replace, const Tensor& y) {
+WeightCheck draw_choices(RandomStream from, const Tensor& weights, bool replace, const Tensor& y) {
   const auto* w = reinterpret_cast<const double*>(detail::block(weights)->data);
   const std::int64_t n = weights.size(), count = y.size();
   auto* to = detail::mutable_data<std::int64_t>(y);
@@ -31,20 +31,23 @@ bool draw_choices(RandomStream from, const Tensor& weights, bool replace, const 
   const double most = n > 0 ? *std::max_element(w, w + n) : 0,
                unit = most > 0 ? std::ldexp(1, std::min(-std::ilogb(most), 1000)) : 1;
   double sum = 0;
-  std::int64_t possible = 0;
+  WeightCheck check;
   for (std::int64_t i = 0; i < n; ++i) {
-    if (!(w[i] >= 0) || std::isinf(w[i])) return false;
-    if (w[i] > 0) ++possible;
+    if (!(w[i] >= 0) || std::isinf(w[i])) {
+      check.refused = i;
+      return check;
+    }
+    if (w[i] > 0) ++check.positives;
     sums[static_cast<std::size_t>(i)] = sum += w[i] * unit;
   }
-  if (possible < (replace ? std::min<std::int64_t>(count, 1) : count)) return false;
+  if (check.positives < (replace ? std::min<std::int64_t>(count, 1) : count)) return check;
   if (replace) {
     for (std::int64_t i = 0; i < count; ++i) {
       const auto block = random_block(from.seed, from.first + static_cast<std::uint64_t>(i / 2));
       const double u = unit_double(block[static_cast<std::size_t>(i % 2)]) * sum;
       to[i] = std::min<std::int64_t>(std::upper_bound(sums.begin(), sums.end(), u) - sums.begin(), n - 1);
     }
-    return true;
+    return check;
   }
   // The first of exponential waiting times with these rates.
   std::vector<std::pair<double, std::int64_t>> times;
@@ -52,7 +55,7 @@ bool draw_choices(RandomStream from, const Tensor& weights, bool replace, const 
     if (w[i] > 0) times.emplace_back(-portable_log(open_unit(word_of_place(from, i))) / (w[i] * unit), i);
   std::partial_sort(times.begin(), times.begin() + count, times.end());
   for (std::int64_t i = 0; i < count; ++i) to[i] = times[static_cast<std::size_t>(i)].second;
-  return true;
+  return check;
 }
 
 }  // namespace reel::loops

@@ -21,9 +21,13 @@ constexpr std::size_t parameters_of(Variate v) { return v == Variate::beta ? 2 :
 /// is not above 0, kappa not at least 0, or is infinite.
 void draw_variate(Variate v, RandomStream from, std::span<const Tensor* const> parameters, const Tensor& y);
 
-/// Places 0 ... n - 1 for the weights, contiguous float64 [n]; y is int64 [count]. Returns whether all weights are
-/// finite and at least 0 and enough of them above 0: one, or without replacement as many as places. Otherwise draws
-/// nothing.
-bool draw_choices(RandomStream from, const Tensor& weights, bool replace, const Tensor& y);
+/// What draw_choices() found among weights.
+struct WeightCheck {
+  std::int64_t refused = -1;   ///< the first weight that is negative, NaN or infinite, if there is one
+  std::int64_t positives = 0;  ///< counted up to it
+};
+/// Places 0 ... n - 1 for the weights, contiguous float64 [n]; y is int64 [count]. Draws nothing unless all weights are
+/// finite and at least 0 and enough of them above 0: one, or without replacement as many as places.
+WeightCheck draw_choices(RandomStream from, const Tensor& weights, bool replace, const Tensor& y);
 
 }  // namespace reel::loops

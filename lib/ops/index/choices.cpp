@@ -4,6 +4,7 @@
 #include <reel/ops/indexing.hpp>
 
 #include "ops/index/indices.hpp"
+#include "ops/linalg/linalg.hpp"
 
 namespace reel {
 
@@ -56,7 +57,7 @@ Tensor piece_at(const Tensor& x, const Tensor& mask, const Piece& piece) {
   if (mask.shape() != x.shape())
     fail<ShapeError>(op, "a condition has shape {}, x {}; they must be equal", mask.shape(), x.shape());
   if (!piece) fail<ValueError>(op, "a piece is empty; pass a function");
-  const Tensor part = boolean_mask(x, mask);
+  const Tensor part = named(op, [&] { return boolean_mask(x, mask); });
   if (part.size() == 0) return {};
   const Tensor y = to_tensor(op, piece(part), "the value of a piece");
   if (y.rank() != 0 && y.shape() != part.shape())

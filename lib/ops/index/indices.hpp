@@ -26,6 +26,14 @@ void require_integers(const char* op, const Tensor& indices);
 /// The operand, which must be boolean. TypeError for another dtype.
 Tensor to_mask(const char* op, const Operand& operand, const char* name);
 
+/// Whole numbers x, floating, as int64. ValueError for NaN and what int64 does not hold. `op` and `name`, of the
+/// operand that x is made of, are literals.
+Tensor to_indices(const char* op, const char* name, const Tensor& x);
+
+/// The number of occurrences of each of 0 ... n - 1 in x, integers. IndexError for other elements. `op` and `name`, of
+/// x, are literals.
+Tensor counts_of(const char* op, const char* name, const Tensor& x, std::int64_t n);
+
 /// x at the positions, which are checked: gather, and take_along_axis, whose other axes are those of x. Recorded.
 Tensor gather_at(const Tensor& x, const Tensor& positions, int axis);
 Tensor take_along(const Tensor& x, const Tensor& positions, int axis);

@@ -123,12 +123,13 @@ Tensor rows(const char* op, const Tensor& x, const Operand& indices) {
   return gather_at(x, at, 0);
 }
 
-// The number of occurrences of each of 0 ... n-1. Attributes: n.
+// The number of occurrences of each of 0 ... n-1. Attributes: n, the addresses of the names of the op and of x.
 void infer_counts(const Call& call, Metas& out) { out.add(DType::int64, {call.attribute(0)}); }
 void evaluate_counts(const Call& call, Outputs& out) {
   if (const loops::BadIndex bad = loops::count_elements(call.input(0), out[0]))
-    fail<IndexError>("bincount", "{} (element {} of x) is out of range for {} bins", bad.value, bad.at,
-                     call.attribute(0));
+    fail<IndexError>(reinterpret_cast<const char*>(call.attribute(1)),
+                     "{} (element {} of {}) is out of range: it must be at least 0 and below {}", bad.value, bad.at,
+                     reinterpret_cast<const char*>(call.attribute(2)), call.attribute(0));
 }
 constexpr Primitive counts_primitive = {.rule = {.name = "bincount"},
                                         .infer = infer_counts,
@@ -146,6 +147,12 @@ Tensor bin_numbers(const Operand& operand, std::int64_t n) {
 }
 
 }  // namespace
+
+Tensor counts_of(const char* op, const char* name, const Tensor& x, std::int64_t n) {
+  return apply(counts_primitive, {&x},
+               words(n, reinterpret_cast<std::intptr_t>(op), reinterpret_cast<std::intptr_t>(name)));
+}
+
 }  // namespace ops
 
 Tensor segment_sum(const Operand& operand, const Operand& ids, std::int64_t n) {
@@ -190,8 +197,7 @@ Tensor sparse_segment_sqrt_n(const Operand& operand, const Operand& indices, con
 
 Tensor bincount(const Operand& operand, std::int64_t n) {
   const tape::OpScope scope(operand);
-  const Tensor x = ops::bin_numbers(operand, n);
-  return ops::apply(ops::counts_primitive, {&x}, ops::words(n));
+  return ops::counts_of("bincount", "x", ops::bin_numbers(operand, n), n);
 }
 Tensor bincount(const Operand& operand, std::int64_t n, const Operand& weights) {
   const tape::OpScope scope(operand);

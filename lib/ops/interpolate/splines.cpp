@@ -5,7 +5,6 @@
 #include <reel/interpolate.hpp>
 #include <reel/linalg/structured.hpp>
 #include <reel/ops/sorting.hpp>
-#include <string_view>
 #include <vector>
 
 #include "loops/loops.hpp"
@@ -22,15 +21,13 @@ namespace ops {
 
 namespace {
 
-// ---- Knots: checked to be ascending, and passed on. Attributes: the function that asks, and the degree of a spline
-// whose knots may repeat, or -1.
-
-constexpr std::string_view askers[] = {"cubic_spline", "pchip", "akima", "regular_grid", "b_spline"};
+// ---- Knots: checked to be ascending, and passed on. Attributes: the address of the op's name, and the degree of a
+// spline whose knots may repeat, or -1.
 
 void infer_knots(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 void evaluate_knots(const Call& call, Outputs& out) {
   loops::copy(call.input(0), out[0]);
-  const std::string_view op = askers[call.attribute(0)];
+  const auto* op = reinterpret_cast<const char*>(call.attribute(0));
   const std::int64_t degree = call.attribute(1);
   const std::int64_t k = loops::first_not_ascending(out[0], degree >= 0);
   if (k >= 0 && degree < 0)
@@ -48,8 +45,7 @@ constexpr Primitive knots_primitive = {
 }  // namespace
 
 Quantity checked_knots(const char* op, const Tensor& x, std::int64_t degree) {
-  const auto asker = std::find(std::begin(askers), std::end(askers), op) - std::begin(askers);
-  return apply(knots_primitive, {&x}, words(asker, degree));
+  return apply(knots_primitive, {&x}, words(reinterpret_cast<std::intptr_t>(op), degree));
 }
 
 namespace {

@@ -140,10 +140,12 @@ Tensor positions_of(const loops::WindowAxis& rows, const loops::WindowAxis& colu
 }
 
 // Indices along an axis of n elements, m windows of k after one another: [batch, channels, m k].
-Tensor fractional_places(const Tensor& samples, std::int64_t which, std::int64_t n, std::int64_t m, std::int64_t k) {
+Tensor fractional_places(const char* op, const Tensor& samples, std::int64_t which, std::int64_t n, std::int64_t m,
+                         std::int64_t k) {
   const double step = m > 1 ? static_cast<double>(n - k) / static_cast<double>(m - 1) : 0;
   const Tensor sample = slice(samples, {ellipsis, range(which, which + 1)}), u = sample - floor(sample), i = arange(m);
-  const Tensor first = where(equal(i, m - 1), n - k, cast(floor((i + u) * step) - floor(u * step), DType::int64));
+  const Tensor start = to_indices(op, "samples", floor((i + u) * step) - floor(u * step));
+  const Tensor first = where(equal(i, m - 1), n - k, start);
   const Tensor all = expand_dims(first, -1) + arange(k);
   return reshape(all, {all.shape()[0], all.shape()[1], m * k});
 }
@@ -168,7 +170,7 @@ Tensor fractional_pool(const char* op, const Operand& operand, const Size2d& win
   const Tensor u = cast_to(stop_gradient(samples), DType::float64);
   const auto places = [&](int axis) {
     const auto d = static_cast<std::size_t>(axis - 2);
-    return named(op, [&] { return fractional_places(u, 3 - axis, s[axis], size[d], window[d]); });
+    return fractional_places(op, u, 3 - axis, s[axis], size[d], window[d]);
   };
   const Tensor rows = places(2), columns = places(3);
   const Tensor chosen = take_along_axis(take_along_axis(x, expand_dims(rows, 3), 2), expand_dims(columns, 2), 3);
@@ -178,7 +180,8 @@ Tensor fractional_pool(const char* op, const Operand& operand, const Size2d& win
 Tensor fractional_pool(const char* op, const Operand& operand, const Size2d& window, const Size2d& size,
                        Generator& generator, Pooled pooled) {
   const Tensor x = image_operand(op, operand, "x", axes_text[1], 4);
-  return fractional_pool(op, x, window, size, random_uniform(generator, {x.shape()[0], x.shape()[1], 2}), pooled);
+  const Tensor samples = named(op, [&] { return random_uniform(generator, {x.shape()[0], x.shape()[1], 2}); });
+  return fractional_pool(op, x, window, size, samples, pooled);
 }
 
 // Which taps of each window, [windows, taps], meet the image; [windows * taps] tap, or the first one of its window that

@@ -5,6 +5,7 @@
 #include <reel/nn.hpp>
 #include <reel/ops/index.hpp>
 
+#include "ops/linalg/linalg.hpp"
 #include "ops/neural/rows.hpp"
 
 namespace reel {
@@ -31,13 +32,14 @@ void check_weights(const char* op, const Shape& shape, DType dtype) {
   require_shape(op, shape);
 }
 
-Tensor uniform_weights(Generator& generator, const Shape& shape, double variance, DType dtype) {
+Tensor uniform_weights(const char* op, Generator& generator, const Shape& shape, double variance, DType dtype) {
   const double limit = std::sqrt(3 * variance);
-  return random_uniform(generator, shape, -limit, limit, dtype);
+  return named(op, [&] { return random_uniform(generator, shape, -limit, limit, dtype); });
 }
-Tensor normal_weights(Generator& generator, const Shape& shape, double variance, DType dtype) {
+Tensor normal_weights(const char* op, Generator& generator, const Shape& shape, double variance, DType dtype) {
   constexpr double stddev_truncated = 0.8796256610342398;  // of the normal distribution between -2 and 2
-  return random_truncated_normal(generator, shape, 0, std::sqrt(variance) / stddev_truncated, dtype);
+  const double stddev = std::sqrt(variance) / stddev_truncated;
+  return named(op, [&] { return random_truncated_normal(generator, shape, 0, stddev, dtype); });
 }
 
 }  // namespace
@@ -51,24 +53,29 @@ Tensor dropout(const Operand& operand, double p, Generator& generator) {
   const Tensor x = ops::to_tensor(op, operand, wide, "x");
   if (p == 0) return ops::cast_to(identity(x), d);
   if (p == 1) return ops::cast_to(where(zeros(Shape{}, DType::boolean), x, 0), d);
-  return ops::cast_to(where(random_bernoulli(generator, x.shape(), 1 - p), x / (1 - p), 0), d);
+  const Tensor kept = ops::named(op, [&] { return random_bernoulli(generator, x.shape(), 1 - p); });
+  return ops::cast_to(where(kept, x / (1 - p), 0), d);
 }
 
 Tensor glorot_uniform(Generator& generator, const Shape& shape, DType dtype) {
-  ops::check_weights("glorot_uniform", shape, dtype);
-  return ops::uniform_weights(generator, shape, 1 / std::max(1., ops::average(ops::fans_of(shape))), dtype);
+  constexpr const char* op = "glorot_uniform";
+  ops::check_weights(op, shape, dtype);
+  return ops::uniform_weights(op, generator, shape, 1 / std::max(1., ops::average(ops::fans_of(shape))), dtype);
 }
 Tensor glorot_normal(Generator& generator, const Shape& shape, DType dtype) {
-  ops::check_weights("glorot_normal", shape, dtype);
-  return ops::normal_weights(generator, shape, 1 / std::max(1., ops::average(ops::fans_of(shape))), dtype);
+  constexpr const char* op = "glorot_normal";
+  ops::check_weights(op, shape, dtype);
+  return ops::normal_weights(op, generator, shape, 1 / std::max(1., ops::average(ops::fans_of(shape))), dtype);
 }
 Tensor he_uniform(Generator& generator, const Shape& shape, DType dtype) {
-  ops::check_weights("he_uniform", shape, dtype);
-  return ops::uniform_weights(generator, shape, 2 / std::max(1., ops::fans_of(shape).inputs), dtype);
+  constexpr const char* op = "he_uniform";
+  ops::check_weights(op, shape, dtype);
+  return ops::uniform_weights(op, generator, shape, 2 / std::max(1., ops::fans_of(shape).inputs), dtype);
 }
 Tensor he_normal(Generator& generator, const Shape& shape, DType dtype) {
-  ops::check_weights("he_normal", shape, dtype);
-  return ops::normal_weights(generator, shape, 2 / std::max(1., ops::fans_of(shape).inputs), dtype);
+  constexpr const char* op = "he_normal";
+  ops::check_weights(op, shape, dtype);
+  return ops::normal_weights(op, generator, shape, 2 / std::max(1., ops::fans_of(shape).inputs), dtype);
 }
 
 Tensor orthogonal(Generator& generator, const Shape& shape, double gain, DType dtype) {
@@ -79,7 +86,8 @@ Tensor orthogonal(Generator& generator, const Shape& shape, double gain, DType d
   if (shape.elements() == 0) return zeros(shape, dtype);
   const std::int64_t rows = shape[0], columns = shape.elements() / rows;
   const DType wide = ops::is_half(dtype) ? DType::float32 : dtype;
-  const auto [q, r] = qr(random_normal(generator, {std::max(rows, columns), std::min(rows, columns)}, 0, 1, wide));
+  const Shape drawn = {std::max(rows, columns), std::min(rows, columns)};
+  const auto [q, r] = qr(ops::named(op, [&] { return random_normal(generator, drawn, 0, 1, wide); }));
   const Tensor signs = where(less(diagonal(r), 0), -gain, gain);
   const Tensor signed_q = q * cast(signs, wide);
   return ops::cast_to(reshape(rows < columns ? transpose(signed_q) : signed_q, shape), dtype);

@@ -7,7 +7,7 @@
 
 #include "core/fail.hpp"
 #include "loops/make/philox.hpp"
-#include "ops/engine.hpp"
+#include "ops/linalg/linalg.hpp"
 #include "ops/probability/uniform.hpp"
 #include "tape/observe/observe.hpp"
 
@@ -30,7 +30,8 @@ DType check_samples(const char* op, const Shape& shape, DType dtype, std::initia
 
 Tensor uniform_numbers(const char* op, Generator& generator, const Shape& shape, DType dtype,
                        std::initializer_list<const Operand*> parameters) {
-  const Tensor u = random_uniform(generator, shape, 0, 1, check_samples(op, shape, dtype, parameters));
+  const DType drawn = check_samples(op, shape, dtype, parameters);
+  const Tensor u = named(op, [&] { return random_uniform(generator, shape, 0, 1, drawn); });
   return maximum(u, dtype == DType::float64 ? 0x1p-54 : 0x1p-33);
 }
 
@@ -44,21 +45,19 @@ Tensor variates(const char* op, loops::Variate v, Generator& generator, const Sh
     inputs[count] = &held[count];
     ++count;
   }
-  return variates(v, generator, {inputs, count});
+  return named(op, [&] { return variates(v, generator, {inputs, count}); });
 }
 
 namespace {
 
-Tensor or_nan(const Operand& scale) {
-  return where(greater(scale, 0), scale, std::numeric_limits<double>::quiet_NaN());
-}
+Tensor positive_or_nan(const Operand& x) { return where(greater(x, 0), x, std::numeric_limits<double>::quiet_NaN()); }
 
 // loc + scale z for draws z by rejection. NaN where the scale is not positive.
 Tensor scaled_variates(const char* op, loops::Variate v, Generator& generator, const Shape& shape, DType dtype,
                        std::initializer_list<const Operand*> parameters, const Operand& loc, const Operand& scale) {
   const DType drawn = check_samples(op, shape, dtype, parameters);
   check_samples(op, shape, dtype, {&loc, &scale});
-  return cast_to(loc + or_nan(scale) * variates(op, v, generator, shape, drawn, parameters), dtype);
+  return cast_to(loc + positive_or_nan(scale) * variates(op, v, generator, shape, drawn, parameters), dtype);
 }
 
 // The extent of x along the axis. Normalises `axis`.
@@ -116,10 +115,11 @@ Tensor chi2_rvs(Generator& generator, const Shape& shape, const Operand& df, con
                 DType dtype) {
   constexpr const char* op = "chi2_rvs";
   const tape::OpScope scope(df);
-  const DType drawn = ops::check_samples(op, shape, dtype, {&df, &scale});
+  const DType drawn = ops::check_samples(op, shape, dtype, {&df, &loc, &scale});
   const Tensor half = 0.5 * ops::to_tensor(op, df, drawn, "df"), twice = 2 * ops::to_tensor(op, scale, drawn, "scale");
   const Operand shape_parameter(half);  // an operand refers to its tensor
-  return ops::scaled_variates(op, loops::Variate::gamma, generator, shape, dtype, {&shape_parameter}, loc, twice);
+  const Tensor z = ops::variates(op, loops::Variate::gamma, generator, shape, drawn, {&shape_parameter});
+  return ops::cast_to(loc + ops::positive_or_nan(twice) * z, dtype);
 }
 
 Tensor beta_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& b, const Operand& loc,
@@ -151,7 +151,7 @@ Tensor random_shuffle(Generator& generator, const Operand& operand, std::int64_t
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor(op, operand);
   const std::int64_t n = ops::parts_along(op, x, axis);
-  return gather(x, random_permutation(generator, n), axis);
+  return gather(x, ops::named(op, [&] { return random_permutation(generator, n); }), axis);
 }
 
 Tensor random_choice(Generator& generator, const Operand& operand, std::int64_t count, bool replace,
@@ -160,9 +160,13 @@ Tensor random_choice(Generator& generator, const Operand& operand, std::int64_t 
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor(op, operand);
   const std::int64_t n = ops::parts_to_choose(op, x, count, replace, axis);
-  if (!replace) return gather(x, random_permutation(generator, n)(range_to(count)), axis);
+  if (!replace) {
+    const Tensor places = ops::named(op, [&] { return random_permutation(generator, n); });
+    return gather(x, places(range_to(count)), axis);
+  }
   ops::require_shape(op, {count});
-  const Tensor places = floor(random_uniform(generator, {count}) * static_cast<double>(n));
+  const Tensor u = ops::named(op, [&] { return random_uniform(generator, {count}); });
+  const Tensor places = floor(u * static_cast<double>(n));
   return gather(x, cast(minimum(places, static_cast<double>(n - 1)), DType::int64), axis);
 }
 

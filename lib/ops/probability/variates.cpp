@@ -120,14 +120,22 @@ constexpr Primitive variate_primitives[] = {
 
 void infer_choices(const Call& call, Metas& out) { out.add(DType::int64, {call.attribute(2)}); }
 void evaluate_choices(const Call& call, Outputs& out) {
-  Tensor held;
-  if (!loops::draw_choices(
-          {static_cast<std::uint64_t>(call.attribute(0)), static_cast<std::uint64_t>(call.attribute(1))},
-          loops::contiguous(call.input(0), held), call.attribute(3) != 0, out[0]))
-    fail<ValueError>("random_choice",
-                     "the weights are not usable for {} choices {} replacement: none may be negative, NaN or infinite, "
-                     "and enough must be above 0",
-                     call.attribute(2), call.attribute(3) != 0 ? "with" : "without");
+  constexpr const char* op = "random_choice";
+  Tensor scratch;
+  const Tensor& weights = loops::contiguous(call.input(0), scratch);
+  const bool replace = call.attribute(3) != 0;
+  const std::int64_t count = call.attribute(2);
+  const loops::WeightCheck check = loops::draw_choices(
+      {static_cast<std::uint64_t>(call.attribute(0)), static_cast<std::uint64_t>(call.attribute(1))}, weights, replace,
+      out[0]);
+  if (check.refused >= 0)
+    fail<ValueError>(op, "weight {} is {}; weights must be finite and at least 0", check.refused,
+                     reinterpret_cast<const double*>(detail::block(weights)->data)[check.refused]);
+  if (count > 0 && check.positives == 0)
+    fail<ValueError>(op, "all {} weights are 0; at least one must be above 0", weights.size());
+  if (!replace && check.positives < count)
+    fail<ValueError>(op, "count is {}, but only {} weights are above 0; replace the choices, or choose fewer", count,
+                     check.positives);
 }
 constexpr Primitive choices_primitive = {.rule = {.name = "random_choice"},
                                          .infer = infer_choices,

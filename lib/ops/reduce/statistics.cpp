@@ -184,6 +184,7 @@ Tensor average(const Operand& operand, const Operand& weights, const Axes& axes,
 Tensor ptp(const Operand& operand, const Axes& axes, bool keepdims) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::ordered("ptp", operand);
+  if (x.dtype() == DType::boolean) fail<TypeError>("ptp", "is not defined for {}; cast x first", x.dtype());
   ops::require_elements("ptp", x.shape(), ops::axes_mask("ptp", axes, x.rank()));
   return max(x, axes, keepdims) - min(x, axes, keepdims);
 }

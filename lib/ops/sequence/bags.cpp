@@ -4,7 +4,7 @@
 #include <reel/ops/indexing.hpp>
 #include <reel/ops/make.hpp>
 
-#include "ops/linalg/linalg.hpp"
+#include "ops/index/indices.hpp"
 #include "ops/neural/rows.hpp"
 
 namespace reel {
@@ -50,7 +50,7 @@ Tensor bags_of(const Tensor& table, const Tensor& ids, const Tensor& of, std::in
   if (options.mode > BagMode::max) fail<ValueError>(bag_name, "unknown mode {}", static_cast<int>(options.mode));
   const Tensor flat = reshape(ids, {ids.size()}),
                bags = without_padding(of, flat, options.padding_id, table.shape()[0]);
-  const Tensor taken = named(bag_name, [&] { return gather(table, flat); });
+  const Tensor taken = gather_at(table, checked_indices(bag_name, flat, 0, table.shape()[0]), 0);
   const Tensor rows = weighted_rows(taken, ids, options);
   Tensor y;
   if (options.mode == BagMode::sum) {
@@ -96,8 +96,7 @@ Tensor embedding_bag(const Operand& table, const Operand& given, const Operand& 
   const Tensor ids = ops::integers(given, "ids", 1, "a vector beside offsets"),
                starts = ops::integers(offsets, "offsets", 1, "a vector");
   const std::int64_t m = ids.size();
-  const Tensor counts = ops::named(ops::bag_name, [&] { return bincount(starts, m + 1); });
-  const Tensor begun = cumsum(counts, 0);
+  const Tensor begun = cumsum(ops::counts_of(ops::bag_name, "offsets", starts, m + 1), 0);
   const Tensor bags = slice(begun, {range(0, m)}) - 1;
   return ops::bags_of(rows, ids, bags, starts.size(), result, options);
 }

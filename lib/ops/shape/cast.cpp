@@ -1,7 +1,7 @@
 // cast: to another element type. Gradients are cast back; an integer or boolean on either side has none.
 #include "loops/elementwise/cast.hpp"
 
-#include "ops/shape/view.hpp"
+#include "ops/index/indices.hpp"
 
 namespace reel {
 
@@ -9,7 +9,7 @@ namespace ops {
 
 namespace {
 
-// Attributes: the dtype.
+// Attributes: the dtype; of a cast inside another op also the addresses of the names of the op and of its operand.
 
 Tensor back(const tape::Record& r, const Tensor& g) { return cast(g, r.dtype(0)); }
 Tensor again(const tape::Record& r, const Tensor& t) { return cast(t, r.output_dtype()); }
@@ -31,10 +31,14 @@ void infer_cast(const Call& call, Metas& out) {
 
 void evaluate_cast(const Call& call, Outputs& out) {
   const Tensor &x = call.input(0), &y = out[0];
-  if (!out.is_view(0) && !loops::cast(x, y))
-    fail<ValueError>("cast",
-                     "an element of x ({}) is NaN or out of range for {}; clip x, or replace what is not finite, first",
-                     x.dtype(), y.dtype());
+  if (out.is_view(0) || loops::cast(x, y)) return;
+  const auto name = [&call](std::size_t attribute, const char* own) {
+    return call.attributes.size() > attribute ? reinterpret_cast<const char*>(call.attribute(attribute)) : own;
+  };
+  const char* operand = name(2, "x");
+  fail<ValueError>(name(1, "cast"),
+                   "an element of {} ({}) is NaN or out of range for {}; clip {}, or replace what is not finite, first",
+                   operand, x.dtype(), y.dtype(), operand);
 }
 
 constexpr Primitive cast_primitive = {.rule = cast_rule, .infer = infer_cast, .evaluate = evaluate_cast};
@@ -47,6 +51,11 @@ const Primitive& primitive_of(DType from, DType to) noexcept {
 }
 
 }  // namespace
+
+Tensor to_indices(const char* op, const char* name, const Tensor& x) {
+  return apply(checked_cast_primitive, {&x},
+               words(DType::int64, reinterpret_cast<std::intptr_t>(op), reinterpret_cast<std::intptr_t>(name)));
+}
 
 }  // namespace ops
 

@@ -6,6 +6,7 @@
 
 #include "loops/index/select.hpp"
 #include "ops/index/indices.hpp"
+#include "ops/linalg/linalg.hpp"
 #include "ops/sort/order.hpp"
 
 namespace reel {
@@ -42,7 +43,7 @@ Tensors columns_of(const char* op, std::span<const Tensor> parts) {
 std::vector<Tensor> split_axis(const char* op, const Operand& operand, std::int64_t parts, int axis) {
   const Tensor x = to_tensor(op, operand);
   if (x.rank() <= axis) fail<ShapeError>(op, "x has shape {}; it has no axis {}", x.shape(), axis);
-  return split(x, parts, axis);
+  return named(op, [&] { return split(x, parts, axis); });
 }
 
 // For each slice of the result, the number of the slice that it repeats. Inputs: counts; attributes: their sum.

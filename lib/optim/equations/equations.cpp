@@ -50,7 +50,7 @@ Equation equation_of(const char* name, EquationFunction residual, const Equation
     return {name, std::move(residual), solver, solver, true};
   }
   IterativeOptions transposed = options.linear;
-  transposed.preconditioner = transposed_operator(options.linear.preconditioner, like);
+  transposed.preconditioner = transposed_operator(name, options.linear.preconditioner, like);
   return {name, std::move(residual), gmres_solver(name, options.linear), gmres_solver(name, transposed)};
 }
 

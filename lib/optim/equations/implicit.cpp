@@ -24,8 +24,8 @@ struct RecordedSolution {
   std::shared_ptr<const LinearSystem> system(bool transposed) const {
     const LinearOperator product = jacobian_of(equation, x),
                          transpose = equation.symmetric ? product : transposed_jacobian_of(equation, x);
-    LinearSystem s{product, transpose, equation.solver, equation.transposed_solver};
-    if (transposed) s = {transpose, product, equation.transposed_solver, equation.solver};
+    LinearSystem s{equation.name, product, transpose, equation.solver, equation.transposed_solver};
+    if (transposed) s = {equation.name, transpose, product, equation.transposed_solver, equation.solver};
     return std::make_shared<const LinearSystem>(std::move(s));
   }
   Tensor solved(bool transposed, const Tensor& b) const {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <reel/compile.hpp>
+#include <reel/nn.hpp>
 #include <reel/ops/arranging.hpp>
 #include <reel/reel.hpp>
 #include <reel/runtime.hpp>
@@ -16,6 +17,7 @@
 
 using namespace reel;
 using namespace support;
+using Catch::StartsWith;
 
 namespace {
 
@@ -532,15 +534,48 @@ TEST_CASE("random_choice draws in proportion to the weights") {
   CHECK(sum(tape.gradient(random_choice(generator, x, 9, weights), x).dense()).item() == 9);
 
   const std::uint64_t before = generator.position();
-  CHECK_THROWS_AS(random_choice(generator, x, 3, huge, false), ValueError);
-  for (const double bad : {-1., inf, qnan})
-    CHECK_THROWS_AS(random_choice(generator, x, 1, from_data(std::vector<double>{1, bad, 1})), ValueError);
-  CHECK_THROWS_AS(random_choice(generator, x, 1, zeros({3})), ValueError);
-  CHECK_THROWS_AS(random_choice(generator, x, 1, ones({2})), ShapeError);
+  CHECK_THROWS_WITH(random_choice(generator, x, 3, huge, false),
+                    StartsWith("random_choice: count is 3, but only 2 weights are above 0"));
+  for (const auto& [bad, text] : {std::pair(-1., "-1"), {inf, "inf"}, {qnan, "nan"}})
+    CHECK_THROWS_WITH(
+        random_choice(generator, x, 1, from_data(std::vector<double>{1, bad, 1})),
+        StartsWith(std::string("random_choice: weight 1 is ") + text + "; weights must be finite and at least 0"));
+  CHECK_THROWS_WITH(random_choice(generator, x, 1, zeros({3})), StartsWith("random_choice: all 3 weights are 0"));
+  CHECK_THROWS_WITH(random_choice(generator, x, 1, ones({2})), StartsWith("random_choice: weights have the shape [2]"));
   CHECK_THROWS_AS(random_choice(generator, x, 1, ones({3}, DType::complex64)), TypeError);
   CHECK_THROWS_AS(random_choice(generator, x, 1, Tensor()), ValueError);
   CHECK_THROWS_AS(random_choice(generator, x, 4, weights, false), ValueError);
   CHECK(generator.position() == before);
+}
+
+// The draws themselves are other ops.
+TEST_CASE("errors of draws name the function called") {
+  Generator g(7);
+  const Shape shape = {2};
+  const Tensor x = ones({1, 1, 3, 3});
+  const std::pair<const char*, std::function<Tensor()>> functions[] = {
+      {"norm_rvs", [&] { return norm_rvs(g, shape); }},
+      {"gamma_rvs", [&] { return gamma_rvs(g, shape, 2.0); }},
+      {"chi2_rvs", [&] { return chi2_rvs(g, shape, 2.0); }},
+      {"t_rvs", [&] { return t_rvs(g, shape, 2.0); }},
+      {"dirichlet_rvs", [&] { return dirichlet_rvs(g, shape, 2.0); }},
+      {"random_shuffle", [&] { return random_shuffle(g, x); }},
+      {"random_choice", [&] { return random_choice(g, x, 1); }},
+      {"random_choice", [&] { return random_choice(g, x, 1, false); }},
+      {"dropout", [&] { return dropout(x, 0.5, g); }},
+      {"he_uniform", [&] { return he_uniform(g, shape); }},
+      {"glorot_normal", [&] { return glorot_normal(g, shape); }},
+      {"orthogonal",
+       [&] {
+         return orthogonal(g, {2, 2});
+       }},
+      {"fractional_avg_pool2d", [&] {
+         return fractional_avg_pool2d(x, {2, 2}, {2, 2}, g);
+       }}};
+  for (const auto& [name, f] : functions) {
+    const auto traced = compile([&f = f](const Tensor&) { return f(); });
+    CHECK_THROWS_WITH(traced(x), StartsWith(std::string(name) + ": "));
+  }
 }
 
 TEST_CASE("shuffle and choice: elements of the operand, with gradients") {

@@ -115,7 +115,7 @@ Tensor function_of(const Primitive& primitive, MatrixFunction function, const Op
 
 // ---- Sylvester's equation. Saved: a, b and the solution x.
 
-Tensor solution(const Tensor& a, const Tensor& b, const Tensor& q);
+Tensor solution(const Tensor& a, const Tensor& b, const Tensor& q, const char* op = "sylvester");
 
 void sylvester_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Tensor dq = solution(adjoint(r.saved(0)), adjoint(r.saved(1)), g[0]);
@@ -150,7 +150,7 @@ void evaluate_sylvester(const Call& call, Outputs& out) {
   loops::copy(call.input(2), out[0]);
   const std::int64_t fault = loops::sylvester(a, b, out[0]);
   if (fault >= 0)
-    fail<ValueError>("sylvester",
+    fail<ValueError>(reinterpret_cast<const char*>(call.attribute(0)),
                      "an eigenvalue of a is the negative of one of b{}: the equation has no unique solution; add a "
                      "multiple of eye(n) to one of them",
                      matrix_name(fault, batch_of(out[0])));
@@ -161,13 +161,22 @@ constexpr Primitive sylvester_primitive = {.rule = batched({"sylvester", sylvest
                                            .keeps = {keep_input(0), keep_input(1), keep_output(0, 0b011)},
                                            .effects = may_throw};
 
-Tensor solution(const Tensor& a, const Tensor& b, const Tensor& q) { return apply(sylvester_primitive, {&a, &b, &q}); }
+Tensor solution(const Tensor& a, const Tensor& b, const Tensor& q, const char* op) {
+  return apply(sylvester_primitive, {&a, &b, &q}, words(reinterpret_cast<std::intptr_t>(op)));
+}
 
 void require_sylvester_shapes(const char* op, const Tensor& a, const Tensor& b, const Tensor& q) {
   if (q.rank() < 2 || q.shape()[-2] != a.shape()[-1] || q.shape()[-1] != b.shape()[-1])
     fail<ShapeError>(op, "q is {}; it must have the {} rows of a and the {} columns of b", q.shape(), a.shape()[-1],
                      b.shape()[-1]);
   static_cast<void>(broadcast_shapes(op, broadcast_shapes(op, batch_of(a), batch_of(b)), batch_of(q)));
+}
+
+// The solution for operands of this common dtype, which are checked.
+Tensor solution_in(DType dtype, const char* op, const Tensor& a, const Tensor& b, const Tensor& q) {
+  require_sylvester_shapes(op, a, b, q);
+  const DType computed = wide(dtype);
+  return cast_to(solution(cast_to(a, computed), cast_to(b, computed), cast_to(q, computed), op), floating_of(dtype));
 }
 
 }  // namespace
@@ -205,20 +214,17 @@ Tensor expm_frechet(const Operand& a, const Operand& e) {
 Tensor sylvester(const Operand& a, const Operand& b, const Operand& q) {
   constexpr const char* op = "sylvester";
   const tape::OpScope scope(a);
-  const Tensor x = ops::square_operand(op, a), y = ops::square_operand(op, b, "b"), z = ops::to_tensor(op, q, "q");
-  ops::require_sylvester_shapes(op, x, y, z);
   const Operand* all[] = {&a, &b, &q};
-  const DType dtype = ops::common_dtype(op, all), computed = ops::wide(dtype);
-  return ops::cast_to(ops::solution(ops::cast_to(x, computed), ops::cast_to(y, computed), ops::cast_to(z, computed)),
-                      ops::floating_of(dtype));
+  return ops::solution_in(ops::common_dtype(op, all), op, ops::square_operand(op, a), ops::square_operand(op, b, "b"),
+                          ops::to_tensor(op, q, "q"));
 }
 
 Tensor lyapunov(const Operand& a, const Operand& q) {
   constexpr const char* op = "lyapunov";
   const tape::OpScope scope(a);
-  const Tensor x = ops::square_operand(op, a), z = ops::to_tensor(op, q, "q");
-  ops::require_sylvester_shapes(op, x, x, z);
-  return ops::named(op, [&] { return sylvester(x, ops::adjoint(x), z); });
+  const Tensor x = ops::square_operand(op, a);
+  const Operand* all[] = {&a, &q};
+  return ops::solution_in(ops::common_dtype(op, all), op, x, ops::adjoint(x), ops::to_tensor(op, q, "q"));
 }
 
 }  // namespace reel

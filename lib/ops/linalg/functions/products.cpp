@@ -134,6 +134,8 @@ void rethrow_named(const char* op) {
     fail<TypeError>(op, "{}", text(e));
   } catch (const IndexError& e) {
     fail<IndexError>(op, "{}", text(e));
+  } catch (const TraceError& e) {
+    fail<TraceError>(op, "{}", text(e));
   }
 }
 
