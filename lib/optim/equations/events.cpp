@@ -23,12 +23,14 @@ using Values = std::array<double, parts + 1>;
 int sign_of(double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 bool is_root(double before, double after) { return before != 0 && sign_of(before) != sign_of(after); }
 
-Tensor value_of(const Ode& ode, const OdeEvent& event, const Tensor& y, const Tensor& t) {
+Tensor value_of(const Ode& ode, const OdeEvent& event, std::size_t number, const Tensor& y, const Tensor& t) {
   const Tensor g = event.function(y, t);
-  if (!g.defined()) fail<ValueError>(ode_name, "an event returned an empty tensor; did you forget to return a value?");
-  if (g.size() != 1) fail<ShapeError>(ode_name, "an event returned shape {}; it must have one element", g.shape());
+  if (!g.defined())
+    fail<ValueError>(ode.name, "event {} returned an empty tensor; did you forget to return a value?", number);
+  if (g.size() != 1)
+    fail<ShapeError>(ode.name, "event {} returned shape {}; it must have one element", number, g.shape());
   if (is_complex(g.dtype()) || !is_differentiable(g.dtype()))
-    fail<TypeError>(ode_name, "an event returned {}; it must be real and floating", g.dtype());
+    fail<TypeError>(ode.name, "event {} returned {}; it must be real and floating", number, g.dtype());
   return reshape(ops::cast_to(g, ode.dtype), {});
 }
 
@@ -40,8 +42,8 @@ EventSearch::EventSearch(const Ode& ode, std::span<const OdeEvent> events, const
 }
 
 double EventSearch::value_at(std::size_t event, const Tensor& y, double t) const {
-  const double g = cast(value_of(ode_, events_[event], y, number_of(ode_, t)), DType::float64).item();
-  if (std::isnan(g)) fail<ValueError>(ode_name, "event {} is NaN at t = {}", event, t);
+  const double g = cast(value_of(ode_, events_[event], event, y, number_of(ode_, t)), DType::float64).item();
+  if (std::isnan(g)) fail<ValueError>(ode_.name, "event {} is NaN at t = {}", event, t);
   return g;
 }
 double EventSearch::value_after(std::size_t event, const Tensor& y, double start, double length) const {
@@ -111,22 +113,22 @@ std::int64_t EventSearch::find(const Tensor& y, const TakenStep& taken, const St
   return -1;
 }
 
-EventPoint event_point(const Ode& ode, const OdeEvent& event, double begin, double length,
+EventPoint event_point(const Ode& ode, const OdeEvent& event, std::size_t number, double begin, double length,
                        const Callback<Tensor(const Tensor&)>& state) {
   const Tensor found = number_of(ode, length);
   const ops::Quantity start = number_of(ode, begin);
-  const auto residual = [ode, event, state, start](const Tensor& h) {
-    return value_of(ode, event, state(h), start + h);
+  const auto residual = [ode, event, number, state, start](const Tensor& h) {
+    return value_of(ode, event, number, state(h), start + h);
   };
   // The matrix is the derivative by time alone.
-  const LinearSolver by_slope = [](const LinearOperator& slope, const Tensor& b) {
+  const LinearSolver by_slope = [name = ode.name, number](const LinearOperator& slope, const Tensor& b) {
     const Tensor by_time = slope(ones_like(b));
     if (cast(by_time, DType::float64).item() == 0)
-      fail<ValueError>(ode_name,
-                       "an event touches zero where its derivative by time is zero: the time has no derivative");
+      fail<ValueError>(name, "event {} touches zero where its derivative by time is zero: the time has no derivative",
+                       number);
     return divide(b, by_time);
   };
-  const Equation equation{ode_name, residual, by_slope, by_slope, true};
+  const Equation equation{ode.name, residual, by_slope, by_slope, true};
   const ops::Quantity h = implicit_solution(equation, [&] {
     if (tape::active()) static_cast<void>(residual(found));  // tells what it reads
     return found;

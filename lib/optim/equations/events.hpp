@@ -34,11 +34,12 @@ class EventSearch {
   std::vector<double> before_;  // values at the start of the next step
 };
 
-/// The time and the state of a root: time begin + h and state(h), h the solution of g = 0 whose value is `length`.
+/// The time and the state of a root of the event of this number: time begin + h and state(h), h the solution of g = 0
+/// whose value is `length`.
 struct EventPoint {
   Tensor t, y;
 };
-EventPoint event_point(const Ode& ode, const OdeEvent& event, double begin, double length,
+EventPoint event_point(const Ode& ode, const OdeEvent& event, std::size_t number, double begin, double length,
                        const Callback<Tensor(const Tensor&)>& state);
 
 }  // namespace reel::autodiff

@@ -113,7 +113,7 @@ std::vector<Gradient> pull(const Record& r, const Tensor& g) {
   Tensors start{r->end, Quantity(g) / scale};
   for (const Tensor& x : r->reads()) start.push_back(zeros(x.shape(), x.dtype()));
   const Ode back{[r](const Tensor& state, const Tensor& t) { return adjoint_slope(*r, state, t); }, r->ode.method,
-                 r->ode.dtype};
+                 r->ode.dtype, r->ode.name};
   const Tensors parts = unpacked(flow(back, r->options, packed(start, r->ode.dtype), to, from), start);
   const Quantity by_y = scale * Quantity(parts[1]);
   std::vector<Gradient> list{Gradient(by_y), Gradient(negative(sum(by_y * r->slope(y, from)))),
@@ -157,7 +157,7 @@ Tensor push(const Record& r, std::span<const Tensor> tangents) {
   for (Tensor& x : along) x = x / scale;
   const Ode ahead{
       [r, moved, along](const Tensor& state, const Tensor& t) { return tangent_slope(*r, moved, along, state, t); },
-      r->ode.method, r->ode.dtype};
+      r->ode.method, r->ode.dtype, r->ode.name};
   const Tensor start[] = {y, w / scale};
   w = scale * Quantity(unpacked(flow(ahead, r->options, packed(start, r->ode.dtype), from, to), start)[1]);
   return tangents[2].defined() ? w + r->slope(r->end, to) * tangents[2] : w;
@@ -188,7 +188,7 @@ Tensor flow(const Ode& ode, const OdeOptions& options, const Tensor& y, const Te
   const Tensors inputs = entry->inputs.values();
   const Tensor outputs[] = {entry->end};
   record_function(
-      ode_name, inputs, outputs, [entry](std::span<const Gradient> g) { return pull(entry, g[0].dense()); },
+      ode.name, inputs, outputs, [entry](std::span<const Gradient> g) { return pull(entry, g[0].dense()); },
       [entry](std::span<const Tensor> t) { return Tensors{push(entry, t)}; });
   return entry->end;
 }

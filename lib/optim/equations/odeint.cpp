@@ -80,7 +80,7 @@ ops::Quantity passed(const Ode& ode, const StepPlan& plan, std::size_t first, st
     starts.push_back(plan.steps[k].start);
     lengths.push_back(plan.steps[k].length);
   }
-  detail::FlatLoop loop{.name = ode_name};
+  detail::FlatLoop loop{.name = ode.name};
   loop.variables = 1;
   loop.steps = static_cast<std::int64_t>(starts.size());
   loop.step = [ode](std::span<const Tensor> state, std::span<const Tensor> x) {
@@ -141,7 +141,7 @@ OdeEvents integrated(const Problem& p) {
       const auto state = [ode = p.ode, y, t = number_of(p.ode, taken.start)](const Tensor& h) {
         return take_step(ode, y, t, h, false).y;
       };
-      found.add(root.event, event_point(p.ode, p.events[root.event], taken.start, root.length, state));
+      found.add(root.event, event_point(p.ode, p.events[root.event], root.event, taken.start, root.length, state));
     }
     const bool outputs_follow = k < plan.step_of_output.size();
     if (!outputs_follow && r == plan.roots.size()) break;
@@ -193,45 +193,45 @@ OdeEvents events_of_flows(const Problem& p) {
     y = flow(p.ode, p.options, y, at, t), at = t;
     const auto state = [p, y, t](const Tensor& moved) { return flow(p.ode, p.options, y, t, moved); };
     const std::size_t event = plan.roots[r++].event;
-    found.add(event, event_point(p.ode, p.events[event], 0, time, state));
+    found.add(event, event_point(p.ode, p.events[event], event, 0, time, state));
   }
   return found.result(plan.stopped_by);
 }
 
-void require_ode_options(const OdeOptions& o) {
+void require_ode_options(const char* op, const OdeOptions& o) {
   if (!(o.relative_tolerance >= 0) || !(o.absolute_tolerance >= 0) ||
       !(o.relative_tolerance + o.absolute_tolerance > 0))
-    fail<ValueError>(ode_name, "tolerances are {} and {}; they must be at least 0, and one of them above",
+    fail<ValueError>(op, "tolerances are {} and {}; they must be at least 0, and one of them above",
                      o.relative_tolerance, o.absolute_tolerance);
   if (!(o.first_step >= 0) || o.max_steps < 1 || o.memory_budget < 0)
-    fail<ValueError>(ode_name, "first_step is {}, max_steps {}, memory_budget {}; they must be at least 0, 1 and 0",
+    fail<ValueError>(op, "first_step is {}, max_steps {}, memory_budget {}; they must be at least 0, 1 and 0",
                      o.first_step, o.max_steps, o.memory_budget);
-  if (!(o.longest_step >= 0)) fail<ValueError>(ode_name, "longest_step is {}; it must be at least 0", o.longest_step);
-  if (o.method > OdeMethod::rosenbrock) fail<ValueError>(ode_name, "there is no such method");
-  if (o.adjoint > OdeAdjoint::continuous) fail<ValueError>(ode_name, "there is no such adjoint");
+  if (!(o.longest_step >= 0)) fail<ValueError>(op, "longest_step is {}; it must be at least 0", o.longest_step);
+  if (o.method > OdeMethod::rosenbrock) fail<ValueError>(op, "there is no such method");
+  if (o.adjoint > OdeAdjoint::continuous) fail<ValueError>(op, "there is no such adjoint");
 }
 
-Problem problem_of(const OdeFunction& f, const Operand& start, const Operand& given, const OdeOptions& options) {
-  detail::require_untraced(ode_name);
-  if (!f) fail<ValueError>(ode_name, "the function is empty");
-  require_ode_options(options);
-  const Tensor y =
-      start.is_weak() ? ops::to_tensor(ode_name, start, DType::float64, "y0") : ops::to_tensor(ode_name, start, "y0");
+Problem problem_of(const char* op, const OdeFunction& f, const Operand& start, const Operand& times_operand,
+                   const OdeOptions& options) {
+  detail::require_untraced(op);
+  if (!f) fail<ValueError>(op, "the function is empty");
+  require_ode_options(op, options);
+  const Tensor y = start.is_weak() ? ops::to_tensor(op, start, DType::float64, "y0") : ops::to_tensor(op, start, "y0");
   if (y.dtype() != DType::float32 && y.dtype() != DType::float64)
-    fail<TypeError>(ode_name, "y0 is {}; it must be float32 or float64: cast it", y.dtype());
-  ops::require_rank(ode_name, y.rank() + 1);
-  Tensor t = ops::to_tensor(ode_name, given, "t");
-  if (is_complex(t.dtype())) fail<TypeError>(ode_name, "t is {}; it must be real", t.dtype());
+    fail<TypeError>(op, "y0 is {}; it must be float32 or float64: cast it", y.dtype());
+  ops::require_rank(op, y.rank() + 1);
+  Tensor t = ops::to_tensor(op, times_operand, "t");
+  if (is_complex(t.dtype())) fail<TypeError>(op, "t is {}; it must be real", t.dtype());
   t = ops::cast_to(t, y.dtype());
   if (t.rank() != 1 || t.size() == 0)
-    fail<ShapeError>(ode_name, "t is {}; it must be a vector of at least one time", t.shape());
+    fail<ShapeError>(op, "t is {}; it must be a vector of at least one time", t.shape());
   const std::vector<double> times = cast(t, DType::float64).to_vector();
   for (std::size_t k = 0; k < times.size(); ++k) {
     const bool ascends = k == 0 || times[k] > times[k - 1], descends = k == 0 || times[k] < times[k - 1];
     if (!std::isfinite(times[k]) || !(times.back() < times.front() ? descends : ascends))
-      fail<ValueError>(ode_name, "time {} is {}; times must ascend or descend strictly", k, times[k]);
+      fail<ValueError>(op, "time {} is {}; times must ascend or descend strictly", k, times[k]);
   }
-  return {{f, options.method, y.dtype()}, options, y, t, times};
+  return {{f, options.method, y.dtype(), op}, options, y, t, times};
 }
 
 }  // namespace
@@ -240,20 +240,20 @@ Problem problem_of(const OdeFunction& f, const Operand& start, const Operand& gi
 
 Tensor odeint(const OdeFunction& f, const Operand& y0, const Operand& t, const OdeOptions& options) {
   const tape::OpScope scope(y0);
-  const autodiff::Problem problem = autodiff::problem_of(f, y0, t, options);
+  const autodiff::Problem problem = autodiff::problem_of("odeint", f, y0, t, options);
   if (options.adjoint == OdeAdjoint::continuous) return autodiff::of_flows(problem);
   return tape::active() ? autodiff::integrated(problem).y : autodiff::unrecorded(problem);
 }
 
 OdeEvents odeint_events(const OdeFunction& f, const Operand& y0, const Operand& t, const std::vector<OdeEvent>& events,
                         const OdeOptions& options) {
-  using autodiff::ode_name;
+  constexpr const char* op = "odeint_events";
   const tape::OpScope scope(y0);
-  autodiff::Problem problem = autodiff::problem_of(f, y0, t, options);
+  autodiff::Problem problem = autodiff::problem_of(op, f, y0, t, options);
   for (std::size_t k = 0; k < events.size(); ++k) {
-    if (!events[k].function) fail<ValueError>(ode_name, "the function of event {} is empty", k);
+    if (!events[k].function) fail<ValueError>(op, "the function of event {} is empty", k);
     if (events[k].direction < -1 || events[k].direction > 1)
-      fail<ValueError>(ode_name, "the direction of event {} is {}; it must be -1, 0 or 1", k, events[k].direction);
+      fail<ValueError>(op, "the direction of event {} is {}; it must be -1, 0 or 1", k, events[k].direction);
   }
   problem.events = events;
   return options.adjoint == OdeAdjoint::continuous ? autodiff::events_of_flows(problem) : autodiff::integrated(problem);

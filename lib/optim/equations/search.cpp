@@ -24,9 +24,9 @@ class StepSearch {
       const bool last = size >= rest;
       const double h = direction_ * (last ? rest : size), next = last ? to_ : t + h;
       if (next == t || !(std::abs(h) > 0))
-        fail<ValueError>(ode_name, "the steps become too short at t = {}; the solution may end there, or be stiff", t);
+        fail<ValueError>(ode_.name, "the steps become too short at t = {}; the solution may end there, or be stiff", t);
       if (tries >= options_.max_steps)
-        fail<ValueError>(ode_name, "{} steps reach t = {} only; allow for more, or use OdeMethod::rosenbrock",
+        fail<ValueError>(ode_.name, "{} steps reach t = {} only; allow for more, or use OdeMethod::rosenbrock",
                          options_.max_steps, t);
       const StepResult step = take_step(ode_, y, number_of(ode_, t), number_of(ode_, h), true);
       const double error = size_of_error(step.error, y, step.y);
@@ -64,7 +64,7 @@ class StepSearch {
     const ops::Quantity f0 = slope_of(ode_, y, number_of(ode_, from_));
     const double d0 = norm_of(y, y, y), d1 = norm_of(f0, y, y);
     if (!std::isfinite(d0) || !std::isfinite(d1))
-      fail<ValueError>(ode_name, "y0 or the function at the start is infinite or NaN");
+      fail<ValueError>(ode_.name, "y0 or the function at the start is infinite or NaN");
     const double h0 = d0 < 1e-5 || d1 < 1e-5 ? 1e-6 : 0.01 * d0 / d1;
     const ops::Quantity f1 = slope_of(ode_, y + (direction_ * h0) * f0, number_of(ode_, from_ + direction_ * h0));
     const double d2 = norm_of(f1 - f0, y, y) / h0, most = std::max(d1, d2);

@@ -60,7 +60,7 @@ Linearization linearized(const Ode& ode, const Tensor& y, const Tensor& t) {
   const Source sources[] = {y, t};
   for (const Source& s : sources) tape.watch(s.tensor());
   const Tensor targets[] = {reshape(slope_of(ode, y, t), {n})};
-  const auto list = detail::jacobians(ode_name, tape, targets, sources);
+  const auto list = detail::jacobians(ode.name, tape, targets, sources);
   return {reshape(list[0], {n, n}), reshape(list[1], {n, 1})};
 }
 
@@ -91,12 +91,12 @@ Quantity number_of(const Ode& ode, double x) { return full({}, x, ode.dtype); }
 Quantity slope_of(const Ode& ode, const Tensor& y, const Tensor& t) {
   const Tensor slope = ode.f(y, t);
   if (!slope.defined())
-    fail<ValueError>(ode_name, "the function returned an empty tensor; did you forget to return a value?");
+    fail<ValueError>(ode.name, "the function returned an empty tensor; did you forget to return a value?");
   if (slope.shape() != y.shape())
-    fail<ShapeError>(ode_name, "the function turns y of shape {} into {}; they must be equal", y.shape(),
+    fail<ShapeError>(ode.name, "the function turns y of shape {} into {}; they must be equal", y.shape(),
                      slope.shape());
   if (slope.dtype() != y.dtype())
-    fail<TypeError>(ode_name, "the function turns y of {} into {}; cast its result", y.dtype(), slope.dtype());
+    fail<TypeError>(ode.name, "the function turns y of {} into {}; cast its result", y.dtype(), slope.dtype());
   return slope;
 }
 

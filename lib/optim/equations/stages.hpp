@@ -9,12 +9,11 @@
 
 namespace reel::autodiff {
 
-inline constexpr const char* ode_name = "odeint";
-
 struct Ode {
   OdeFunction f;
   OdeMethod method;
   DType dtype;
+  const char* name = "odeint";  // of the public function, for errors
 };
 /// The derivative of y at time t. ShapeError or TypeError unless it is like y.
 ops::Quantity slope_of(const Ode& ode, const Tensor& y, const Tensor& t);

@@ -12,6 +12,7 @@
 
 using namespace reel;
 using Catch::Contains;
+using Catch::StartsWith;
 using linalg::largest;
 using support::Tensors;
 
@@ -151,7 +152,7 @@ TEST_CASE("an event at the start is none, one at the last time is; roots that to
   CHECK_THROWS_WITH(grad([&](const Tensor& y) {
                       return roots(y, squared(1), tensor({0, 4}));
                     })(tensor({0})),
-                    Contains("odeint: an event touches zero"));
+                    Contains("odeint_events: event 0 touches zero"));
   // A ball that bounces: each flight starts at the event that ended the one before.
   Tensor y = tensor({1, 0}), t = scalar(0.0);
   for (int bounce = 0; bounce < 4; ++bounce) {
@@ -178,15 +179,21 @@ TEST_CASE("events: dtypes, tapes, variables and what is wrong") {
   CHECK(array_equal(e.y, odeint(turning, y0, t, fine)));
   CHECK(tape.gradient(e.times[0], level).dense().item() == Approx(1 / std::sqrt(0.75)).epsilon(1e-10));
   const auto with = [&](const OdeFunction& g) { odeint_events(turning, y0, t, {component(0), {g}}); };
-  CHECK_THROWS_WITH(with({}), Contains("odeint: the function of event 1 is empty"));
+  CHECK_THROWS_WITH(with({}), Contains("odeint_events: the function of event 1 is empty"));
   CHECK_THROWS_WITH(odeint_events(turning, y0, t, {{[](const Tensor& y, const Tensor&) { return y(1); }, 2}}),
                     Contains("the direction of event 0 is 2; it must be -1, 0 or 1"));
   CHECK_THROWS_WITH(with([](const Tensor&, const Tensor&) { return Tensor(); }),
-                    Contains("an event returned an empty"));
-  CHECK_THROWS_WITH(with([](const Tensor& y, const Tensor&) { return y; }), Contains("an event returned shape [2]"));
-  CHECK_THROWS_WITH(with([](const Tensor& y, const Tensor&) { return y(0) > 0; }), Contains("returned bool"));
+                    Contains("odeint_events: event 1 returned an empty"));
+  CHECK_THROWS_WITH(with([](const Tensor& y, const Tensor&) { return y; }), Contains("event 1 returned shape [2]"));
+  CHECK_THROWS_WITH(with([](const Tensor& y, const Tensor&) { return y(0) > 0; }), Contains("event 1 returned bool"));
   CHECK_THROWS_WITH(with([](const Tensor& y, const Tensor& s) { return y(0) + log(1 - s); }),
-                    Contains("event 1 is NaN"));
+                    Contains("odeint_events: event 1 is NaN"));
+  CHECK_THROWS_WITH(odeint_events(turning, y0, y0 * std::numeric_limits<double>::quiet_NaN(), {component(0)}),
+                    StartsWith("odeint_events: time 0 is nan"));
+  for (const OdeAdjoint adjoint : {OdeAdjoint::discrete, OdeAdjoint::continuous})
+    CHECK_THROWS_WITH(
+        odeint_events([](const Tensor& y, const Tensor&) { return y(0); }, y0, t, {component(0)}, {.adjoint = adjoint}),
+        StartsWith("odeint_events: the function turns y of shape [2] into []"));
   CHECK_THROWS_AS(odeint(turning, y0, t, {.longest_step = -1}), ValueError);
   CHECK(odeint_events(turning, y0, t, {}).times.empty());
 }
