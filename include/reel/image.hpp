@@ -21,8 +21,9 @@ struct ResizeOptions {
 /// x at the extents of `shape`, which has its rank: an image, a line, a volume, with channels and batch axes anywhere.
 /// Axes of the same extent stay as they are. (JAX's image.resize; TensorFlow's image.resize with antialias.) An element
 /// at i of m is at (i + 1/2) n / m - 1/2 of n, with aligned corners at i (n - 1) / (m - 1), and the nearest one is that
-/// with halves up. The weights of the elements that exist are divided by their sum. ShapeError for another rank, for an
-/// extent above 2^29, and for elements of an axis without any; ValueError for a coefficient that is not finite.
+/// with halves up. The weights of the elements that exist are divided by their sum. NaN and infinities between the
+/// outermost weights that are not 0 reach the result, also where their own weight is 0. ShapeError for another rank,
+/// for an extent above 2^29, and for elements of an axis without any; ValueError for a coefficient that is not finite.
 /// Nearest: every dtype. Others: float32 and float64; float16 and bfloat16 compute as float32, integers and booleans as
 /// float64; TypeError for complex numbers. Gradient: the transposed weights. To any order, in both modes.
 Tensor resize(const Operand& x, const Shape& shape, const ResizeOptions& options = {});

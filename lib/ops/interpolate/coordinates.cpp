@@ -15,7 +15,7 @@ namespace ops {
 
 namespace {
 
-// Nearest with halves up or to even, linear, cubic B-splines, and Keys's cubic kernel (Keys 1981, with a = -0.75).
+// Nearest with halves up or to even, linear, cubic B-splines, and Keys's cubic kernel.
 enum class Kernel : std::uint8_t { nearest_up, nearest_even, linear, b_spline, keys };
 constexpr bool is_nearest(Kernel k) { return k <= Kernel::nearest_even; }
 
@@ -81,11 +81,8 @@ Quantity weights_of(const Quantity& t, Kernel kernel) {
     const auto inner = [](const Quantity& square, const Quantity& d) { return (4.0 + square * (-6.0 + 3.0 * d)) / 6; };
     return as_weights({uu * u / 6, inner(tt, t), inner(uu, u), tt * t / 6});
   }
-  constexpr double keys = -0.75;
-  const auto inner = [](const Quantity& square, const Quantity& d) {
-    return 1.0 + square * (-(keys + 3) + (keys + 2) * d);
-  };
-  return as_weights({keys * t * uu, inner(tt, t), inner(uu, u), keys * u * tt});
+  constexpr double a = -0.75;  // PyTorch's grid_sample
+  return as_weights({keys_outer(t, uu, a), keys_inner(t, tt, a), keys_inner(u, uu, a), keys_outer(u, tt, a)});
 }
 
 AxisTaps taps_at(const Quantity& positions, Line a) {

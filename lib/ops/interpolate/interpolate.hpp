@@ -15,6 +15,17 @@ struct RealDTypes {
 };
 RealDTypes real_dtypes(const char* op, std::initializer_list<const Operand*> operands);
 
+/// Keys's cubic kernel of coefficient a (Keys, "Cubic convolution interpolation for digital image processing", 1981,
+/// section III) at the distances t and 1 + t, t in [0, 1], with the squares of t and 1 - t. T: double or Quantity.
+template <class T>
+T keys_inner(const T& t, const T& square, double a) {
+  return 1.0 + square * (-(a + 3) + (a + 2) * t);
+}
+template <class T>
+T keys_outer(const T& t, const T& square, double a) {
+  return a * t * square;
+}
+
 /// The operand in a dtype.
 Quantity real_operand(const char* op, const Operand& x, DType dtype, const char* operand);
 /// Along the last axis: two or three tensors one behind the other, sums, and the elements at indices.

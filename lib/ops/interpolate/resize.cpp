@@ -23,9 +23,7 @@ double lanczos(double x, double radius) {
   const double p = std::numbers::pi * x;
   return radius * std::sin(p) * std::sin(p / radius) / (p * p);
 }
-double keys(double x, double a) {
-  return x <= 1 ? ((a + 2) * x - (a + 3)) * x * x + 1 : ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
-}
+double keys(double x, double a) { return x <= 1 ? keys_inner(x, x * x, a) : keys_outer(x - 1, (2 - x) * (2 - x), a); }
 
 struct Resizing {
   ResizeMethod method;
