@@ -136,21 +136,24 @@ std::vector<Gradient> pull_again(const char* name, const detail::FlatFunction& f
   return pull_on(tape, results, cotangents, sources);
 }
 
+MovedSources moved_sources(std::span<const Source> sources, std::span<const Tensor> tangents) {
+  MovedSources moved;
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    if (tangents[i].defined()) {
+      moved.sources.push_back(sources[i]);
+      moved.tangents.push_back(tangents[i]);
+    }
+  return moved;
+}
+
 std::vector<Tensor> push_again(const detail::FlatFunction& f, const Inputs& inputs, std::span<const Tensor> tangents) {
   ops::Draws draws = inputs.draws;
   const ops::DrawsScope same_numbers(draws, ops::DrawsScope::Mode::replay);
   const ops::FrozenReads same_constants(inputs.constants, inputs.constant_values);
   const ops::FrozenReads same_values(inputs.variables, inputs.read);
   const std::vector<Tensor> arguments = identities(inputs.arguments);
-  const std::vector<Source> sources = inputs.sources(arguments);
-  std::vector<Source> moved;
-  std::vector<Gradient> along;
-  for (std::size_t i = 0; i < sources.size(); ++i)
-    if (tangents[i].defined()) {
-      moved.push_back(sources[i]);
-      along.emplace_back(tangents[i]);
-    }
-  const ForwardAccumulator accumulator(moved, along);
+  const MovedSources moved = moved_sources(inputs.sources(arguments), tangents);
+  const ForwardAccumulator accumulator(moved.sources, moved.gradients());
   const std::vector<Tensor> results = f(arguments);
   std::vector<Tensor> list;
   for (const Tensor& y : results)

@@ -41,6 +41,15 @@ bool any_forward();
 /// record_operation for ops of the library, which can be traced.
 void record_function(std::string_view name, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                      BackwardFunction backward, TangentFunction jvp, const RecordOptions& options = {});
+/// The sources that have tangents, with these.
+struct MovedSources {
+  std::vector<Source> sources;
+  std::vector<Tensor> tangents;
+  /// Of an accumulator.
+  std::vector<Gradient> gradients() const { return {tangents.begin(), tangents.end()}; }
+};
+/// `tangents` has one for each source, an empty handle where there is none.
+MovedSources moved_sources(std::span<const Source> sources, std::span<const Tensor> tangents);
 /// Watches the differentiable sources.
 void watch_differentiable(GradientTape& tape, std::span<const Source> sources);
 /// New tensors with the same values; recorded.

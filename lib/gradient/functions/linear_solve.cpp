@@ -64,19 +64,12 @@ struct RecordedSolve {
   }
   Tensor push(std::span<const Tensor> tangents) const {
     Tensor b = tangents[0];
-    const std::vector<Source> sources = inputs.sources({});
-    std::vector<Source> moved;
-    std::vector<Gradient> along;
-    for (std::size_t i = 0; i < sources.size(); ++i)
-      if (tangents[i + 1].defined()) {
-        moved.push_back(sources[i]);
-        along.emplace_back(tangents[i + 1]);
-      }
-    if (!moved.empty()) {
+    const MovedSources moved = moved_sources(inputs.sources({}), tangents.subspan(1));
+    if (!moved.sources.empty()) {
       const ops::FrozenReads same_values(inputs.variables, inputs.read);
       Tensor change;
       {
-        const ForwardAccumulator accumulator(moved, along);
+        const ForwardAccumulator accumulator(moved.sources, moved.gradients());
         const Tensor y = product_of(system->name, system->product, x);
         if (const Gradient t = accumulator.jvp(y)) change = t.dense();
       }

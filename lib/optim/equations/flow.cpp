@@ -9,6 +9,7 @@
 #include <cmath>
 #include <memory>
 #include <reel/forward.hpp>
+#include <reel/minimize.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/reduce.hpp>
@@ -29,12 +30,11 @@ using Tensors = std::vector<Tensor>;
 // The elements of all, one behind the other; parts of complex numbers are elements.
 Quantity packed(std::span<const Tensor> list, DType dtype) {
   Tensors parts;
-  const auto add = [&](const Tensor& x) { parts.push_back(reshape(ops::cast_to(x, dtype), {x.size()})); };
   for (const Tensor& x : list) {
-    add(is_complex(x.dtype()) ? real(x) : x);
-    if (is_complex(x.dtype())) add(imag(x));
+    parts.push_back(ops::cast_to(is_complex(x.dtype()) ? real(x) : x, dtype));
+    if (is_complex(x.dtype())) parts.push_back(ops::cast_to(imag(x), dtype));
   }
-  return concatenate(parts, 0);
+  return reel::detail::ravel_leaves(parts);
 }
 // The inverse, for tensors like these.
 Tensors unpacked(const Tensor& state, std::span<const Tensor> like) {
@@ -123,13 +123,12 @@ std::vector<Gradient> pull(const Record& r, const Tensor& g) {
 }
 
 // The slope of [y, w] along these tangents of what f reads.
-Tensor tangent_slope(const RecordedFlow& r, const std::vector<Source>& moved, const Tensors& along, const Tensor& state,
-                     const Tensor& t) {
+Tensor tangent_slope(const RecordedFlow& r, const MovedSources& moved, const Tensor& state, const Tensor& t) {
   const Tensor like[] = {r.end, r.end};
   const Tensors parts = unpacked(state, like);
   return r.again([&] {
-    std::vector<Source> sources(moved);
-    std::vector<Gradient> tangents(along.begin(), along.end());
+    std::vector<Source> sources(moved.sources);
+    std::vector<Gradient> tangents = moved.gradients();
     sources.emplace_back(parts[0]);
     tangents.emplace_back(parts[1]);
     const ForwardAccumulator accumulator(sources, tangents);
@@ -141,23 +140,15 @@ Tensor tangent_slope(const RecordedFlow& r, const std::vector<Source>& moved, co
 
 Tensor push(const Record& r, std::span<const Tensor> tangents) {
   const auto& [y, from, to] = std::tie(r->inputs.arguments[0], r->inputs.arguments[1], r->inputs.arguments[2]);
-  const std::vector<Source> sources = r->inputs.sources({});
-  std::vector<Source> moved;
-  Tensors along;
-  for (std::size_t i = 0; i < sources.size(); ++i)
-    if (tangents[i + 3].defined()) {
-      moved.push_back(sources[i]);
-      along.push_back(tangents[i + 3]);
-    }
+  MovedSources moved = moved_sources(r->inputs.sources({}), tangents.subspan(3));
   Quantity w = tangents[0].defined() ? tangents[0] : zeros(y.shape(), y.dtype());
   if (tangents[1].defined()) w = w - r->slope(y, from) * tangents[1];
-  Tensors linear(along);
+  Tensors linear(moved.tangents);
   linear.push_back(w);
   const double scale = scale_of(linear);
-  for (Tensor& x : along) x = x / scale;
-  const Ode ahead{
-      [r, moved, along](const Tensor& state, const Tensor& t) { return tangent_slope(*r, moved, along, state, t); },
-      r->ode.method, r->ode.dtype, r->ode.name};
+  for (Tensor& x : moved.tangents) x = x / scale;
+  const Ode ahead{[r, moved](const Tensor& state, const Tensor& t) { return tangent_slope(*r, moved, state, t); },
+                  r->ode.method, r->ode.dtype, r->ode.name};
   const Tensor start[] = {y, w / scale};
   w = scale * Quantity(unpacked(flow(ahead, r->options, packed(start, r->ode.dtype), from, to), start)[1]);
   return tangents[2].defined() ? w + r->slope(r->end, to) * tangents[2] : w;

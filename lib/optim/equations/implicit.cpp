@@ -46,19 +46,12 @@ struct RecordedSolution {
     return pull_on(tape, residuals, cotangents, sources);
   }
   Tensor push(std::span<const Tensor> tangents) const {
-    const std::vector<Source> sources = inputs.sources({});
-    std::vector<Source> moved;
-    std::vector<Gradient> along;
-    for (std::size_t i = 0; i < sources.size(); ++i)
-      if (tangents[i].defined()) {
-        moved.push_back(sources[i]);
-        along.emplace_back(tangents[i]);
-      }
+    const MovedSources moved = moved_sources(inputs.sources({}), tangents);
     const ops::FrozenReads same_constants(inputs.constants, inputs.constant_values);
     const ops::FrozenReads same_values(inputs.variables, inputs.read);
     Tensor change;
-    if (!moved.empty()) {
-      const ForwardAccumulator accumulator(moved, along);
+    if (!moved.sources.empty()) {
+      const ForwardAccumulator accumulator(moved.sources, moved.gradients());
       const Tensor y = residual_of(equation, x);
       if (const Gradient t = accumulator.jvp(y)) change = t.dense();
     }

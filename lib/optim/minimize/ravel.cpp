@@ -5,6 +5,7 @@
 
 #include "core/fail.hpp"
 #include "ops/apply/operation.hpp"
+#include "ops/engine.hpp"
 
 namespace reel::detail {
 
@@ -70,7 +71,7 @@ Tensor ravel_leaves(std::span<const Tensor> leaves) {
   DType dtype = leaves.front().dtype();
   for (const Tensor& leaf : leaves) dtype = promote(dtype, leaf.dtype());
   List<Tensor> parts;
-  for (const Tensor& leaf : leaves) parts.push_back(reshape(cast(leaf, dtype), {-1}));
+  for (const Tensor& leaf : leaves) parts.push_back(reshape(ops::cast_to(leaf, dtype), {leaf.size()}));
   return concatenate(parts, 0);
 }
 
