@@ -26,12 +26,10 @@ constexpr std::size_t cache_line = tuning::cache_line_bytes;
 
 constexpr std::size_t lines(std::size_t bytes) { return (bytes + cache_line - 1) / cache_line * cache_line; }
 
-}  // namespace
-
 // What happens to output k; without a list, all are written.
-inline Write write_of(std::span<const Write> writes, std::size_t k) {
-  return writes.empty() ? Write::place : writes[k];
-}
+Write write_of(std::span<const Write> writes, std::size_t k) { return writes.empty() ? Write::place : writes[k]; }
+
+}  // namespace
 
 // One run of a program: its operands, and the division of the result into blocks.
 struct Run {
