@@ -1,12 +1,14 @@
-// Shows what a tape holds: the graph of a small network's loss as DOT and as a picture, the bytes by op, and the plan
-// of its gradient. Writes tape_graph.dot, for Graphviz, and a simple drawing, tape_graph.svg, to --folder DIR or to the
-// system's temporary folder. The exit status says whether both have the expected content.
+// Shows what a tape holds: the graph of a small network's loss as DOT, as a picture and as a page for a browser, the
+// bytes by op, and the plan of its gradient. Writes tape_graph.dot, for Graphviz, a simple drawing, tape_graph.svg, and
+// tape_graph.html, which has the times of ops and rules, to --folder DIR or to the system's temporary folder. The exit
+// status says whether they have the expected content.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <reel/reel.hpp>
+#include <reel/tape_page.hpp>
 #include <sstream>
 #include <string>
 #include <system_error>
@@ -123,7 +125,7 @@ int main(int argc, char** argv) {
   chart::read_arguments(argc, argv, {{"--folder", "DIR", &folder}});
   const Tensor x = reshape(linspace(-1, 1, 24), {8, 3});
   const Variable w1(full({3, 16}, 0.1), "w1"), b1(zeros({16}), "b1"), w2(full({16, 1}, 0.2), "w2");
-  set_source_locations(true);
+  const ChromeTraceGuard trace(folder + "/tape_graph.json");  // measures times, and notes lines
   GradientTape tape({.persistent = true});
   const Tensor hidden = tanh(matmul(x, w1) + b1);
   const Tensor loss = mean(square(matmul(hidden, w2)));
@@ -141,7 +143,11 @@ int main(int argc, char** argv) {
                 static_cast<long long>(op.saved_bytes));
   const std::vector<Variable> parameters = {w1, b1, w2};
   const ReplayPlan plan = tape.plan(loss, parameters);
-  std::printf("\n%s\n\ndrawn to %s\n", to_string(plan).c_str(), (folder + "/tape_graph.svg").c_str());
+  static_cast<void>(tape.gradient(loss, parameters));
+  const std::string page = tape_page(tape, loss);
+  write(folder + "/tape_graph.html", page);
+  std::printf("\n%s\n\ndrawn to %s and tape_graph.html\n", to_string(plan).c_str(),
+              (folder + "/tape_graph.svg").c_str());
 
   // Six ops, three variables and the target; x is no source. An edge per operand that the tape follows.
   const auto sources = std::count_if(graph.nodes.begin(), graph.nodes.end(), [](const Node& n) { return n.source; });
@@ -150,6 +156,8 @@ int main(int argc, char** argv) {
   for (const char* part : {"float64 [3, 16]", "float64 [8, 16]", "float64 [16, 1]", "w1", "tanh"})
     good = good && dot.find(part) != std::string::npos && picture.find(part) != std::string::npos;
   good = good && dot.find("tape_graph.cpp:") != std::string::npos;
+  good =
+      good && count(page, "\"op\": ") == 6 && count(page, "\"forward\": ") == 6 && count(page, "\"backward\": ") == 6;
   std::printf("%s\n", good ? "the graph is complete" : "the graph is NOT what was recorded");
   return good ? 0 : 1;
 }

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "core/fail.hpp"
+#include "tape/observe/timeline.hpp"
 
 namespace reel::tape {
 
@@ -78,9 +79,11 @@ void lift_observer() noexcept {
 // If only the observer is on the stack, a rule runs fused, as without an observer.
 void RuleScope::enter_watched(const Tape& t, const Entry& e) {
   enter(frame_, t.site_of(e), true);
+  if (watching() & watch_times && e.outputs) open_rule(&frame_, t.slots[e.output(0)].id);
   if (top() == this_thread.state->observer) top() = nullptr;
 }
 void RuleScope::leave_watched() {
+  if (watching() & watch_times) close_rule(&frame_);
   leave(frame_);
   Tape* observer = this_thread.state->observer;
   if (observer && !in_rule()) set_end(top(), observer, observer);

@@ -1,10 +1,11 @@
 // Views of a tape: its contents by op, as a graph, and as the plan of its replay.
+#include "gradient/inspect/views.hpp"
+
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "core/fail.hpp"
-#include "gradient/gradient.hpp"
 
 namespace reel {
 
@@ -19,19 +20,14 @@ std::int64_t bytes_of(const tape::Meta& m) {
   return m.shape().elements() * static_cast<std::int64_t>(item_size(m.dtype));
 }
 
-// Calls f(entry, index) in recording order.
-template <class F>
-void for_each_entry(const Tape& t, F f) {
-  std::int64_t index = 0;
-  const Arena::Place end = t.entries.end();
-  for (Arena::Place at; const Entry* e = t.entries.step_forward(at, end); ++index) f(*e, index);
-}
-// The same in reverse order.
+// Calls f(entry, index) in the reverse of recording order.
 template <class F>
 void for_each_entry_back(const Tape& t, F f) {
   std::int64_t index = t.entries.count();
   for (Arena::Place at = t.entries.end(); const Entry* e = t.entries.step_back(at);) f(*e, --index);
 }
+
+}  // namespace
 
 std::int64_t saved_bytes(const Entry& e) {
   std::int64_t bytes = 0;
@@ -39,6 +35,27 @@ std::int64_t saved_bytes(const Entry& e) {
     if (const detail::Block* b = e.block(i)) bytes += bytes_of(*b);
   return bytes;
 }
+
+bool makes_any(const Entry& e, const std::vector<bool>& slots) {
+  for (std::uint32_t k = 0; k < e.outputs; ++k)
+    if (slots[e.output(k)]) return true;
+  return false;
+}
+
+std::vector<bool> behind(const Tape& t, const detail::List<Target>* targets) {
+  std::vector<bool> shown(t.slots.size(), targets == nullptr);
+  if (!targets) return shown;
+  for (const Target& y : *targets)
+    if (const std::uint32_t s = slot_of(t, y); s != no_slot) shown[s] = true;
+  for_each_entry_back(t, [&](const Entry& e, std::int64_t) {
+    const bool any = makes_any(e, shown);
+    for (std::uint32_t i = 0; any && i < e.inputs; ++i)
+      if (e.input(i) != no_slot) shown[e.input(i)] = true;
+  });
+  return shown;
+}
+
+namespace {
 
 // ---- the graph
 
@@ -52,21 +69,6 @@ std::string escaped(std::string_view text) {
 }
 
 std::string line(const tape::Site& site) { return site.file ? "\\n" + escaped(to_string(site)) : std::string(); }
-
-// The slots that the targets depend on, the targets included; all slots if there are no targets.
-std::vector<bool> behind(const Tape& t, const detail::List<Target>* targets) {
-  std::vector<bool> shown(t.slots.size(), targets == nullptr);
-  if (!targets) return shown;
-  for (const Target& y : *targets)
-    if (const std::uint32_t s = slot_of(t, y); s != no_slot) shown[s] = true;
-  for_each_entry_back(t, [&](const Entry& e, std::int64_t) {
-    bool any = false;
-    for (std::uint32_t k = 0; k < e.outputs; ++k) any = any || shown[e.output(k)];
-    for (std::uint32_t i = 0; any && i < e.inputs; ++i)
-      if (e.input(i) != no_slot) shown[e.input(i)] = true;
-  });
-  return shown;
-}
 
 std::string dot(const Tape& t, const detail::List<Target>* targets) {
   const std::vector<bool> shown = behind(t, targets);
@@ -84,9 +86,7 @@ std::string dot(const Tape& t, const detail::List<Target>* targets) {
                            escaped(names[s]));
     }
   for_each_entry(t, [&](const Entry& e, std::int64_t index) {
-    bool any = false;
-    for (std::uint32_t k = 0; k < e.outputs; ++k) any = any || shown[e.output(k)];
-    if (!any) return;
+    if (!makes_any(e, shown)) return;
     const std::string node = fmt::format("op{}", index);
     nodes += fmt::format("  {} [label=\"{}\\n{} bytes saved{}\"];\n", node, escaped(e.rule->name), saved_bytes(e),
                          line(t.site_of(e)));

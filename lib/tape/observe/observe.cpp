@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/fail.hpp"
+#include "tape/observe/timeline.hpp"
 #include "tape/tape.hpp"
 
 namespace reel {
@@ -233,8 +234,8 @@ void observe_vjp(const Record& r, std::span<const Tensor> g, std::span<const Gra
   if (watching() & watch_times) {
     std::vector<Tensor> held;
     for (const Gradient& d : dx) held.push_back(!d ? Tensor() : d.is_slices() ? d.slices().values : d.dense());
-    add_event(r.name(), "backward", innermost_frame() ? innermost_frame()->start : now(), r.site(), pointers(g),
-              pointers(held));
+    add_rule_event(r.name(), innermost_frame() ? innermost_frame()->start : now(), r.site(), pointers(g),
+                   pointers(held));
   }
   if (!(watching() & watch_anomalies) || !anomalies().check_backward) return;
   for (std::size_t i = 0; i < dx.size(); ++i) {

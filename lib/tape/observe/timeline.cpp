@@ -1,5 +1,7 @@
 // The Chrome trace: events of ops and rules, kept per trace and written as JSON at its end. One trace may belong to
 // this thread (ChromeTraceGuard), another to the process (REEL_TRACE), for every thread that uses tensors.
+#include "tape/observe/timeline.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -32,26 +34,15 @@ struct TraceEvent {
   const char* category;
   Site site;
   std::int64_t start, end;
-  std::uint64_t thread;
+  std::uint64_t thread, result;  // result: the id of the op's first result
+  bool rule;
 };
 
 }  // namespace tape
 
 namespace {
 
-using tape::OutputFile, tape::TraceEvent;
-
-std::string in_quotes(std::string_view text) {
-  std::string q = "\"";
-  for (const char c : text)
-    if (c == '"' || c == '\\')
-      q += {'\\', c};
-    else if (static_cast<unsigned char>(c) < 0x20)
-      q += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    else
-      q += c;
-  return q + '"';
-}
+using tape::in_quotes, tape::OutputFile, tape::TraceEvent;
 
 // Times in microseconds, relative to the first event. False, and an incomplete file, if writing fails or there is no
 // memory for formatting.
@@ -118,7 +109,13 @@ const bool started = [] {
 }  // namespace
 
 struct TraceEvents {
+  struct Rule {
+    const tape::Frame* frame;
+    std::uint64_t result;
+    std::int64_t start;
+  };
   std::vector<tape::TraceEvent> list;
+  std::vector<Rule> rules;  // that run, the innermost last
 };
 
 struct ChromeTraceGuard::File {
@@ -151,11 +148,16 @@ std::int64_t now() noexcept {
       .count();
 }
 
-void add_event(const char* name, const char* category, std::int64_t start, const Site& site,
-               std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs) noexcept {
+namespace {
+
+void add(const char* name, const char* category, std::int64_t start, const Site& site,
+         std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs, std::uint64_t result,
+         bool rule) noexcept {
   try {
     const std::int64_t end = now();
-    TraceEvent e{name, described(inputs), described(outputs), category, site, start, end, detail::this_thread_slot()};
+    TraceEvent e{
+        name, described(inputs), described(outputs), category, site, start, end, detail::this_thread_slot(), result,
+        rule};
     if (process) {
       const std::lock_guard lock(process->mutex);
       if (!process->written) process->events.push_back(e);
@@ -163,6 +165,55 @@ void add_event(const char* name, const char* category, std::int64_t start, const
     if (TraceEvents* own = detail::this_thread.state->events) own->list.push_back(std::move(e));
   } catch (const std::bad_alloc&) {  // the event is lost
   }
+}
+
+}  // namespace
+
+void add_event(const char* name, const char* category, std::int64_t start, const Site& site,
+               std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs) noexcept {
+  const bool made = !outputs.empty() && outputs[0]->defined();
+  add(name, category, start, site, inputs, outputs, made ? detail::block(*outputs[0])->id : 0, false);
+}
+
+void add_rule_event(const char* name, std::int64_t start, const Site& site, std::span<const Tensor* const> inputs,
+                    std::span<const Tensor* const> outputs) noexcept {
+  const detail::ThreadState& state = *detail::this_thread.state;
+  // Ops inside a rule move the start of its frame. Without an open rule, the trace began inside it.
+  TraceEvents::Rule rule{nullptr, 0, start};
+  if (state.events && !state.events->rules.empty() && state.events->rules.back().frame == state.frame)
+    rule = state.events->rules.back();
+  add(name, "backward", rule.start, site, inputs, outputs, rule.result, true);
+}
+
+void open_rule(const Frame* frame, std::uint64_t result) noexcept {
+  try {
+    if (TraceEvents* own = detail::this_thread.state->events) own->rules.push_back({frame, result, frame->start});
+  } catch (const std::bad_alloc&) {  // the rule has no time
+  }
+}
+void close_rule(const Frame* frame) noexcept {
+  TraceEvents* own = detail::this_thread.state->events;
+  if (own && !own->rules.empty() && own->rules.back().frame == frame) own->rules.pop_back();
+}
+
+std::unordered_map<std::uint64_t, Times> traced_times() {
+  std::unordered_map<std::uint64_t, Times> times;
+  if (const TraceEvents* own = detail::this_thread.state->events)
+    for (const TraceEvent& e : own->list)
+      if (e.result) (e.rule ? times[e.result].backward : times[e.result].forward) += e.end - e.start;
+  return times;
+}
+
+std::string in_quotes(std::string_view text) {
+  std::string q = "\"";
+  for (const char c : text)
+    if (c == '"' || c == '\\')
+      q += {'\\', c};
+    else if (static_cast<unsigned char>(c) < 0x20 || c == '<')
+      q += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    else
+      q += c;
+  return q + '"';
 }
 
 }  // namespace tape
