@@ -1,4 +1,5 @@
-// Interpolation between samples: straight lines, polynomials by pieces with SciPy's choices of slopes, values on grids.
+// Interpolation between samples: piecewise linear, piecewise cubic with SciPy's choices of slopes, B-splines, and
+// values on grids.
 //
 // float32 and float64; float16 and bfloat16 compute as float32, integers and booleans as float64; TypeError for complex
 // numbers. Derivatives of every order in both modes by points, knots and values. <reel/reel.hpp> does not include this
@@ -20,15 +21,17 @@ struct InterpOptions {
   double period = 0;
 };
 /// The piecewise linear function with values fp at knots xp, at each element of x (NumPy's interp). xp and fp are
-/// vectors of as many elements, at least one (ShapeError). The knots ascend, or with a period are in any order; this is
-/// not checked: of others the results mean nothing. At equal knots the function jumps and has the last of their values.
-/// Gradients: to x the slope, at a knot that of the interval on its right, at the last knot that of the last interval,
-/// 0 outside; to fp the weights; to xp minus the slope times the weights. NaN in x gives NaN.
+/// vectors of as many elements, at least one (ShapeError). The knots must ascend; with a period they may have any
+/// order. This is not checked, and knots in another order give meaningless results. At equal knots the function jumps
+/// and has the last of their values. Gradients: to x the slope, at a knot that of the interval on its right, at the
+/// last knot that of the last interval, 0 outside; to fp the weights; to xp minus the slope times the weights. NaN in x
+/// gives NaN.
 Tensor interp(const Operand& x, const Operand& xp, const Operand& fp, const InterpOptions& options = {});
 
-/// A function by pieces: between knots i and i + 1 the sum over k of coefficients[k, ..., i] (x - knots[i])^k. Beyond
-/// the outermost knots their intervals' polynomials go on; a periodic function repeats. Where the cube of an interval's
-/// length, or a value divided by it, leaves float64's range, coefficients are lost: choose another unit for x.
+/// A piecewise cubic function: between knots i and i + 1 the sum over k of coefficients[k, ..., i] (x - knots[i])^k.
+/// Beyond the outermost knots the first and the last polynomial are continued; a periodic function repeats.
+/// Coefficients overflow or underflow where the cube of an interval's length, or a value divided by it, leaves
+/// float64's range: choose another unit for x.
 struct PiecewiseCubic {
   Tensor knots;                  ///< [n], ascending, float64
   Tensor coefficients;           ///< [4, ..., n - 1], float64; the axes between are those of the values
@@ -42,8 +45,8 @@ struct PiecewiseCubic {
   Tensor integral(const Operand& a, const Operand& b) const;
 };
 
-/// What decides the slopes at the outermost knots. Not-a-knot: the third derivative is continuous at the second and at
-/// the last knot but one. Natural: the second derivative is 0. Clamped: the first derivative is given. Periodic: the
+/// The condition at the outermost knots. Not-a-knot: the third derivative is continuous at the second knot and at the
+/// last but one. Natural: the second derivative is 0. Clamped: the first derivative is given. Periodic: the
 /// first two derivatives at both ends are equal; the last value is taken to be the first, and is not read.
 enum class SplineEnds : std::uint8_t { not_a_knot, natural, clamped, periodic };
 /// Options of cubic_spline().
@@ -57,18 +60,19 @@ struct SplineOptions {
 /// (ShapeError). ValueError unless the knots ascend strictly. Of two values not-a-knot is a straight line, of three a
 /// parabola (SciPy's CubicSpline). Gradients: those of tridiagonal_solve, and of the polynomials. Computed in float64.
 PiecewiseCubic cubic_spline(const Operand& x, const Operand& y, const SplineOptions& options = {});
-/// Monotone where the values are (Fritsch and Butland 1984; SciPy's PchipInterpolator): slopes are weighted harmonic
-/// means of those of the neighbouring intervals, and 0, with derivative 0, where these are 0 or differ in sign. Knots
-/// and errors as above.
+/// The interpolating function that is monotone where the values are (Fritsch and Butland 1984; SciPy's
+/// PchipInterpolator). The slope at a knot is the weighted harmonic mean of the slopes of the two intervals; where one
+/// of these is 0 or they differ in sign, it is 0 and has derivative 0. Knots and errors are those of cubic_spline.
 PiecewiseCubic pchip(const Operand& x, const Operand& y);
-/// Slopes by the changes of slopes around them, for data with jumps (Akima 1970; SciPy's Akima1DInterpolator): where
-/// the changes sum to at most 1e-9 of the largest sum, the mean of the two slopes. Two values are joined by a straight
-/// line. Knots and errors as above. Gradient: 0 to a change of slope that is 0.
+/// The interpolating function of Akima (1970; SciPy's Akima1DInterpolator), for data with jumps. The slope at a knot is
+/// the mean of the slopes of the two intervals, each weighted by the absolute change of slope on the other side. Where
+/// both changes sum to at most 1e-9 of the largest such sum, the weights are equal. Two values are joined by a straight
+/// line. Knots and errors are those of cubic_spline. A change of slope that is 0 has derivative 0.
 PiecewiseCubic akima(const Operand& x, const Operand& y);
 
-/// A function by pieces of polynomials of one degree: the sum over j of coefficients[..., j] times the B-spline of the
-/// knots j to j + degree + 1 (de Boor 1972; SciPy's BSpline). It is defined between knots [degree] and [n]; beyond them
-/// the outermost polynomials go on.
+/// A piecewise polynomial of one degree: the sum over j of coefficients[..., j] times the B-spline of the
+/// knots j to j + degree + 1 (de Boor 1972; SciPy's BSpline). It is defined between knots[degree] and knots[n];
+/// beyond them the first and the last polynomial are continued.
 struct BSpline {
   Tensor knots;         ///< [n + degree + 1], ascending, float64; equal knots lower the continuity
   Tensor coefficients;  ///< [..., n], float64
@@ -98,14 +102,15 @@ enum class GridMethod : std::uint8_t { nearest, linear, cubic };
 /// Options of regular_grid().
 struct RegularGridOptions {
   GridMethod method = GridMethod::linear;
-  /// The result outside the grid. Not given: the polynomials of the outermost cells go on.
+  /// The result outside the grid. Not given: the polynomials of the outermost cells are continued.
   std::optional<double> fill = std::numeric_limits<double>::quiet_NaN();
 };
 /// Values [n_1, ..., n_d, ...] on the grid of the coordinates axes[k] [n_k], at each of x [..., d]: x's shape without
-/// its last axis, then the further axes of the values. (SciPy's RegularGridInterpolator.) Nearest: halfway the point
-/// before. Cubic: splines along each axis with the third derivative continuous at the second and last point but one, in
-/// float64, for at least 2 points on each axis; for 2 a straight line, for 3 a parabola. Gradients also to the
-/// coordinates of the grid. ValueError unless these ascend strictly, ShapeError for an axis without points.
+/// its last axis, then the further axes of the values. (SciPy's RegularGridInterpolator.) Nearest: halfway between two
+/// points the one before. Cubic: not-a-knot splines along each axis, computed in float64, of at least 2 points on each
+/// axis; of 2 a straight line, of 3 a parabola. The coordinates of the grid have gradients, too. ValueError unless they
+/// ascend strictly. ShapeError without axes, for coordinates that are not a vector of n_k elements, for an axis without
+/// points, for values of fewer than d axes, and for x whose last extent is not d.
 Tensor regular_grid(std::span<const Tensor> axes, const Operand& values, const Operand& x,
                     const RegularGridOptions& options = {});
 Tensor regular_grid(std::initializer_list<Tensor> axes, const Operand& values, const Operand& x,

@@ -172,17 +172,21 @@ MaxPool2dIndices max_pool2d_with_indices(const Operand& x, const Size2d& window,
 /// its end. Gradient: that of the element at the position; 0 for an x that does not count.
 Tensor max_unpool2d(const Operand& x, const Operand& indices, const Size2d& size);
 
-// Windows of `window` at pseudo-random places (Graham 2014, arXiv:1412.6071): of n elements along an axis, window i
-// of m begins at floor((i + u) a) - floor(u a) with a = (n - k) / (m - 1), but the last one at n - k. The numbers u
-// in [0, 1) are samples[batch, channels, 2], of columns and rows in this order, or drawn uniformly; of others the
-// part behind the point counts. Windows overlap or leave elements out; they are copied.
-// (torch.nn.functional.fractional_max_pool2d.) ShapeError if window + size - 1 exceeds the image, and for samples
-// of another shape. To any order. Samples have no gradient.
+// Pooling by windows {k_h, k_w} at pseudo-random places (Graham 2014, arXiv:1412.6071; PyTorch's
+// fractional_max_pool2d). x is [batch, channels, height, width], the result [batch, channels, size]. Along an axis of n
+// elements, window i of m begins at floor((i + u) a) - floor(u a) with a = (n - k) / (m - 1), the last one at n - k.
+// Windows may overlap or leave elements out; they are copied. The number u is drawn uniformly from [0, 1), or given for
+// each image, channel and axis: samples [batch, channels, 2] of a floating dtype, u for columns at [..., 0] and for
+// rows at [..., 1]. Of a number outside [0, 1) the fractional part x - floor(x) is taken.
+//
+// ShapeError if window + size - 1 exceeds the image, if a window or size is not positive, and for samples of another
+// shape; TypeError for samples that are not floating; ValueError for one that is NaN. Derivatives exist to any order.
+// Samples have no gradient.
 
 /// The greatest element of each window, NaN if one is. Gradient: to the first greatest element, or to the first NaN.
 Tensor fractional_max_pool2d(const Operand& x, const Size2d& window, const Size2d& size, const Operand& samples);
 Tensor fractional_max_pool2d(const Operand& x, const Size2d& window, const Size2d& size, Generator& generator);
-/// The mean of each window.
+/// The mean of each window. Gradient: g over the number of the window's elements, added at each of them.
 Tensor fractional_avg_pool2d(const Operand& x, const Size2d& window, const Size2d& size, const Operand& samples);
 Tensor fractional_avg_pool2d(const Operand& x, const Size2d& window, const Size2d& size, Generator& generator);
 

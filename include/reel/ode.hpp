@@ -1,5 +1,5 @@
-// Solutions of ordinary differential equations, and roots of events on their way, with derivatives. <reel/reel.hpp>
-// does not include this header.
+// Initial value problems of ordinary differential equations, and events of their solutions, with derivatives.
+// <reel/reel.hpp> does not include this header.
 #pragma once
 #include <reel/callback.hpp>
 #include <reel/tensor.hpp>
@@ -15,8 +15,8 @@ using OdeFunction = Callback<Tensor(const Tensor& y, const Tensor& t)>;
 /// equations, linearly implicit of order 2 with a Jacobian per step (ode23s of Shampine and Reichelt 1997).
 enum class OdeMethod : std::uint8_t { dormand_prince, rosenbrock };
 
-/// What derivatives are those of. Discrete: of the accepted steps. Continuous: of the equation, by solving those of
-/// tangents from the start and of cotangents from the end (Chen et al. 2018; JAX's odeint), to the same tolerances.
+/// What is differentiated. Discrete: the accepted steps. Continuous: the equation; the equations of tangents are solved
+/// forwards and those of cotangents backwards (Chen et al. 2018; JAX's odeint), to the same tolerances.
 enum class OdeAdjoint : std::uint8_t { discrete, continuous };
 
 /// Options of odeint().
@@ -38,14 +38,15 @@ struct OdeOptions {
 /// for times out of order, f that is infinite or NaN, and where the steps become too short or too many. It reads
 /// elements: TraceError in a traced function.
 ///
-/// Derivatives of every order in both modes, by y0 and by all that f reads, are those of the accepted steps, exact for
-/// what was computed; the lengths of steps are constants. By times they are those of the equation: f(y, t) at each of
-/// them, and by t[0] that of the solution by the start of time.
+/// Derivatives exist to every order, in both modes, by y0 and by all that f reads. They are the exact derivatives of
+/// the accepted steps, whose lengths are constants. By a time they are those of the equation: f(y, t) there; by t[0]
+/// the derivative of the solution by its initial time.
 ///
-/// With OdeAdjoint::continuous each interval between times is solved by itself, and is one entry of a tape, which keeps
-/// its ends alone: memory does not grow with the number of steps. Derivatives, of every order in both modes too, agree
-/// with the discrete ones to the tolerances only, and solutions backwards in time must be stable. The root mean square
-/// is then over y, its cotangent and the cotangents of all that f reads. `memory_budget` is not used.
+/// With OdeAdjoint::continuous each interval between times is solved separately. It is one entry of a tape, which keeps
+/// only the states at its ends: memory does not grow with the number of steps. Derivatives, also of every order in both
+/// modes, agree with the discrete ones only to the tolerances, and the equation must be stable backwards in time. The
+/// root mean square of a backward step is over y, its cotangent and the cotangents of all that f reads. `memory_budget`
+/// is not used.
 Tensor odeint(const OdeFunction& f, const Operand& y0, const Operand& t, const OdeOptions& options = {});
 
 /// g(y, t), real and of size 1. It may read other tensors and variables.
@@ -60,18 +61,20 @@ struct OdeEvents {
   std::vector<Tensor> times, states;  ///< of the roots of each event, in order: [r] and [r, y0's shape]
   std::int64_t stopped_by = -1;       ///< the terminal event that ended the solution; -1: none
 };
-/// odeint with roots of events (SciPy's solve_ivp). A root is where g has another sign than before it, or is 0 after it
-/// was not; t[0] is none, to rounding, so that a solution can start from an event. Signs are compared at the quarters
-/// of each step: two roots of one event within a quarter, or a root where g touches 0 without crossing it, are found
-/// only by shorter steps (longest_step), or where a quarter hits them. Roots of several events in one step are in order
-/// of time, and of the list of events where times are equal; none behind a terminal one is reported, nor are times t
-/// behind it. The step in which it lies is taken to its end: f and g must exist there. Roots are found to rounding of
-/// t. Errors are those of odeint, and ValueError for an event that is empty or NaN.
+/// odeint with events (SciPy's solve_ivp). An event's root is a time at which g changes its sign or becomes 0. t[0] is
+/// no root, to rounding, so that a solution can start from an event. Signs are compared at the quarters of each step.
+/// Two roots of one event within a quarter, and a root where g touches 0 without crossing it, may be missed; shorter
+/// steps find them (longest_step). Roots are found to the rounding of t.
 ///
-/// Derivatives of every order in both modes, by y0 and by all that f and the events read: dt = -dg / (dg / dt) along
-/// the step that ends at the root, whose length is no constant, and those of the state at it follow. ValueError from a
-/// derivative of a root where dg / dt is 0. With OdeAdjoint::continuous roots are ends of intervals, as times are, and
-/// dg / dt is that along the solution; steps are searched first, of which three numbers each are kept meanwhile.
+/// Roots in one step are in the order of time, and of the list of events where times are equal. After a terminal root
+/// neither roots nor times t are reported. The step that contains it is computed to its end: f and g must be defined
+/// there. Errors are those of odeint, and ValueError for an event that is empty or NaN.
+///
+/// Derivatives exist to every order, in both modes, by y0 and by all that f and the events read. The time of a root has
+/// the derivative dt = -dg / (dg / dt), with dg / dt along the step that ends at the root, and the state there changes
+/// with it. A derivative of a root where dg / dt is 0 throws ValueError. With OdeAdjoint::continuous a root ends an
+/// interval, as the times do, and dg / dt is along the solution; the steps are searched first, and three numbers of
+/// each are kept until then.
 OdeEvents odeint_events(const OdeFunction& f, const Operand& y0, const Operand& t, const std::vector<OdeEvent>& events,
                         const OdeOptions& options = {});
 

@@ -1,6 +1,11 @@
 // Optional header: sparse Jacobians and Hessians, and least squares with them. Columns of a Jacobian that have no row
 // in common (or rows that have no column in common) share a direction. A colouring of the sparsity pattern finds them.
 // A tridiagonal Jacobian of any size takes three directions and one call of the function.
+//
+// Values may have any dtype where nothing else is said. Dtypes of two operands combine by promote(); sums and products
+// of integers are int64. Functions that take a pattern throw ShapeError unless its shape has two extents and the values
+// are a vector of nonzeros() elements, TypeError unless its indices are int64, ValueError for an empty one and for rows
+// that do not ascend, IndexError for a column out of range.
 #pragma once
 #include <cstdint>
 #include <reel/callback.hpp>
@@ -24,8 +29,9 @@ struct SparsityPattern {
   Tensor rows() const;
 };
 
-/// The pattern with a position for each pair rows[k], columns[k], integers [n]. Duplicates count once. IndexError for
-/// an index out of range, ShapeError for other shapes.
+/// The pattern with a position for each pair rows[k], columns[k], integers [n] (TypeError otherwise). Duplicates count
+/// once. IndexError for an index out of range. ShapeError for vectors of different lengths, and for a shape of other
+/// than two extents.
 SparsityPattern coo_to_csr(const Tensor& rows, const Tensor& columns, const Shape& shape);
 
 /// A sparse matrix. As a tree (derivatives, files, optimisers) its only leaf is `values`.
@@ -35,23 +41,28 @@ struct Csr {
   auto leaves() { return std::tie(values); }
 };
 
-/// The dense matrix, [rows, columns]. Differentiable.
+/// The dense matrix, [rows, columns]: zeros where the pattern has no position. Gradient: the elements of g at the
+/// positions.
 Tensor to_dense(const Csr& matrix);
 /// The product of the matrix with x, [columns] or [columns, k]; with `transposed`, of its transpose with x, [rows] or
-/// [rows, k]. Differentiable by values and x, to every order. ShapeError if the shapes do not fit.
+/// [rows, k]. Gradients, to every order: sampled_matmul(pattern, g, x^H) for the values, the product of the
+/// conjugate transpose with g for x. ShapeError if the shapes do not fit.
 Tensor csr_matmul(const Tensor& values, const SparsityPattern& pattern, const Tensor& x, bool transposed = false);
 inline Tensor matmul(const Csr& a, const Tensor& x, bool transposed = false) {
   return csr_matmul(a.values, a.pattern, x, transposed);
 }
 
 /// The elements [nonzeros] of the product of x [rows, k] and y [k, columns] at the positions of the pattern. No other
-/// elements are computed. It is the adjoint of csr_matmul as a function of its values. Differentiable by both operands,
-/// to every order.
+/// elements are computed. It is the adjoint of csr_matmul as a function of its values. Gradients, to every order:
+/// csr_matmul(g, pattern, y^H) for x, and x^H times the matrix of g for y. ShapeError unless the product has the
+/// pattern's shape.
 Tensor sampled_matmul(const SparsityPattern& pattern, const Tensor& x, const Tensor& y);
 /// x with a x = b, or a^T x = b if `transposed`, for the square matrix a with these values; x and b are [n] or [n, m].
 /// The matrix is brought into reverse Cuthill-McKee order and solved as a banded system, by elimination with row
-/// pivoting, in time n w^2 and memory n w, where w is the bandwidth in that order. Computes in float64 or complex128.
-/// Differentiable by values and b, to every order. ValueError for a singular matrix.
+/// pivoting, in time n w^2 and memory n w, where w is the bandwidth in that order. Computes in float64 or complex128
+/// and rounds to the dtype of both operands; integers give float64. Gradients, to every order: that of b solves the
+/// system of a^H with g, and that of the values is -sampled_matmul(pattern, that of b, x^H). ValueError for a singular
+/// matrix, ShapeError for one that is not square and for b of other rows.
 Tensor csr_solve(const Tensor& values, const SparsityPattern& pattern, const Tensor& b, bool transposed = false);
 
 // Sparse results. Values are differentiable, to every order; patterns are computed from patterns, so that a traced
@@ -71,7 +82,8 @@ Csr matmul(const Csr& a, const Csr& b);
 /// The sums of the elements along an axis: 0 for [columns], 1 for [rows], -1 and -2 from the end (IndexError
 /// otherwise).
 Tensor sum(const Csr& a, std::int64_t axis);
-/// softmax of the elements of each row at the positions of the pattern; other positions count as -inf.
+/// softmax of the elements of each row at the positions of the pattern; other positions count as -inf. Real dtypes
+/// (TypeError); integers give float64. Gradient, in each row: s (g - sum(g s)).
 Csr softmax(const Csr& a);
 
 /// A function of one tensor that returns one.
@@ -117,8 +129,8 @@ struct Colouring {
 class SparseJacobian {
  public:
   SparseJacobian(TensorFunction f, SparsityPattern pattern, const SparseOptions& options = {});
-  /// The Jacobian at x, by one call of f. Its values have the dtype of x, which is real and floating. ShapeError unless
-  /// x and the result have as many elements as the pattern has columns and rows.
+  /// The Jacobian at x, by one call of f. Its values have the dtype of x. TypeError unless x and the result are real
+  /// and floating. ShapeError unless x has as many elements as the pattern has columns, and the result as it has rows.
   Csr operator()(const Tensor& x) const;
   const SparsityPattern& pattern() const noexcept { return pattern_; }
   /// The number of directions of a call in forward mode, by columns, and in reverse mode, by rows. The smaller one is

@@ -1,9 +1,8 @@
 // Linear systems and products with structured matrices, which take less time and memory than solve and matmul. They
-// compute in float64 or
-// complex128 and round once to the common dtype of the operands; integers give float64. b is a vector if it has rank 1
-// or the shape of the diagonal; otherwise it is [..., n, m]. Batch axes broadcast. Derivatives exist to every order, in
-// both modes: dx = solve(db - da x), db = solve(a^H, g), and that of an element of a is the element of -db x^H at its
-// place.
+// compute in float64 or complex128 and round once to the common dtype of the operands; integers give float64. b is a
+// vector if it has rank 1 or the shape of the diagonal; otherwise it is [..., n, m] (ShapeError for other shapes).
+// Batch axes broadcast. Derivatives exist to every order, in both modes. The tangent of x is solve(a, db - da x). The
+// cotangent of b is solve(a^H, g), and that of an element of a is the element of -solve(a^H, g) x^H at its place.
 #pragma once
 #include <reel/tensor.hpp>
 
@@ -15,11 +14,14 @@ namespace [[gnu::visibility("default")]] reel {
 /// 1) (below + above + 1) multiplications. ValueError for a negative number of diagonals, and for a singular
 /// matrix.
 Tensor banded_solve(const Operand& bands, std::int64_t below, std::int64_t above, const Operand& b);
+/// Options of banded_triangular_solve(): whether the matrix is lower triangular, rather than upper triangular; whether
+/// the system is that of its conjugate transpose.
 struct BandedTriangularOptions {
   bool lower = true, adjoint = false;
 };
-/// The same for a triangular matrix, by substitution: the main diagonal is the first of the bands if it is lower
-/// triangular, the last if it is upper. With `adjoint` a^H x = b.
+/// x with a x = b, or a^H x = b with `adjoint`, for a triangular matrix with w diagonals beside the main one, by
+/// substitution in about n w multiplications. bands is [..., w + 1, n], stored as in banded_solve: the main diagonal is
+/// the first of the bands of a lower triangular matrix, and the last of an upper one. ValueError for a 0 on it.
 Tensor banded_triangular_solve(const Operand& bands, const Operand& b, const BandedTriangularOptions& options = {});
 /// The lower triangular L with L L^H = a, in the storage of a: bands [..., w + 1, n] has a(j + d, j) at bands[..., d,
 /// j], the main diagonal first, for a symmetric or Hermitian positive definite a, of which the upper triangle is not

@@ -1,21 +1,19 @@
-// Samples whose parameters are operands, with gradients through them, and samples from what a tensor holds.
+// Random samples of distributions, with gradients by their parameters, and random choices from a tensor.
 //
 // F_rvs(generator, shape, ...) draws from the law F of <reel/stats/continuous.hpp> or <reel/stats/densities.hpp>, by
-// SciPy's names. It is reparametrised: the gradient by each parameter is that of the quantile at a fixed probability,
-// to every order. Samples are quantiles of uniform numbers, which are never 0 or 1. Those of gamma, chi-square, beta,
-// Student's, von Mises's and Dirichlet's laws are drawn by rejection instead (Marsaglia and Tsang 2000), in 0.1 to 0.5
-// microseconds an element, and have implicit gradients: minus the derivative of the distribution function by the
-// parameter over the density (Figurnov, Mohamed and Mnih 2018). These cost some 10 microseconds an element, for
-// Student's law 100, only where a gradient is asked for. The draws have the same bits for any number of threads and any
-// instruction set.
+// SciPy's names. Samples are reparametrised: the gradient by a parameter is that of the quantile at a fixed
+// probability, to every order. They are quantiles of uniform numbers, which are never 0 or 1. The draws have the same
+// bits for every number of threads and every instruction set.
 //
-// Until these were drawn by rejection, a seed gave other numbers, quantiles too; dirichlet_rvs took twice as many
-// blocks of the generator.
+// The laws gamma, chi2, beta, t, vonmises and dirichlet are drawn by rejection (Marsaglia and Tsang 2000; Best and
+// Fisher 1979), in 0.1 to 0.5 microseconds an element. Their gradients are implicit: minus the derivative of the
+// distribution function by the parameter, over the density (Figurnov, Mohamed and Mnih 2018). A gradient by a shape
+// parameter takes some 10 microseconds an element, of t 100; samples without a gradient do not pay for it.
 //
-// Parameters broadcast to `shape`, ShapeError otherwise. The result has the dtype, which is floating (TypeError
-// otherwise); float16 and bfloat16 are drawn in float32 and rounded. NaN where a parameter is out of range. Each
-// element takes a number of its own, so that parameters do not shift the others' numbers. A generator that a call has
-// failed with has not advanced.
+// Parameters broadcast to `shape` (ShapeError otherwise). The result has the dtype, which must be floating (TypeError);
+// float16 and bfloat16 are drawn in float32 and rounded. A sample is NaN where a parameter is out of range. Each
+// element has a random number of its own, so that the parameters of one element do not change the samples of others. A
+// call that throws does not advance the generator.
 #pragma once
 #include <reel/ops/make.hpp>
 #include <reel/tensor.hpp>

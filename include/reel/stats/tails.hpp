@@ -1,15 +1,20 @@
-// Probabilities of at most x, F_cdf, and of more than x, F_sf, of the laws of <reel/stats/densities.hpp>, their
-// logarithms F_logcdf and F_logsf, and quantiles F_ppf, by SciPy's names: by the incomplete gamma and beta functions of
-// <reel/special.hpp>, with their accuracy, in both tails, and derivatives of every order by x and parameters. The
-// logarithms are those of the same series and continued fractions (DLMF 8.11.4, 8.9.2, 8.17.22), so that neither they
-// nor their derivatives underflow, however far out. At an end of the support, derivatives of the logarithms by shape
-// parameters may be NaN. Elementwise, some microseconds an element; operands, dtypes, errors, ends of the support and
-// NaN as in <reel/stats/continuous.hpp>.
+// The laws F of <reel/stats/densities.hpp>, by SciPy's names: F_cdf is the probability of at most x, F_sf that of more
+// than x, F_logcdf and F_logsf are their logarithms, and F_ppf(p) is the x with F_cdf(x) = p.
+//
+// They are the incomplete gamma and beta functions of <reel/special.hpp>, with their accuracy in both tails; z is
+// (x - loc) / scale. The logarithms are those of the same series and continued fractions (DLMF 8.11.4, 8.9.2, 8.17.22):
+// neither they nor their derivatives underflow, however far out. They are elementwise and take some microseconds an
+// element. Operands, dtypes, errors, ends of the support and NaN are those of <reel/stats/continuous.hpp>.
+//
+// Derivatives exist to every order, by x and by the parameters. g is the cotangent, pdf the density at x. By loc the
+// gradient of a cdf is -g pdf, by scale -g z pdf. By shape parameters it is that of the incomplete function (see
+// gammainc and betainc). That of F_ppf by a parameter is minus that of F_cdf, over pdf. At an end of the support,
+// derivatives of the logarithms by shape parameters may be NaN.
 //
 // For shape parameters, degrees of freedom and numbers n above 1e9 the relative error is some 1e-20 times the
 // parameter, and derivatives by it have an absolute error of some 1e-20.
 //
-// Of a discrete distribution x counts as floor(x), without a gradient. Gradients by n follow for nbinom, not for binom.
+// Of a discrete distribution x counts as floor(x), without a gradient. nbinom has gradients by n, binom has none.
 #pragma once
 #include <reel/tensor.hpp>
 
@@ -56,7 +61,8 @@ Tensor t_sf(const Operand& x, const Operand& df, const Operand& loc = 0, const O
 Tensor t_logcdf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
 /// log(t_sf). Gradient: -g exp(logpdf - logsf) for x.
 Tensor t_logsf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
-/// The quantile, by betaincinv of the tail or of the part near 0. Gradient: g / pdf for p.
+/// loc + scale z. In the tails z^2 = df (1 - y) / y with y = betaincinv(df / 2, 1 / 2, 2 min(p, 1 - p)); near p = 1 / 2
+/// y is taken from the complement. z is negative below p = 1 / 2. Gradient: g / pdf for p.
 Tensor t_ppf(const Operand& p, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
 
 /// gammaincc(x + 1, mu). Gradient: -g pmf(x) for mu.
@@ -67,21 +73,21 @@ Tensor poisson_sf(const Operand& x, const Operand& mu);
 Tensor poisson_logcdf(const Operand& x, const Operand& mu);
 /// log(poisson_sf). Gradient: g exp(logpmf(x) - logsf(x)) for mu.
 Tensor poisson_logsf(const Operand& x, const Operand& mu);
-/// betaincc(x + 1, n - x, p). Gradient: for p.
+/// betaincc(x + 1, n - x, p). Gradient: -g n q(x) for p, q being the probability of x for n - 1 trials.
 Tensor binom_cdf(const Operand& x, const Operand& n, const Operand& p);
-/// betainc(x + 1, n - x, p). Gradient: for p.
+/// betainc(x + 1, n - x, p). Gradient: g n q(x) for p.
 Tensor binom_sf(const Operand& x, const Operand& n, const Operand& p);
-/// log(binom_cdf). Gradient: for p.
+/// log(binom_cdf). Gradient: -g n q(x) / cdf for p.
 Tensor binom_logcdf(const Operand& x, const Operand& n, const Operand& p);
-/// log(binom_sf). Gradient: for p.
+/// log(binom_sf). Gradient: g n q(x) / sf for p.
 Tensor binom_logsf(const Operand& x, const Operand& n, const Operand& p);
-/// betainc(n, x + 1, p). Gradient: for p and n.
+/// betainc(n, x + 1, p). Gradient: g p^(n - 1) (1 - p)^x / beta(n, x + 1) for p, for n that of betainc.
 Tensor nbinom_cdf(const Operand& x, const Operand& n, const Operand& p);
-/// betaincc(n, x + 1, p). Gradient: for p and n.
+/// betaincc(n, x + 1, p). Gradients: those of nbinom_cdf with the other sign.
 Tensor nbinom_sf(const Operand& x, const Operand& n, const Operand& p);
-/// log(nbinom_cdf). Gradient: for p and n.
+/// log(nbinom_cdf). Gradients: those of nbinom_cdf over cdf.
 Tensor nbinom_logcdf(const Operand& x, const Operand& n, const Operand& p);
-/// log(nbinom_sf). Gradient: for p and n.
+/// log(nbinom_sf). Gradients: those of nbinom_sf over sf.
 Tensor nbinom_logsf(const Operand& x, const Operand& n, const Operand& p);
 /// 1 - p from 0 to 1. Gradient: -g for p.
 Tensor bernoulli_cdf(const Operand& x, const Operand& p);
@@ -95,7 +101,7 @@ Tensor bernoulli_logsf(const Operand& x, const Operand& p);
 Tensor geom_cdf(const Operand& x, const Operand& p);
 /// (1 - p)^x. Gradient: -g x (1 - p)^(x - 1) for p.
 Tensor geom_sf(const Operand& x, const Operand& p);
-/// log(geom_cdf). Gradient: for p.
+/// log(geom_cdf). Gradient: g x (1 - p)^(x - 1) / cdf for p.
 Tensor geom_logcdf(const Operand& x, const Operand& p);
 /// log(geom_sf). Gradient: -g floor(x) / (1 - p) for p.
 Tensor geom_logsf(const Operand& x, const Operand& p);
