@@ -1,6 +1,6 @@
 // Networks on sequences [batch, channels, length] and volumes [batch, channels, depth, height, width]: convolution and
 // pooling, and normalisation of channels; bags of embeddings, dropout and first weights. Conventions of windows,
-// padding and dtypes are those of <reel/ops/neural.hpp>.
+// padding and dtypes are those of <reel/ops/neural.hpp>. Derivatives exist to every order, in both modes.
 #pragma once
 #include <optional>
 #include <reel/ops/make.hpp>
@@ -64,7 +64,7 @@ struct AvgPool1dOptions {
   /// Whether sums are divided by the size of the window even where it reaches into the padding.
   bool count_include_padding = false;
 };
-/// The mean of each window, 0 of one with nothing but padding.
+/// The mean of each window, 0 of one with nothing but padding. Gradient: g over the number of elements, added at each.
 Tensor avg_pool1d(const Operand& x, std::int64_t window, const AvgPool1dOptions& options = {});
 
 // Volumes
@@ -109,7 +109,7 @@ struct Conv3dTransposeOptions {
 };
 /// The transpose of conv3d, with the same arguments: x [batch, filters, ...] and w [filters, channels / groups, ...] to
 /// [batch, channels, depth, height, width]. ShapeError unless conv3d of a volume of that size has x's.
-/// (torch.nn.functional.conv_transpose3d.)
+/// (torch.nn.functional.conv_transpose3d.) Gradients: conv3d of g for x, that of conv3d with x and g exchanged for w.
 Tensor conv3d_transpose(const Operand& x, const Operand& w, const Conv3dTransposeOptions& options = {});
 
 /// Options of max_pool3d().
@@ -131,7 +131,8 @@ struct AvgPool3dOptions {
   /// Whether sums are divided by the size of the window even where it reaches into the padding.
   bool count_include_padding = false;
 };
-/// The mean of each window, 0 of one with nothing but padding: a mean in planes, then along the depth.
+/// The mean of each window, 0 of one with nothing but padding: a mean in planes, then along the depth. Gradient: g over
+/// the number of elements, added at each of them.
 Tensor avg_pool3d(const Operand& x, const Size3d& window, const AvgPool3dOptions& options = {});
 
 // Adaptive pooling
@@ -141,7 +142,7 @@ Tensor avg_pool3d(const Operand& x, const Size3d& window, const AvgPool3dOptions
 // ShapeError for a size below 1 or above 2^29, and for an axis to be pooled without elements. To any order.
 
 /// The mean of each window: [batch, channels, length] to [batch, channels, size], and so on. float16 and bfloat16
-/// compute in float32.
+/// compute in float32. Gradient: g over the number of elements, added at each of them.
 Tensor adaptive_avg_pool1d(const Operand& x, std::int64_t size);
 Tensor adaptive_avg_pool2d(const Operand& x, const Size2d& size);
 Tensor adaptive_avg_pool3d(const Operand& x, const Size3d& size);
@@ -214,7 +215,7 @@ Tensor group_norm(const Operand& x, std::int64_t groups, double epsilon = 1e-5);
 Tensor group_norm(const Operand& x, const Operand& scale, const Operand& offset, std::int64_t groups,
                   double epsilon = 1e-5);
 /// layer_norm of each channel of each example over all axes behind axis 1, of which there is at least one (ShapeError
-/// otherwise). (Ulyanov, Vedaldi, Lempitsky 2016; torch.nn.functional.instance_norm.)
+/// otherwise). (Ulyanov, Vedaldi, Lempitsky 2016; torch.nn.functional.instance_norm.) Gradient: that of layer_norm.
 Tensor instance_norm(const Operand& x, double epsilon = 1e-5);
 /// The same times `scale` plus `offset`, [channels] each (ShapeError otherwise).
 Tensor instance_norm(const Operand& x, const Operand& scale, const Operand& offset, double epsilon = 1e-5);

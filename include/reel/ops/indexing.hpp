@@ -1,6 +1,10 @@
 // Ops on elements selected by index arrays, boolean masks and segment ids. Tensors are immutable: an op that sets
 // elements returns a new tensor. Indices are integers. Negative ones count from the end. An index out of range is an
 // IndexError, and is clamped only by a mode that says so.
+//
+// Where nothing else is said, every dtype is allowed, and gradients of every order exist by values, not by indices,
+// masks and conditions. An element of an operand gets the sum of the cotangents of the places it is copied or added to,
+// and 0 if it is replaced or not selected. A mean divides the cotangent by the number of its elements.
 #pragma once
 #include <concepts>
 #include <reel/callback.hpp>

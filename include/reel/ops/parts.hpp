@@ -39,8 +39,8 @@ Tensor polar(const Operand& magnitude, const Operand& angle);
 Tensor as_real(const Operand& x);
 Tensor as_complex(const Operand& x);
 
-/// The first half of x along `axis`, times the sigmoid of the second (Dauphin et al. 2017). ShapeError unless the axis
-/// has an even extent.
+/// The first half a of x along `axis`, times s = sigmoid(b) of the second half b (Dauphin et al. 2017). ShapeError
+/// unless the axis has an even extent. Gradient: g s for a, g a s (1 - s) for b.
 Tensor glu(const Operand& x, std::int64_t axis = -1);
 
 }  // namespace reel

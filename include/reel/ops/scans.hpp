@@ -22,7 +22,7 @@ RunningExtreme cummin(const Operand& x, std::int64_t axis, bool reverse = false)
 /// exp(z[i] - z[i+1]) are at most 1. A prefix of -inf, and infinite elements, share g equally.
 Tensor logcumsumexp(const Operand& x, std::int64_t axis, bool exclusive = false, bool reverse = false);
 
-/// x[i+1] - x[i] along `axis`, applied n times. Integers wrap. ValueError for a negative n.
+/// x[i+1] - x[i] along `axis`, applied n times. Integers wrap. ValueError for a negative n. Linear in x.
 Tensor diff(const Operand& x, std::int64_t n = 1, std::int64_t axis = -1);
 /// The numerical derivative of samples along `axis`, in the shape of x (NumPy's gradient): central differences of
 /// second order inside, one-sided ones of order `edge_order`, 1 or 2, at both ends. `spacing` is a number, or a vector
@@ -30,7 +30,7 @@ Tensor diff(const Operand& x, std::int64_t n = 1, std::int64_t axis = -1);
 /// edge_order + 1 samples, and for another number of coordinates. ValueError for another edge_order.
 Tensor gradient_along(const Operand& x, std::int64_t axis, const Operand& spacing = 1.0, int edge_order = 1);
 
-/// Differences of neighbours in row-major order, with one axis (NumPy's ediff1d).
+/// Differences of neighbours in row-major order, with one axis (NumPy's ediff1d). Linear in x.
 Tensor ediff1d(const Operand& x);
 
 /// The inclusive scan x[0], f(x[0], x[1]), f(f(x[0], x[1]), x[2]), ... along `axis`, for an associative f. f combines

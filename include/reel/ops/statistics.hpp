@@ -1,5 +1,6 @@
 // Statistics: reductions that ignore NaN, averages, covariances, distances, and normalisations with masks, weights and
 // limits. Results are floating; integers give float64. float16 and bfloat16 compute in float32 and are rounded once.
+// Derivatives exist to every order, in both modes; g is the cotangent.
 #pragma once
 #include <reel/tensor.hpp>
 
@@ -18,13 +19,13 @@ Tensor nanvar(const Operand& x, const Axes& axes = {}, double ddof = 0, bool kee
 Tensor nanstd(const Operand& x, const Axes& axes = {}, double ddof = 0, bool keepdims = false);
 
 /// sum(x w) / sum(w) along the axes. The weights broadcast to the shape of x (ShapeError), or are a vector along the
-/// only axis given.
+/// only axis given. Gradients: g w / sum(w) for x, g (x - average) / sum(w) for the weights.
 Tensor average(const Operand& x, const Operand& weights, const Axes& axes = {}, bool keepdims = false);
-/// max - min.
+/// max - min. Gradient: that of max minus that of min.
 Tensor ptp(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 /// The covariance matrix [..., v, v] of v variables, the rows of x [..., v, n], over n observations. It is divided by n
 /// - ddof, and NaN unless that is positive. A vector is one variable, whose variance has rank 0. For complex x it is
-/// that of x conj(x)^T.
+/// that of x conj(x)^T. Gradient of a real x: (g + g^T) (x - mean) / (n - ddof).
 Tensor cov(const Operand& x, double ddof = 1);
 /// The correlation matrix: covariances of rows scaled to length 1, so that its diagonal is 1 to rounding. NaN for a
 /// constant row. Real dtypes.
@@ -49,6 +50,7 @@ Tensor clip_by_norm(const Operand& x, const Operand& limit, const Axes& axes = {
 /// Gradient: that of norm, 0 at distance 0.
 Tensor cdist(const Operand& x, const Operand& y, double p = 2);
 /// The distances [n (n - 1) / 2] between the rows i < j of x [n, d], in row-major order of (i, j) (SciPy's pdist).
+/// Dtypes, errors and gradient are those of cdist.
 Tensor pdist(const Operand& x, double p = 2);
 
 /// The nondecreasing (nonincreasing) sequence along the last axis that is nearest to x in the sense of least squares.
