@@ -24,6 +24,7 @@ import headers
 PAGES = {
     "README.md": ("index", "reel"),
     "samples/README.md": ("guide", "Guide"),
+    "samples/cookbook.md": ("cookbook", "Cookbook"),
     "samples/names.md": ("names", "Names elsewhere"),
     "lib/README.md": ("internals", "Inside the library"),
     "bench/README.md": ("benchmarks", "Benchmarks"),
