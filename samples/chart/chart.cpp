@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 namespace chart {
 namespace {
@@ -154,18 +155,19 @@ std::string colour_of(double v) {
   return text;
 }
 
+// A path per colour, in units of cells. 129 colours.
 std::string drawn(const Field& field, const Frame& f) {
   double largest = 1e-300;
   for (const double v : field.values) largest = std::max(largest, std::fabs(v));
-  const double width = f.width / static_cast<double>(field.columns),
-               height = f.height / static_cast<double>(field.rows);
-  std::string out = "<g shape-rendering=\"crispEdges\">\n";
-  for (std::size_t i = 0; i < field.values.size(); ++i) {
-    const auto row = static_cast<double>(i / field.columns), column = static_cast<double>(i % field.columns);
-    out += "<rect x=\"" + number(f.left + column * width) + "\" y=\"" + number(f.top + f.height - (row + 1) * height) +
-           "\" width=\"" + number(width + 0.3) + "\" height=\"" + number(height + 0.3) + "\" fill=\"" +
-           colour_of(field.values[i] / largest) + "\"/>\n";
-  }
+  std::map<std::string, std::string> paths;
+  for (std::size_t i = 0; i < field.values.size(); ++i)
+    paths[colour_of(std::round(64 * field.values[i] / largest) / 64)] +=
+        "M" + std::to_string(i % field.columns) + " " + std::to_string(i / field.columns) + "h1v1h-1z";
+  std::string out = "<g shape-rendering=\"crispEdges\" transform=\"translate(" + number(f.left) + " " +
+                    number(f.top + f.height) + ") scale(" +
+                    number(f.width / static_cast<double>(field.columns), "%.6g") + " " +
+                    number(-f.height / static_cast<double>(field.rows), "%.6g") + ")\">\n";
+  for (const auto& [colour, path] : paths) out += "<path fill=\"" + colour + "\" d=\"" + path + "\"/>\n";
   return out + "</g>\n";
 }
 

@@ -1,7 +1,8 @@
 """Builds the documentation site, and fails when it is not whole.
 
-Usage: site.py ROOT OUTPUT VERSION STYLES. Doxygen reads the public headers and the pages of the tree; STYLES are style
-sheets. The site is OUTPUT/html. It fails for
+Usage: site.py ROOT OUTPUT VERSION STYLES-AND-PICTURES... Doxygen reads the public headers and the pages of the tree; *.css
+are style sheets, the others are what samples have drawn: NAME.svg and NAME.html of the sample NAME, for the gallery. The
+site is OUTPUT/html. It fails for
 
   - a public type, enumeration or function without a comment (members of a commented type may explain themselves),
   - a reference that Doxygen does not resolve, or a command or tag that it does not know; its other warnings, which depend
@@ -118,6 +119,25 @@ def page_of_site(root, source):
     return outside_code(linked_ops((root / source).read_text()), for_doxygen)
 
 
+def gallery(root, files):
+    """The Markdown of the page with what the samples drew, in the order and with the words of the guide's table."""
+    rows = re.findall(r"^\| `samples/(\w+)(?:\.cpp)?` \| ([^|]*) \|", (root / "samples/README.md").read_text(), re.MULTILINE)
+    drawn = {}
+    for file in files:
+        drawn.setdefault(file.stem, []).append(file.name)
+    if unknown := drawn.keys() - {name for name, _ in rows}:
+        sys.exit(f"gallery: the table of samples/README.md has no {', '.join(sorted(unknown))}")
+    text = "# Gallery {#gallery}\n\nWhat the samples draw, drawn when this site was made.\n"
+    for name, words in rows:
+        if name in drawn:
+            what = html.escape(re.sub(r"; `--.*|`", "", words), quote=False)
+            text += f"\n## {name} {{#gallery-{name}}}\n\n{what[0].upper()}{what[1:]}: `samples/run {name}`.\n"
+        for file in sorted(drawn.get(name, [])):
+            text += (f'\n<a href="{file}"><img src="{file}" alt="{what}"/></a>\n' if file.endswith(".svg")
+                     else f'\n<a href="{file}">{file}</a>\n')
+    return text
+
+
 class Links(html.parser.HTMLParser):
     """The anchors of a page, and the addresses that it links to."""
 
@@ -152,59 +172,15 @@ def dead_links(site):
                 yield f"{name}: no {parts.fragment} in {file}"
 
 
-def mend_search(site):
-    """Lets the search lead to a page where Doxygen names an anchor that it has not written, as of friends."""
-    anchors = {page.name: Links(page.read_text()).anchors for page in site.glob("*.html")}
-
-    def address(match):
-        page, _, anchor = match[1].partition("#")
-        return match[0] if anchor in anchors.get(page, {anchor}) else f"'../{page}'"
-
-    for file in site.glob("search/*.js"):
-        file.write_text(FOUND.sub(address, file.read_text()))
-
-
-def layout(text):
-    """Doxygen's layout without what the search replaces, and with a page of each header that begins with its description."""
-    for tab in HIDDEN_TABS:
-        text = re.sub(rf'(<tab type="{tab}" visible=)"[^"]*"', r'\1"no"', text)
-    for tab, title in {"pages": "Pages", "modules": "Headers", "topics": "Headers"}.items():
-        text = re.sub(rf'(<tab type="{tab}" visible="yes" title=)""', rf'\1"{title}"', text)
-    namespaces = re.search(r' *<tab type="namespaces".*?</tab>\n', text, re.DOTALL)[0]
-    text = text.replace(namespaces, "").replace("  </navindex>", namespaces + "  </navindex>")
-    namespace, group = (re.search(rf"<{part}>.*?</{part}>", text, re.DOTALL)[0] for part in ("namespace", "group"))
-    names = re.sub(r"(<memberdecl>).*?(</memberdecl>)", r'\1<nestednamespaces visible="yes" title=""/>\2', namespace, flags=re.DOTALL)
-    text = text.replace(namespace, names)
-    detailed = '<detaileddescription title=""/>'
-    described = group.replace(detailed, "").replace("<memberdecl>", detailed + "<memberdecl>", 1)
-    return text.replace(group, described.replace('<briefdescription visible="yes"/>', '<briefdescription visible="no"/>'))
-
-
-def shorten(site):
-    """Takes out what no reader sees, so that the site stays small."""
-    for page in site.glob("*-members.html"):
-        page.unlink()
-    for name in LISTS:
-        for page in [*site.glob(f"{name}.html"), *site.glob(f"{name}_*.html")]:
-            page.unlink()
-    for file in [*site.glob("*.html"), *site.glob("*.js"), *site.glob("search/*.js")]:
-        text = HASH.sub(r"\1", file.read_text())
-        if file.suffix == ".html":
-            for useless in USELESS:
-                text = useless.sub("", text)
-            text = SECOND_NAME.sub(r"\1", text).replace(f'href="{file.name}#', 'href="#')
-        elif file.name == "navtreedata.js":
-            text = re.sub(r",(\s*\] \]\s*\];)", r"\1", UNGROUPED.sub("", text))
-        file.write_text(text)
-
-
-def build(root, output, version, styles):
+def build(root, output, version, styles, pictures):
     shutil.rmtree(output, ignore_errors=True)
     pages = output / "pages"
     pages.mkdir(parents=True)
     for source, (name, _) in PAGES.items():
         (pages / f"{name}.md").write_text(page_of_site(root, source))
     (pages / "reel.dox").write_text(NAMESPACE + headers.page(root / "include/reel"))
+    if pictures:
+        (pages / "gallery.md").write_text(gallery(root, pictures))
     subprocess.run(["doxygen", "-l", output / "layout.xml"], check=True)
     (output / "layout.xml").write_text(layout((output / "layout.xml").read_text()))
     settings = (root / "samples/site/Doxyfile.in").read_text()
@@ -212,17 +188,17 @@ def build(root, output, version, styles):
     (output / "Doxyfile").write_text(re.sub(r"@(\w+)@", lambda name: str(values[name[1]]), settings))
     subprocess.run(["doxygen", output / "Doxyfile"], check=True, cwd=root)
     site = output / "html"
-    for source in PAGES:
-        for image in images(root, source):
-            shutil.copy(image, site)
+    for picture in [*pictures, *(image for source in PAGES for image in images(root, source))]:
+        shutil.copy(picture, site)
     shorten(site)
     mend_search(site)
     return site
 
 
-def main(root, output, version, *styles):
+def main(root, output, version, *files):
     root, output = pathlib.Path(root).resolve(), pathlib.Path(output).resolve()
-    site = build(root, output, version, styles)
+    styles = [file for file in files if file.endswith(".css")]
+    site = build(root, output, version, styles, [pathlib.Path(file) for file in files if file not in styles])
     warnings = [line for line in (output / "warnings.txt").read_text().splitlines() if line and not MEMBER.search(line)]
     bad = [line for line in warnings if FAULT.search(line)]
     print("".join(f"note: {line}\n" for line in warnings if line not in bad), end="")
