@@ -40,7 +40,8 @@ namespace {
 // replay, 2 ms per column.
 constexpr std::int64_t rows_per_batch_column = 2;
 
-// Column by column: the tangents are 1 at one element of each source[i].
+// Column by column: the tangents are 1 at one element of each source[i]. None, and the tape can still be replayed, at
+// an op without a jvp inside a function that is one entry.
 Gradient batch_columns(Tape& t, const Tensor& target, const Source& source, const Shape& column) {
   const bool used_up = !t.options.persistent;
   if (used_up && t.place == Tape::Place::on_stack) tape::pop(&t);
@@ -50,16 +51,21 @@ Gradient batch_columns(Tape& t, const Tensor& target, const Source& source, cons
     ~UseUp() {
       if (tape) use_up(*tape);
     }
-  } const guard{used_up ? &t : nullptr};
+  } guard{used_up ? &t : nullptr};
   const Shape by = shape_of(source);
   const DType dtype = dtype_of_source(source);
   const std::int64_t count = column.elements();
   std::vector<Tensor> columns;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const Tensor tangent = ops::identity_rows(by, dtype, 0, count, i);
-    Tensor y = pushforward(t, {&source, 1}, {&tangent, 1}, {&target, 1}).front();
-    if (!y.defined()) y = zeros(target.shape(), dtype);
-    columns.push_back(y.dtype() == dtype ? y : cast(y, dtype));
+  try {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const Tensor tangent = ops::identity_rows(by, dtype, 0, count, i);
+      Tensor y = pushforward(t, {&source, 1}, {&tangent, 1}, {&target, 1}).front();
+      if (!y.defined()) y = zeros(target.shape(), dtype);
+      columns.push_back(y.dtype() == dtype ? y : cast(y, dtype));
+    }
+  } catch (const NotDifferentiable&) {
+    guard.tape = nullptr;
+    return {};
   }
   return reshape(stack(columns, -1), join(target.shape(), column));
 }
@@ -84,7 +90,7 @@ Gradient batch_jacobian(const char* op, Tape& tape, const Target& target, const 
       is_floating(dtype_of_source(source))) {
     const Path path = path_between(tape, {&source, 1}, {&target.tensor(), 1});
     if (path.connected && path.can_push && (path.one_by_one || columns_asked <= rows_asked / rows_per_batch_column))
-      return batch_columns(tape, target.tensor(), source, column);
+      if (Gradient columns = batch_columns(tape, target.tensor(), source, column)) return columns;
   }
   // Each row of the target depends only on the same row of the source, so summing over the batch loses nothing.
   Gradient rows = replay_rows(op, tape, target, {&source, 1}, unconnected, row.elements()).front();

@@ -1,5 +1,7 @@
 // Which mode a Jacobian uses, seen from how often the rules on the path are called; and rules that take a batch.
+#include <reel/compile.hpp>
 #include <reel/reel.hpp>
+#include <reel/sparse.hpp>
 #include <thread>
 
 #include "catch.hpp"
@@ -146,6 +148,32 @@ TEST_CASE("jacobian: reverse mode is used if an override is on the path, since i
   });
   static_cast<void>(jacobian([&](const Tensor& t) { return tanh(matmul(t, a)); })(x));
   CHECK(replaced > 0);
+}
+
+TEST_CASE("Jacobians use reverse mode if an op inside a function that is one entry needs it") {
+  const auto no_jvp =
+      custom_gradient([](const Tensor& t) { return std::pair(t * t, [t](const Tensor& g) { return 2.0 * t * g; }); });
+  const auto inside = [&](const Tensor& t) {
+    return sum(checkpoint([=](const Tensor& u) { return no_jvp(u); })(t), -1, true) * ramp({60});
+  };
+  const auto plain = [](const Tensor& t) { return sum(t * t, -1, true) * ramp({60}); };
+  const Tensor x = ramp({3}), batch = ramp({7, 3});
+  CHECK(distance(jacobian(inside)(x), jacobian(plain)(x)) < 1e-14);
+  CHECK(distance(to_dense(sparse_jacobian(inside, jacobian_sparsity(plain, x), {.check = true})(x)),
+                 jacobian(plain)(x)) < 1e-14);
+  GradientTape tape;
+  tape.watch(batch);
+  const Tensor y = inside(batch);
+  CHECK(distance(*tape.batch_jacobian(y, batch), batch_jacobian(plain)(batch)) < 1e-14);
+  CHECK_THROWS_AS(tape.gradient(y, batch), TapeError);  // used up
+
+  const GradientRegistry::OverrideGuard guard(
+      "tanh", [](const RecordedOp&, std::span<const Gradient> g) { return std::vector<Gradient>{g[0]}; });
+  const auto identity_rule = jacobian([](const Tensor& t) { return sum(t, -1, true) * ramp({60}); })(x);
+  const auto of = [](auto f) { return [f](const Tensor& t) { return sum(f(t), -1, true) * ramp({60}); }; };
+  const auto op = [](const Tensor& t) { return tanh(t); };
+  CHECK(distance(jacobian(of(checkpoint(op)))(x), identity_rule) < 1e-14);
+  CHECK(distance(jacobian(of(compile(op)))(x), identity_rule) < 1e-14);
 }
 
 TEST_CASE("batch_jacobian chooses its mode, on a tape and as a wrapper") {

@@ -97,7 +97,9 @@ Path path_between(Tape& t, std::span<const Source> sources, std::span<const Tens
     bool any = false;
     for (std::uint32_t i = 0; i < e->inputs; ++i) any |= e->input(i) != no_slot && varied[e->input(i)];
     if (!any) continue;
-    path.can_push = path.can_push && has_jvp(*e) && !find_override(e->rule->name);
+    // An entry that owns something may be a function of many ops: any override may be for one of them.
+    path.can_push =
+        path.can_push && has_jvp(*e) && !(overrides() && (e->rule->release || find_override(e->rule->name)));
     path.one_by_one |= e->rule->user && !e->rule->batched;
     for (std::uint32_t k = 0; k < e->outputs; ++k) varied[e->output(k)] = 1;
   }

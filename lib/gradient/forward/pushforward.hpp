@@ -14,10 +14,11 @@ namespace reel::autodiff {
 std::vector<Tensor> pushforward(tape::Tape& tape, std::span<const Source> sources, std::span<const Tensor> tangents,
                                 std::span<const Tensor> targets);
 
-/// The ops between the sources and the targets.
+/// The ops between the sources and the targets. An op without a jvp inside a function that is one entry is not seen:
+/// pushforward throws NotDifferentiable there.
 struct Path {
   bool connected = false;   ///< whether a target depends on a source
-  bool can_push = true;     ///< whether every op has a jvp, and none an override, which replaces a vjp alone
+  bool can_push = true;     ///< whether every entry has a jvp, and no override, which replaces a vjp alone, may apply
   bool one_by_one = false;  ///< whether a rule of the user's takes one cotangent at a time
 };
 Path path_between(tape::Tape& tape, std::span<const Source> sources, std::span<const Tensor> targets);

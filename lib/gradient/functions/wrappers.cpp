@@ -143,7 +143,11 @@ List<Tensor> jacobians(const char* who, GradientTape& tape, std::span<const Tens
   if (in > out / rows_per_column_unbatched) return rows(who, t, targets, sources);
   const reel::autodiff::Path path = reel::autodiff::path_between(t, sources, targets);
   const std::int64_t most = out / (path.one_by_one ? rows_per_column_unbatched : rows_per_column);
-  return path.can_push && in <= most ? columns(t, targets, sources) : rows(who, t, targets, sources);
+  if (path.can_push && in <= most) try {
+      return columns(t, targets, sources);
+    } catch (const NotDifferentiable&) {  // an op without a jvp inside a function that is one entry
+    }
+  return rows(who, t, targets, sources);
 }
 
 Tensor batch_jacobian(const char* who, GradientTape& tape, const Tensor& target, const Source& source) {

@@ -75,10 +75,17 @@ class Directions {
     path_ = path_between(state(), {&source_, 1}, {&y_, 1});
   }
 
-  bool can_push() const noexcept { return path_.can_push; }
-  Csr matrix(const detail::Colouring& colouring, bool forward) {
-    if (!path_.connected || colouring.count == 0) return {pattern_, zeros({pattern_.nonzeros()}, x_.dtype())};
-    return {pattern_, gather(forward ? pushed(colouring) : pulled(colouring), colouring.places)};
+  /// The matrix by directions of columns or, if they are fewer or an op has no jvp, of rows; `forward` says which.
+  Csr matrix(const detail::Colouring& columns, const detail::Colouring& rows, bool& forward) {
+    forward = path_.can_push && columns.count <= rows.count;
+    if (!path_.connected || (forward ? columns : rows).count == 0)
+      return {pattern_, zeros({pattern_.nonzeros()}, x_.dtype())};
+    if (forward) try {
+        return {pattern_, gather(pushed(columns), columns.places)};
+      } catch (const NotDifferentiable&) {  // inside a function that is one entry
+        forward = false;
+      }
+    return {pattern_, gather(pulled(rows), rows.places)};
   }
 
   /// ValueError if a product with the matrix differs from the derivative's.
@@ -149,8 +156,8 @@ SparseJacobian::SparseJacobian(TensorFunction f, SparsityPattern pattern, const 
 
 Csr SparseJacobian::operator()(const Tensor& x) const {
   autodiff::Directions directions("sparse_jacobian", f_, x, pattern_);
-  const bool forward = directions.can_push() && forward_.count <= reverse_.count;
-  Csr matrix = directions.matrix(forward ? forward_ : reverse_, forward);
+  bool forward = false;
+  Csr matrix = directions.matrix(forward_, reverse_, forward);
   if (options_.check) directions.check(matrix, forward);
   return matrix;
 }
@@ -167,8 +174,9 @@ SparseHessian::SparseHessian(TensorFunction gradient, SparsityPattern pattern, c
 
 Csr SparseHessian::operator()(const Tensor& x) const {
   autodiff::Directions directions("sparse_hessian", gradient_, x, pattern_);
-  Csr matrix = directions.matrix(colouring_, directions.can_push());
-  if (options_.check) directions.check(matrix, directions.can_push());
+  bool forward = false;
+  Csr matrix = directions.matrix(colouring_, colouring_, forward);
+  if (options_.check) directions.check(matrix, forward);
   return matrix;
 }
 
