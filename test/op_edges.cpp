@@ -18,7 +18,7 @@ bool close(const std::vector<double>& got, const std::vector<double>& expected, 
   for (std::size_t i = 0; i < got.size(); ++i) {
     if (std::isnan(expected[i]) && std::isnan(got[i])) continue;
     if (got[i] == expected[i]) continue;
-    if (!(std::abs(got[i] - expected[i]) <= tolerance * std::max(1.0, std::abs(expected[i])))) return false;
+    if (!(std::abs(got[i] - expected[i]) < tolerance * std::max(1.0, std::abs(expected[i])))) return false;
   }
   return true;
 }

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "catch.hpp"
+#include "check_close.hpp"
 #include "support/bits.hpp"
 #include "support/messages.hpp"
 #include "support/ramp.hpp"
@@ -25,12 +26,6 @@ using support::same_bits;
 namespace {
 
 Tensor loss(const Tensor& x, const Tensor& w) { return sum(tanh(matmul(x, w)) * 0.5 + exp(-square(x[0]))); }
-
-void check_close(const Tensor& a, const Tensor& b) {
-  REQUIRE(a.shape() == b.shape());
-  const auto x = a.to_vector<double>(), y = b.to_vector<double>();
-  for (std::size_t i = 0; i < x.size(); ++i) CHECK(x[i] == Approx(y[i]).epsilon(1e-13).margin(1e-13));
-}
 
 }  // namespace
 

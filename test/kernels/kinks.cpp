@@ -33,7 +33,7 @@ T derivative_at(const Set& set, std::size_t op, std::size_t operand, DType type,
 }
 
 bool near(double a, double b, double eps) {
-  return (std::isnan(a) && std::isnan(b)) || a == b || std::abs(a - b) <= 8 * eps * (1 + std::abs(b));
+  return (std::isnan(a) && std::isnan(b)) || a == b || std::abs(a - b) < 8 * eps * (1 + std::abs(b));
 }
 
 struct Point {

@@ -58,7 +58,7 @@ bool close(T a, T b) {
   } else {
     if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
     if (a == b) return true;
-    return std::abs(a - b) <= 16 * std::numeric_limits<T>::epsilon() * (std::max(std::abs(a), std::abs(b)) + T(0.1));
+    return std::abs(a - b) < 16 * std::numeric_limits<T>::epsilon() * (std::max(std::abs(a), std::abs(b)) + T(0.1));
   }
 }
 

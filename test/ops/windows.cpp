@@ -7,6 +7,7 @@
 
 #include "catch.hpp"
 #include "support/derivatives.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel;
 using Catch::Contains;
@@ -80,12 +81,12 @@ Loops loops_of(const Geometry& o, const Tensor& x, const Tensor& w,
               }
   return l;
 }
-double worst(const Tensor& x, const std::vector<double>& expected) {
+double error_of(const Tensor& x, const std::vector<double>& expected) {
   const auto values = cast(x, DType::float64).to_vector();
   REQUIRE(values.size() == expected.size());
   double error = 0, size = 1;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    error = std::max(error, std::isnan(values[i]) ? INFINITY : std::abs(values[i] - expected[i]));
+    error = support::worse(error, std::abs(values[i] - expected[i]));
     size = std::max(size, std::abs(expected[i]));
   }
   return error / size;
@@ -101,10 +102,10 @@ void check_geometry(const Geometry& o, DType dtype, double tolerance) {
   const Tensor y = conv2d(x, w, o.options);
   REQUIRE(y.shape() == l.shape);
   REQUIRE(y.dtype() == dtype);
-  CHECK(worst(y, l.y) < tolerance);
+  CHECK(error_of(y, l.y) < tolerance);
   const auto d = tape.gradient(y, {x, w}, {.output_gradients = g});
-  CHECK(worst(*d[0], l.dx) < tolerance);
-  CHECK(worst(*d[1], l.dw) < tolerance);
+  CHECK(error_of(*d[0], l.dx) < tolerance);
+  CHECK(error_of(*d[1], l.dw) < tolerance);
 }
 std::string said(const Geometry& o) {
   return to_string(o.x) + " by " + to_string(o.w) + ", stride " + std::to_string(o.options.stride[0]) + " " +
@@ -235,10 +236,10 @@ TEST_CASE("conv2d of views: transposed images and kernels are read in place") {
   support::Random random("views");
   const Tensor x = random.tensor({2, 6, 5, 3}), w = random.tensor({3, 2, 4, 3});
   const Tensor nchw = transpose(x, {0, 3, 1, 2}), kernel = transpose(w, {2, 0, 3, 1});
-  CHECK(worst(conv2d(nchw, kernel), conv2d(contiguous(nchw), contiguous(kernel)).to_vector()) == 0);
+  CHECK(error_of(conv2d(nchw, kernel), conv2d(contiguous(nchw), contiguous(kernel)).to_vector()) == 0);
   const Tensor y = flip(nchw, {3});
-  CHECK(worst(conv2d(y, kernel), conv2d(contiguous(y), contiguous(kernel)).to_vector()) == 0);
-  CHECK(worst(max_pool2d(y, {2, 2}), max_pool2d(contiguous(y), {2, 2}).to_vector()) == 0);
+  CHECK(error_of(conv2d(y, kernel), conv2d(contiguous(y), contiguous(kernel)).to_vector()) == 0);
+  CHECK(error_of(max_pool2d(y, {2, 2}), max_pool2d(contiguous(y), {2, 2}).to_vector()) == 0);
 }
 
 TEST_CASE("convolution and pooling give the same bits for every number of threads") {

@@ -8,10 +8,11 @@
 
 #include "catch.hpp"
 #include "ops/linalg/check.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel;
 using Catch::Contains;
-using linalg::largest;
+using support::largest;
 
 namespace {
 

@@ -10,13 +10,13 @@
 #include "../catch.hpp"
 #include "optim/problems.hpp"
 #include "optim/sparse/cholesky.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel;
 using Catch::Contains;
+using support::largest;
 
 namespace {
-
-double largest(const Tensor& x) { return max(abs(x)).item(); }
 
 Tensor chain(const Tensor& b) {
   const Tensor head = slice(b, {range_to(-1)}), tail = slice(b, {range_from(1)});

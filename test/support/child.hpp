@@ -28,10 +28,11 @@ inline std::string to_string(const Ending& e) {
 /// 20 times slower.
 inline const char* emulator() { return std::getenv("REEL_TEST_EMULATOR"); }
 
-/// Runs f, whose result is the exit status, in a copy of this process, for at most that many seconds. Exit status 99 if
-/// it throws. The calling process should not have used a tensor: an op after fork is supported in neither then.
+/// Runs f, whose result is the exit status, in a copy of this process, for at most that many seconds, which only one
+/// that hangs takes, also on a busy machine. Exit status 99 if it throws. The calling process should not have used a
+/// tensor: an op after fork is supported in neither then.
 template <class F>
-Ending in_child(const F& f, unsigned seconds = 60) {
+Ending in_child(const F& f, unsigned seconds = 600) {
   std::fflush(nullptr);
   const pid_t child = fork();
   if (child == 0) {

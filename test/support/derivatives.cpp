@@ -1,6 +1,7 @@
 // Both modes by hand, and the layouts. Tape and forward pass are the library's own; nothing here knows an op's rule.
 #include "support/derivatives.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -50,15 +51,19 @@ Dot inner(const Tensors& a, const Tensors& b) {
   return d;
 }
 
+// An infinity against a number, or another count of numbers, is infinite; infinite sizes would excuse every error.
 Difference difference(const Tensors& a, const Tensors& b) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
   Difference d;
-  for (std::size_t k = 0; k < a.size(); ++k) {
-    const std::vector<double> p = a[k].to_vector(), q = b.at(k).to_vector();
-    for (std::size_t i = 0; i < p.size(); ++i) {
-      d.size = std::max(d.size, std::abs(q.at(i)));
+  if (a.size() != b.size()) d.error = infinity;
+  for (std::size_t k = 0; k < std::min(a.size(), b.size()); ++k) {
+    const std::vector<double> p = a[k].to_vector(), q = b[k].to_vector();
+    if (p.size() != q.size()) d.error = infinity;
+    for (std::size_t i = 0; i < std::min(p.size(), q.size()); ++i) {
+      if (std::isfinite(q[i])) d.size = std::max(d.size, std::abs(q[i]));
       if (p[i] == q[i] || (std::isnan(p[i]) && std::isnan(q[i]))) continue;
       const double e = std::abs(p[i] - q[i]);
-      d.error = std::max(d.error, std::isnan(e) ? std::numeric_limits<double>::infinity() : e);
+      d.error = std::max(d.error, std::isnan(e) ? infinity : e);
     }
   }
   return d;

@@ -1,6 +1,7 @@
 // Shared by tests that compare single numbers: short names, the gradient of a function of one tensor, and the largest
-// of several errors.
+// of several errors, also of tensors.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <reel/reel.hpp>
@@ -32,6 +33,24 @@ T worse(T a, T b) {
 template <class T, class... More>
 T worse(T a, T b, More... more) {
   return worse(worse(a, b), more...);
+}
+
+/// The largest magnitude; NaN where one is NaN.
+inline double largest(const reel::Tensor& x) {
+  double m = 0;
+  for (const double v : cast(abs(x), reel::DType::float64).to_vector()) m = worse(m, v);
+  return m;
+}
+/// The largest difference from what is expected, relative to numbers above 1; NaN where one of a pair is NaN alone, and
+/// for another count of numbers.
+inline double worst(const reel::Tensor& got, const Doubles& expected) {
+  const Doubles values = cast(got, reel::DType::float64).to_vector();
+  if (values.size() != expected.size()) return qnan;
+  double m = 0;
+  for (std::size_t k = 0; k < values.size(); ++k)
+    if (!std::isnan(values[k]) || !std::isnan(expected[k]))
+      m = worse(m, std::abs(values[k] - expected[k]) / std::max(1., std::abs(expected[k])));
+  return m;
 }
 
 }  // namespace support

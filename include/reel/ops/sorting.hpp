@@ -45,8 +45,8 @@ struct QuantileOptions {
 };
 /// The quantiles q of x along the axes, floating: the shape of q, then that of x without the axes. NaN with gradient 0
 /// if an element is NaN. ValueError for no elements, and for a q outside [0, 1]. Gradient to x: to the two elements, by
-/// their weights. Gradient to q, if the method interpolates: (n - 1) times the difference of the two; where q is at an
-/// element, the interval above it counts, if there is one.
+/// their weights. To q, if the method interpolates: (n - 1) times the difference of the two; where q is at an element,
+/// that of the interval above it, if there is one, or 0 if it is infinite.
 Tensor quantile(const Operand& x, const Operand& q, const Axes& axes = {}, const QuantileOptions& options = {});
 /// The same with q in percent, in [0, 100].
 Tensor percentile(const Operand& x, const Operand& q, const Axes& axes = {}, const QuantileOptions& options = {});

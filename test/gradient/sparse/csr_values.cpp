@@ -5,10 +5,11 @@
 
 #include "catch.hpp"
 #include "ops/linalg/check.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel;
 using Catch::Contains;
-using linalg::largest;
+using support::largest;
 
 namespace {
 
@@ -122,6 +123,8 @@ TEST_CASE("sums, products, transposes and softmax of sparse matrices are those o
   const Tensor present = not_equal(to_dense(a), 0);
   CHECK(largest(to_dense(softmax(a)) - softmax(where(present, to_dense(a), -1e300), -1)) < 1e-15);
   CHECK(largest(softmax(Csr{a.pattern, a.values + 1000}).values - softmax(a).values) < 1e-12);
+  const Tensor far = to_dense(softmax(Csr{a.pattern, 2000 * a.values}));
+  CHECK(largest(far - softmax(where(present, 2000 * to_dense(a), -1e300), -1)) < 1e-12);
   CHECK(array_equal(to_csr(to_dense(a)).values, a.values));
   CHECK(array_equal(to_csr(to_dense(a), b.pattern).values,
                     gather(flatten(to_dense(a)), b.pattern.rows() * 9 + b.pattern.columns)));

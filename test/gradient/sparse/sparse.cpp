@@ -11,14 +11,14 @@
 #include "../../op_operands.hpp"
 #include "gradient/sparse/colouring.hpp"
 #include "support/bits.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel;
 using autodiff::CompressedRows;
 using Catch::Contains;
+using support::largest;
 
 namespace {
-
-double largest(const Tensor& x) { return x.size() == 0 ? 0 : max(abs(x)).item(); }
 
 // A second difference, with a nonlinear term: tridiagonal.
 Tensor reaction(const Tensor& x) {

@@ -12,31 +12,13 @@
 #include "catch.hpp"
 #include "grid_values.hpp"
 #include "support/derivatives.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel;
 using Catch::Contains;
-using Doubles = std::vector<double>;
-
-namespace {
-
-constexpr double inf = std::numeric_limits<double>::infinity();
-
-double worst(const Tensor& got, const Doubles& expected) {
-  const Doubles values = got.to_vector();
-  REQUIRE(values.size() == expected.size());
-  double largest = 0;
-  for (std::size_t k = 0; k < values.size(); ++k) {
-    if (std::isnan(values[k]) && std::isnan(expected[k])) continue;
-    const double error = std::abs(values[k] - expected[k]) / std::max(1.0, std::abs(expected[k]));
-    largest = std::isnan(error) ? inf : std::max(largest, error);
-  }
-  return largest;
-}
-Doubles slopes(const std::function<Tensor(const Tensor&)>& f, const Tensor& x) {
-  return grad([&](const Tensor& t) { return sum(f(t)); })(x).to_vector();
-}
-
-}  // namespace
+using support::Doubles;
+using support::inf;
+using support::worst;
 
 TEST_CASE("B-splines, their derivatives and integrals are SciPy's") {
   for (const BSplineValue& row : b_spline_values) {
@@ -48,11 +30,13 @@ TEST_CASE("B-splines, their derivatives and integrals are SciPy's") {
     CHECK(worst(f(points, 2), row.second) < 4e-13);
     CHECK(worst(f.integral(0.5, points), row.integrals) < 4e-13);
     CHECK(worst(f(points, row.degree + 1), Doubles(row.points.size())) == 0);
-    CHECK(worst(from_data(slopes([&](const Tensor& x) { return f(x); }, points)), row.first) < 4e-13);
-    CHECK(worst(from_data(slopes([&](const Tensor& x) { return f.integral(0.5, x); }, points)), row.values) < 4e-13);
+    CHECK(worst(from_data(support::slope_at([&](const Tensor& x) { return f(x); }, points)), row.first) < 4e-13);
+    CHECK(worst(from_data(support::slope_at([&](const Tensor& x) { return f.integral(0.5, x); }, points)), row.values) <
+          4e-13);
     // B-splines sum to 1, also where the outermost ones go on.
     const auto values = [&](const Tensor& c) { return b_spline(from_data(row.knots), c, row.degree)(points); };
-    CHECK(std::abs(sum(from_data(slopes(values, coefficients))).item() - static_cast<double>(points.size())) < 1e-10);
+    CHECK(std::abs(sum(from_data(support::slope_at(values, coefficients))).item() -
+                   static_cast<double>(points.size())) < 1e-10);
   }
 }
 
@@ -85,17 +69,19 @@ TEST_CASE("regular_grid takes the right cell on a grid line, extrapolates, and i
   const RegularGridOptions open = {.fill = std::nullopt};
   const auto linear = [&](const Tensor& x) { return regular_grid({p}, v, x, open); };
   // The cell on the right; at the last point the last one; outside, those at the ends.
-  CHECK(slopes(linear, at) == Doubles{1, -2, -2});
-  CHECK(slopes(linear, tensor({{-5}, {7}})) == Doubles{1, -2});
-  CHECK(slopes([&](const Tensor& x) { return regular_grid({p}, v, x); }, tensor({{-5}, {2}, {7}})) ==
+  CHECK(support::slope_at(linear, at) == Doubles{1, -2, -2});
+  CHECK(support::slope_at(linear, tensor({{-5}, {7}})) == Doubles{1, -2});
+  CHECK(support::slope_at([&](const Tensor& x) { return regular_grid({p}, v, x); }, tensor({{-5}, {2}, {7}})) ==
         Doubles{0, -2, 0});
-  CHECK(slopes([&](const Tensor& y) { return regular_grid({p}, y, tensor({{1.5}})); }, v) == Doubles{0, 0.75, 0.25});
+  CHECK(support::slope_at([&](const Tensor& y) { return regular_grid({p}, y, tensor({{1.5}})); }, v) ==
+        Doubles{0, 0.75, 0.25});
   // By the points of the grid: minus the slope times the weights.
-  CHECK(slopes([&](const Tensor& g) { return regular_grid({g}, v, tensor({{1.5}})); }, p) == Doubles{0, 1.5, 0.5});
+  CHECK(support::slope_at([&](const Tensor& g) { return regular_grid({g}, v, tensor({{1.5}})); }, p) ==
+        Doubles{0, 1.5, 0.5});
   const RegularGridOptions nearest = {.method = GridMethod::nearest, .fill = std::nullopt};
   const auto closest = [&](const Tensor& x) { return regular_grid({p}, v, x, nearest); };
   CHECK(closest(tensor({{0.5}, {0.6}, {2}, {1e300}, {-inf}})).to_vector() == Doubles{1, 2, 2, -2, 1});
-  CHECK(slopes(closest, tensor({{0.5}, {0.6}})) == Doubles{0, 0});
+  CHECK(support::slope_at(closest, tensor({{0.5}, {0.6}})) == Doubles{0, 0});
   const Tensor no_number = tensor({{std::nan("")}});
   for (const GridMethod m : {GridMethod::nearest, GridMethod::linear, GridMethod::cubic})
     for (const std::optional<double> fill : {std::optional<double>(), std::optional<double>(0)}) {
@@ -107,10 +93,12 @@ TEST_CASE("regular_grid takes the right cell on a grid line, extrapolates, and i
   for (const double far : {1e200, inf})
     for (const GridMethod m : {GridMethod::linear, GridMethod::cubic}) {
       const Doubles one =
-          slopes([&](const Tensor& a) { return regular_grid({p}, a, tensor({{0.5}}), {.method = m}); }, v);
+          support::slope_at([&](const Tensor& a) { return regular_grid({p}, a, tensor({{0.5}}), {.method = m}); }, v);
       const Tensor two = tensor({{0.5}, {far}});
-      CHECK(slopes([&](const Tensor& a) { return regular_grid({p}, a, two, {.method = m, .fill = 0}); }, v) == one);
-      CHECK(slopes([&](const Tensor& x) { return regular_grid({p}, v, x, {.method = m, .fill = 0}); }, two)[1] == 0);
+      CHECK(support::slope_at([&](const Tensor& a) { return regular_grid({p}, a, two, {.method = m, .fill = 0}); },
+                              v) == one);
+      CHECK(support::slope_at([&](const Tensor& x) { return regular_grid({p}, v, x, {.method = m, .fill = 0}); },
+                              two)[1] == 0);
     }
   // One point: inside only there; open, a constant.
   CHECK(worst(regular_grid({tensor({2})}, tensor({5}), tensor({{2}, {2.5}})), {5, NAN}) == 0);
@@ -153,7 +141,7 @@ TEST_CASE("map_coordinates is bounded far away and NaN at NaN for every border")
     return map_coordinates(x, tensor({{p}}), {order, border, -7}).item();
   };
   const auto slope = [&](double p, Border border) {
-    return slopes([&](const Tensor& c) { return map_coordinates(x, c, {1, border, -7}); }, tensor({{p}}))[0];
+    return support::slope_at([&](const Tensor& c) { return map_coordinates(x, c, {1, border, -7}); }, tensor({{p}}))[0];
   };
   for (const Border border : all_borders) {
     INFO("border " << static_cast<int>(border));
@@ -186,7 +174,7 @@ TEST_CASE("map_coordinates is bounded far away and NaN at NaN for every border")
   const auto to_values = [&](const Tensor& v) {
     return map_coordinates(v, tensor({{0.25, 9}}), {1, Border::constant, 0});
   };
-  CHECK(slopes(to_values, x) == Doubles{0.75, 0.25, 0, 0});
+  CHECK(support::slope_at(to_values, x) == Doubles{0.75, 0.25, 0, 0});
   // The coefficients themselves: B-splines at a point are 1/6, 2/3, 1/6.
   const Tensor raw = map_coordinates(x, tensor({{1}}), {.prefilter = false});
   CHECK(std::abs(raw.item() - (1 + 4 * 2 + 4) / 6.0) < 1e-15);
@@ -252,7 +240,7 @@ TEST_CASE("resize: NaN spreads only to results with a weight other than zero") {
   const Tensor pair = tensor({1, 2}), four = tensor({1, 2, 3, 4});
   const auto doubled = [](const Tensor& x) { return resize(x, {4}); };
   CHECK(doubled(pair).to_vector() == Doubles{1, 1.25, 1.75, 2});
-  CHECK(slopes([&](const Tensor& x) { return four * doubled(x); }, pair) == Doubles{3.25, 6.75});
+  CHECK(support::slope_at([&](const Tensor& x) { return four * doubled(x); }, pair) == Doubles{3.25, 6.75});
   // Weights whose sum is zero count as zero.
   CHECK(resize(ones({1}), {3}, {.method = ResizeMethod::cubic, .cubic = 10}).to_vector() == Doubles{0, 1, 0});
   // NaN stays where its weight is.
@@ -262,6 +250,16 @@ TEST_CASE("resize: NaN spreads only to results with a weight other than zero") {
     CHECK(std::isnan(y[4]));
     CHECK(!std::isnan(y[0]));
     CHECK(!std::isnan(y[11]));
+  }
+  // At the places of elements the weights of their neighbours are 0.
+  const Doubles between = resize(hole, {11}, {ResizeMethod::cubic, true, true}).to_vector();
+  CHECK((between[2] == 2 && std::isnan(between[4]) && between[6] == 4));
+  for (const ResizeMethod m : {ResizeMethod::linear, ResizeMethod::cubic, ResizeMethod::lanczos3})
+    CHECK(worst(resize(tensor({1, 2, 4, 7}), {2}, {m, false, true}), {1, 7}) < 1e-15);
+  for (const DType d : {DType::float16, DType::bfloat16}) {
+    const Tensor narrow = cast(linspace(0.1, 0.9, 7), d);
+    CHECK(array_equal(resize(narrow, {5}), cast(resize(cast(narrow, DType::float32), {5}), d)));
+    CHECK(resize(zeros({0, 3}, d), {0, 2}).dtype() == d);
   }
   const Doubles y = resize(hole, {3}).to_vector();
   CHECK((!std::isnan(y[2]) && std::isnan(y[1])));
@@ -309,10 +307,10 @@ TEST_CASE("splines and grids: dtypes, errors, traces") {
   CHECK(regular_grid({arange(4)}, arange(4), ones({1, 1}, DType::int64)).dtype() == DType::float64);
   CHECK_THROWS_AS(b_spline(p, make_complex(x(all, 0), x(all, 0)), 1), TypeError);
   // A jump: no slope is between its coefficients.
-  const auto slopes = [](const Tensor& c) {
+  const auto summed = [](const Tensor& c) {
     return sum(b_spline(tensor({0, 0, 1, 1, 2, 2}), c, 1)(tensor({0.5, 1.5}), 1));
   };
-  CHECK(grad(slopes)(tensor({1, 2, 4, 8})).to_vector() == std::vector<double>{-1, 1, -1, 1});
+  CHECK(grad(summed)(tensor({1, 2, 4, 8})).to_vector() == std::vector<double>{-1, 1, -1, 1});
   CHECK_THROWS_AS(regular_grid({p}, make_complex(v, v), x), TypeError);
   CHECK_THROWS_WITH(b_spline(p, v, 2), Contains("b_spline: knots are [4], coefficients [4], of degree 2"));
   CHECK_THROWS_AS(b_spline(p, tensor({1}), 2), ShapeError);

@@ -15,7 +15,8 @@
 
 using namespace reel;
 using Catch::Contains;
-using Doubles = std::vector<double>;
+using support::Doubles;
+using support::worst;
 
 namespace {
 
@@ -27,17 +28,6 @@ PiecewiseCubic made(const std::string& name, const Tensor& x, const Tensor& y) {
   if (name == "clamped")
     return cubic_spline(x, y, {.ends = SplineEnds::clamped, .first = scalar(2.0), .last = scalar(-1.0)});
   return cubic_spline(x, y);
-}
-double worst(const Tensor& got, const Doubles& expected) {
-  const Doubles values = got.to_vector();
-  REQUIRE(values.size() == expected.size());
-  double largest = 0;
-  for (std::size_t k = 0; k < values.size(); ++k)
-    largest = support::worse(largest, std::abs(values[k] - expected[k]) / std::max(1.0, std::abs(expected[k])));
-  return largest;
-}
-Doubles slopes(const std::function<Tensor(const Tensor&)>& f, const Tensor& x) {
-  return grad([&](const Tensor& t) { return sum(f(t)); })(x).to_vector();
 }
 
 }  // namespace
@@ -53,8 +43,9 @@ TEST_CASE("splines, their derivatives and integrals agree with SciPy") {
     CHECK(worst(f.integral(0.5, points), row.integrals) < 2e-13);
     CHECK(worst(f(points, 4), Doubles(row.points.size())) == 0);
     // The derivative by the point is that of the polynomial.
-    CHECK(worst(from_data(slopes([&](const Tensor& x) { return f(x); }, points)), row.first) < 2e-13);
-    CHECK(worst(from_data(slopes([&](const Tensor& x) { return f.integral(0.5, x); }, points)), row.values) < 2e-13);
+    CHECK(worst(from_data(support::slope_at([&](const Tensor& x) { return f(x); }, points)), row.first) < 2e-13);
+    CHECK(worst(from_data(support::slope_at([&](const Tensor& x) { return f.integral(0.5, x); }, points)), row.values) <
+          2e-13);
   }
 }
 
@@ -66,25 +57,25 @@ TEST_CASE("interp agrees with NumPy; its derivative at a knot is the right one, 
   CHECK(worst(interp(points, x, y, {.period = 6.5}), interp_period) < 2e-14);
   CHECK(worst(interp(points, x, y, {.period = -6.5}), interp_period) < 2e-14);
   const auto f = [&](const Tensor& p) { return interp(p, x, y); };
-  CHECK(slopes(f, tensor({-1, 0, 1, 4, 9, 9.5, 10})) == Doubles{0, -3, 256, 0.1, -47, -47, 0});
+  CHECK(support::slope_at(f, tensor({-1, 0, 1, 4, 9, 9.5, 10})) == Doubles{0, -3, 256, 0.1, -47, -47, 0});
   // Derivatives by values are the weights; by knots, minus the slope times the weights.
-  CHECK(slopes([&](const Tensor& v) { return interp(0.25, x, v); }, y) == Doubles{0.75, 0.25, 0, 0, 0, 0});
-  CHECK(slopes([&](const Tensor& k) { return interp(0.25, k, y); }, x) == Doubles{2.25, 0.75, 0, 0, 0, 0});
-  CHECK(slopes([&](const Tensor& v) { return interp(-5, x, v); }, y) == Doubles{1, 0, 0, 0, 0, 0});
-  CHECK(slopes([&](const Tensor& v) { return interp(-5, x, v, {.left = 2}); }, y) == Doubles(6));
+  CHECK(support::slope_at([&](const Tensor& v) { return interp(0.25, x, v); }, y) == Doubles{0.75, 0.25, 0, 0, 0, 0});
+  CHECK(support::slope_at([&](const Tensor& k) { return interp(0.25, k, y); }, x) == Doubles{2.25, 0.75, 0, 0, 0, 0});
+  CHECK(support::slope_at([&](const Tensor& v) { return interp(-5, x, v); }, y) == Doubles{1, 0, 0, 0, 0, 0});
+  CHECK(support::slope_at([&](const Tensor& v) { return interp(-5, x, v, {.left = 2}); }, y) == Doubles(6));
   // A jump between equal knots, one knot, infinite points and NaN.
   const Tensor jump = interp(tensor({0.5, 1, 1.5}), tensor({0, 1, 1, 2}), tensor({0, 1, 5, 6}));
   CHECK(jump.to_vector() == Doubles{0.5, 5, 5.5});
   const double inf = std::numeric_limits<double>::infinity();
   CHECK(interp(tensor({-inf, 0.5, inf}), tensor({0}), tensor({3})).to_vector() == Doubles{3, 3, 3});
   CHECK(interp(tensor({-inf, inf}), x, y).to_vector() == Doubles{1, 8});
-  CHECK(slopes(f, tensor({-inf, inf})) == Doubles{0, 0});
+  CHECK(support::slope_at(f, tensor({-inf, inf})) == Doubles{0, 0});
   CHECK(std::isnan(interp(std::nan(""), x, y).item()));
-  const Doubles at_nan = slopes(f, tensor({1, std::nan("")}));
+  const Doubles at_nan = support::slope_at(f, tensor({1, std::nan("")}));
   CHECK(at_nan[0] == 256);
   CHECK(std::isnan(at_nan[1]));
   for (const double weight :
-       slopes([&](const Tensor& v) { return interp(std::nan(""), x, v); }, tensor({1, 2, 3, 4, 5, 6})))
+       support::slope_at([&](const Tensor& v) { return interp(std::nan(""), x, v); }, tensor({1, 2, 3, 4, 5, 6})))
     CHECK((std::isnan(weight) || weight == 0));
 }
 
@@ -92,9 +83,14 @@ TEST_CASE("pchip and akima where secant slopes change sign or vanish") {
   const Tensor x = tensor({0, 1, 2, 3}), up_and_down = tensor({0, 1, 1, 0});
   CHECK(pchip(x, up_and_down)(x, 1).to_vector() == Doubles{1.5, 0, 0, -1.5});
   // Where the harmonic mean is 0, so is its derivative.
-  CHECK(slopes([&](const Tensor& y) { return pchip(x, y)(tensor({1, 2}), 1); }, up_and_down) == Doubles{0, 0, 0, 0});
+  CHECK(support::slope_at(
+            [&](const Tensor& y) {
+              return pchip(x, y)(tensor({1, 2}), 1);
+            },
+            up_and_down) == Doubles{0, 0, 0, 0});
   CHECK(akima(x, tensor({1, 1, 1, 1}))(x, 1).to_vector() == Doubles{0, 0, 0, 0});
-  const Doubles by_line = slopes([&](const Tensor& y) { return akima(x, y)(tensor({1.5})); }, tensor({0, 1, 2, 3}));
+  const Doubles by_line =
+      support::slope_at([&](const Tensor& y) { return akima(x, y)(tensor({1.5})); }, tensor({0, 1, 2, 3}));
   for (const double g : by_line) CHECK(std::isfinite(g));
   // Values of any size: slopes are multiplied by a power of two exactly, as the values are.
   const Tensor points = tensor({0.25, 1.5, 2.75, 3.5}), knots = tensor({0, 1, 2.5, 3, 4.5});
@@ -103,7 +99,8 @@ TEST_CASE("pchip and akima where secant slopes change sign or vanish") {
       const Tensor y = tensor({1, 2, 4.5, 5, 9});
       CHECK(array_equal(f(knots, scale * y)(points), scale * f(knots, y)(points)));
       const auto at = [&](const Tensor& v) { return f(knots, v)(points); };
-      for (std::size_t k = 0; k < 5; ++k) CHECK(slopes(at, scale * y)[k] == Approx(slopes(at, y)[k]).margin(1e-13));
+      for (std::size_t k = 0; k < 5; ++k)
+        CHECK(support::slope_at(at, scale * y)[k] == Approx(support::slope_at(at, y)[k]).margin(1e-13));
     }
 }
 

@@ -10,10 +10,11 @@
 #include "catch.hpp"
 #include "ops/linalg/check.hpp"
 #include "rotation_values.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel;
 using Catch::Contains;
-using linalg::largest;
+using support::largest;
 
 namespace {
 

@@ -14,12 +14,6 @@ struct Check {
   bool symmetric = false;  // directions are symmetric matrices: the op reads one triangle
 };
 
-inline double largest(const reel::Tensor& x) {
-  double m = 0;
-  for (double v : x.to_vector()) m = std::isnan(v) ? HUGE_VAL : std::max(m, std::abs(v));
-  return m;
-}
-
 inline void check(const support::Function& f, const support::Tensors& x, const Check& how = {}) {
   using namespace support;
   Random random("linalg");

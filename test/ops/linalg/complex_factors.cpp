@@ -8,9 +8,11 @@
 #include "complex_check.hpp"
 #include "loops/linalg/blocked.hpp"
 #include "loops/linalg/factors/plain.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel;
 using complex_check::check_orders, complex_check::drawn;
+using support::largest;
 using support::Layout, support::Tensors;
 
 namespace {
@@ -27,7 +29,6 @@ Tensor positive(support::Random& random, const Shape& shape, DType d = DType::co
   const Tensor x = drawn(random, shape, d);
   return matmul(x, adjoint(x)) + unit(shape.back(), d);
 }
-double largest(const Tensor& x) { return x.size() == 0 ? 0 : cast(max(abs(x)), DType::float64).item(); }
 
 }  // namespace
 

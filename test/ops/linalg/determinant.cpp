@@ -7,9 +7,10 @@
 #include "catch.hpp"
 #include "ops/linalg/check.hpp"
 #include "support/messages.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel;
-using linalg::check_one, linalg::largest;
+using linalg::check_one, support::largest;
 
 namespace {
 

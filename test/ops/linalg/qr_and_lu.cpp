@@ -8,9 +8,11 @@
 
 #include "complex_check.hpp"
 #include "loops/linalg/factors/plain.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel;
 using complex_check::check_orders, complex_check::drawn;
+using support::largest;
 using support::Layout, support::Tensors;
 
 namespace {
@@ -19,7 +21,6 @@ using C = std::complex<double>;
 constexpr DType dtypes[] = {DType::float32, DType::float64, DType::complex64, DType::complex128};
 
 Tensor adjoint(const Tensor& x) { return conj(moveaxis(x, -1, -2)); }
-double largest(const Tensor& x) { return x.size() == 0 ? 0 : cast(max(abs(x)), DType::float64).item(); }
 double eps_of(DType d) { return d == DType::float32 || d == DType::complex64 ? 0x1p-23 : 0x1p-52; }
 Tensor drawn_in(support::Random& random, const Shape& shape, DType d) {
   return is_complex(d) ? drawn(random, shape, d) : cast(random.tensor(shape), d);

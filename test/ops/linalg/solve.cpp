@@ -6,11 +6,12 @@
 #include "catch.hpp"
 #include "ops/linalg/check.hpp"
 #include "support/messages.hpp"
+#include "support/numbers.hpp"
 #include "support/out_of_memory.hpp"
 
 using namespace reel;
 using Catch::Contains;
-using linalg::check_one, linalg::largest;
+using linalg::check_one, support::largest;
 
 namespace {
 

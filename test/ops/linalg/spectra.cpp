@@ -8,10 +8,12 @@
 #include <reel/ops/scans.hpp>
 
 #include "complex_check.hpp"
+#include "support/numbers.hpp"
 #include "support/out_of_memory.hpp"
 
 using namespace reel;
 using complex_check::check_orders, complex_check::drawn;
+using support::largest;
 using support::Layout, support::Tensors;
 
 namespace {
@@ -22,7 +24,6 @@ constexpr DType dtypes[] = {DType::float32, DType::float64, DType::complex64, DT
 
 Tensor adjoint(const Tensor& x) { return conj(moveaxis(x, -1, -2)); }
 Tensor hermitian(const Tensor& x) { return 0.5 * (x + adjoint(x)); }
-double largest(const Tensor& x) { return x.size() == 0 ? 0 : cast(max(abs(x)), DType::float64).item(); }
 bool any_nan(const Tensor& x) { return any(isnan(abs(x))).item<bool>(); }
 double eps_of(DType d) { return d == DType::float32 || d == DType::complex64 ? 0x1p-23 : 0x1p-52; }
 Tensor drawn_in(support::Random& random, const Shape& shape, DType d) {

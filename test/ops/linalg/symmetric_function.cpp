@@ -4,16 +4,17 @@
 #include <reel/linalg.hpp>
 
 #include "complex_check.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel;
 using complex_check::check_orders, complex_check::drawn;
+using support::largest;
 using support::Tensors;
 
 namespace {
 
 Tensor adjoint(const Tensor& x) { return conj(moveaxis(x, -1, -2)); }
 Tensor hermitian(const Tensor& x) { return 0.5 * (x + adjoint(x)); }
-double largest(const Tensor& x) { return x.size() == 0 ? 0 : cast(max(abs(x)), DType::float64).item(); }
 Tensor drawn_in(support::Random& random, const Shape& shape, DType d) {
   return is_complex(d) ? drawn(random, shape, d) : cast(random.tensor(shape), d);
 }

@@ -6,13 +6,14 @@
 #include "catch.hpp"
 #include "support/derivatives.hpp"
 #include "support/messages.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel;
+using support::largest;
 using support::says;
 
 namespace {
 
-double largest(const Tensor& x) { return max(abs(x)).item<double>(); }
 Tensor wave(const Shape& shape) { return support::Random("wave" + to_string(shape)).tensor(shape); }
 
 }  // namespace

@@ -12,8 +12,10 @@
 #include "signal_values.hpp"
 #include "support/derivatives.hpp"
 #include "support/messages.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel;
+using support::largest;
 using support::says;
 
 namespace {
@@ -96,7 +98,6 @@ void add_windows(Calls& calls) {
 }
 
 Tensor wave(const Shape& shape) { return support::Random("signal" + to_string(shape)).tensor(shape); }
-double largest(const Tensor& x) { return max(abs(x)).item<double>(); }
 
 }  // namespace
 

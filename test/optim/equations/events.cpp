@@ -9,11 +9,12 @@
 
 #include "catch.hpp"
 #include "ops/linalg/check.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel;
 using Catch::Contains;
 using Catch::StartsWith;
-using linalg::largest;
+using support::largest;
 using support::Tensors;
 
 namespace {

@@ -285,6 +285,8 @@ def peer(who, what, answer):
         if what[0] == "g" and len(values) > LONG["g"]:
             what, values = "s" + what[1:], added([(what, values)])
         said = " ".join(map(finite_text, values))
+    except TypeError as error:  # there is such a function, and the question was wrong
+        raise RuntimeError(f"{who}: {what}") from error
     except Exception as error:
         said = "raises " + " ".join(f"{type(error).__name__}: {error}".split())[:110]
     lines.append(f"peer {who} {what} {said}")

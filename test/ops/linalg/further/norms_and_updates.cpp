@@ -5,10 +5,12 @@
 #include <reel/linalg.hpp>
 
 #include "../complex_check.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel;
 using Catch::Contains;
 using complex_check::check_orders, complex_check::drawn;
+using support::largest;
 using support::Tensors;
 
 namespace {
@@ -17,7 +19,6 @@ constexpr DType dtypes[] = {DType::float32, DType::float64, DType::complex64, DT
 constexpr double inf = std::numeric_limits<double>::infinity(), quiet_nan = std::numeric_limits<double>::quiet_NaN();
 
 Tensor adjoint(const Tensor& x) { return conj(moveaxis(x, -1, -2)); }
-double largest(const Tensor& x) { return x.size() == 0 ? 0 : cast(max(abs(x)), DType::float64).item(); }
 double eps_of(DType d) { return d == DType::float32 || d == DType::complex64 ? 0x1p-23 : 0x1p-52; }
 Tensor drawn_in(support::Random& random, const Shape& shape, DType d) {
   return is_complex(d) ? drawn(random, shape, d) : cast(random.tensor(shape), d);
@@ -180,6 +181,12 @@ TEST_CASE("cond: published values, singular matrices, what is refused") {
     }
   CHECK(cond(eye(2, DType::float16)).dtype() == DType::float16);
   CHECK_THROWS_WITH(cond(ones({0, 2})), Contains("cond: a is [0, 2]: a matrix without elements"));
+  CHECK_THROWS_WITH(cond(ones({2, 0})), Contains("cond: a is [2, 0]: a matrix without elements"));
+  CHECK_THROWS_WITH(matrix_norm(ones({3, 2, 0}), MatrixNorm::spectral), Contains("there is no largest of no singular"));
+  for (const MatrixNorm norm : {MatrixNorm::spectral, MatrixNorm::nuclear, MatrixNorm::one}) {
+    CHECK(cond(full({1, 1}, -5), norm).item() == 1);
+    CHECK(array_equal(cond(broadcast_to(eye(2), {3, 1, 2, 2}), norm), full({3, 1}, cond(eye(2), norm).item())));
+  }
   CHECK_THROWS_AS(cond(ones({2, 3}), MatrixNorm::one), ShapeError);
   CHECK_THROWS_AS(matrix_norm(ones({3, 0}), MatrixNorm::spectral), ShapeError);
   CHECK(nuclear(ones({3, 0})).item() == 0);
