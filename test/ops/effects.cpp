@@ -127,6 +127,7 @@ TEST_CASE("effects can be evaluated and performed again, with the same bits") {
       run(v, table, generator);
       list = std::move(notes.list);
     }
+    CHECK(list.size() > 5);
     for (const Noted& n : list) {
       const ops::Primitive& p = *n.primitive;
       const bool reads = p.effects & ops::reads_variables, writes = p.effects & ops::writes_variables;

@@ -404,6 +404,10 @@ TEST_CASE("max_pool2d_with_indices: the first maximum for every padding and dila
   CHECK_THROWS_WITH(max_unpool2d(pair, zeros({2}, DType::int64), {1, 2}), Contains("indices are [2] and x is"));
   CHECK_THROWS_AS(max_unpool2d(pair, pair, {1, 2}), TypeError);
   CHECK_THROWS_WITH(max_unpool2d(pair, twice, {-1, 2}), Contains("max_unpool2d: size is {-1, 2}"));
+  CHECK_THROWS_WITH(max_unpool2d(pair, twice, {2, -1}), Contains("max_unpool2d: size is {2, -1}"));
+  for (const Size2d& size : {Size2d{0, 3}, {3, 0}})
+    CHECK(max_unpool2d(zeros({1, 1, 0, 1}), zeros({1, 1, 0, 1}, DType::int64), size).shape() ==
+          Shape{1, 1, size[0], size[1]});
   CHECK_THROWS_WITH(max_pool2d_with_indices(x, {9, 1}), Contains("max_pool2d_with_indices: the window's height"));
 }
 
@@ -450,6 +454,16 @@ TEST_CASE("sequences and volumes: errors name the op, the operand and the remedy
   CHECK_THROWS_WITH(lp_pool1d(x, 0.5, 2), Contains("lp_pool1d: p is 0.5"));
   CHECK_THROWS_AS(lp_pool1d(x, inf, 2), ValueError);
   CHECK_THROWS_WITH(lp_pool1d(x, 2, 5), Contains("lp_pool1d: the window's length"));
+  CHECK_THROWS_AS(lp_pool1d(x, 2, 0), ShapeError);
+  // Windows that overlap and together are as long as the axis; elements after the last window.
+  const Tensor six = reshape(tensor({1, 2, 3, 4, 5, 6}), {1, 1, 6});
+  CHECK(lp_pool1d(six, 1, 3, 2).to_vector() == std::vector<double>{6, 12});
+  CHECK(lp_pool1d(six, 1, 4).to_vector() == std::vector<double>{10});
+  CHECK_THROWS_AS(lp_pool2d(ones({1, 1, 2, 2}), 0.5, {1, 1}), ValueError);
+  for (const DType d : {DType::float16, DType::bfloat16}) {
+    const Tensor narrow = cast(linspace(0.1, 0.9, 6), d), wide = cast(narrow, DType::float32);
+    CHECK(array_equal(lp_pool1d(reshape(narrow, {1, 1, 6}), 2, 3), cast(lp_pool1d(reshape(wide, {1, 1, 6}), 2, 3), d)));
+  }
   CHECK_THROWS_AS(lp_pool2d(ones({1, 1, 2, 2}), 2, {1, 1}, {1, -1}), ValueError);
   CHECK_THROWS_WITH(group_norm(x, 3), Contains("group_norm: 2 channels do not fall into 3 groups"));
   CHECK_THROWS_AS(group_norm(x, 0), ValueError);

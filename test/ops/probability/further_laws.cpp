@@ -144,15 +144,17 @@ TEST_CASE("further laws: outside the support, ends, parameters out of range") {
   const FirstOrder uniform = first_order("vonmises_logpdf", {1, 0, 0.25});
   CHECK(std::abs(uniform.value + std::log(8 * std::atan(1))) < 1e-15);
   CHECK(std::abs(uniform.gradient[1] - std::cos(0.75)) < 1e-15);
-  CHECK(value("dirichlet_logpdf", {0, 0.5, 0.5, 1, 2, 3}) == value("dirichlet_logpdf", {0, 0.5, 0.5, 1, 2, 3}));
+  CHECK(std::abs(value("dirichlet_logpdf", {0, 0.5, 0.5, 1, 2, 3}) - std::log(7.5)) < 1e-15);
   CHECK(value("dirichlet_logpdf", {0, 0.5, 0.5, 2, 2, 3}) == -inf);
+  CHECK(value("binom_cdf", {0, 0, 0.5}) == 1);
   const FirstOrder middle = first_order("t_cdf", {0.5, 3, 0.5, 2});
   CHECK(middle.value == 0.5);
   CHECK(std::abs(middle.gradient[0] - t_pdf(0.5, 3.0, 0.5, 2.0).item()) < 1e-15);
 
   const std::map<std::string, std::vector<Doubles>> invalid = {
       {"multivariate_normal_logpdf", {{0, qnan, 0, 0, 1, 0, 1}, {0, 0, 0, 0, -1, 0, 1}, {inf, 0, 0, 0, 1, 0, -1}}},
-      {"dirichlet_logpdf", {{0.5, 0.25, 0.25, 1, 0, 1}, {0.5, 0.25, 0.25, 1, -1, 1}, {0.5, 0.25, 2, 1, qnan, 1}}},
+      {"dirichlet_logpdf",
+       {{0.5, 0.25, 0.25, 1, 0, 1}, {0.5, 0.25, 0.25, 1, -1, 1}, {0.5, 0.25, 2, 1, qnan, 1}, {qnan, -1, 1, 1, 2, 3}}},
       {"vonmises_logpdf", {{1, -1, 0}, {inf, -1, 0}, {qnan, 1, 0}, {1, 1, qnan}, {1, qnan, 0}}},
       {"truncnorm_logpdf", {{1, 2, 2, 0, 1}, {1, 3, 2, 0, 1}, {1, 0, 2, 0, 0}, {9, qnan, 2, 0, 1}, {qnan, 0, 2, 0, 1}}},
       {"gamma_cdf", {{1, 0, 0, 1}, {-1, -1, 0, 1}, {1, 1, 0, -1}, {inf, 1, 0, 0}, {qnan, 1, 0, 1}}},
@@ -164,18 +166,19 @@ TEST_CASE("further laws: outside the support, ends, parameters out of range") {
       {"geom_logcdf", {{1, 0}, {-1, 1.5}, {qnan, 0.5}}},
       {"t_cdf", {{1, 0, 0, 1}, {-inf, -1, 0, 1}, {1, 1, 0, 0}, {qnan, 1, 0, 1}, {0, qnan, 0, 1}}},
       {"poisson_cdf", {{1, -1}, {-1, qnan}, {qnan, 1}}},
-      {"binom_sf", {{1, 2.5, 0.5}, {1, -1, 0.5}, {9, 5, 1.5}, {qnan, 5, 0.5}}},
+      {"binom_sf", {{1, 2.5, 0.5}, {1, -1, 0.5}, {9, 5, 1.5}, {1, inf, 0.5}, {qnan, 5, 0.5}}},
       {"nbinom_cdf", {{1, 0, 0.5}, {1, 2, 0}, {-1, 2, 2}, {qnan, 2, 0.5}}},
       {"bernoulli_cdf", {{0, 1.5}, {-1, -1}, {2, qnan}, {qnan, 0.5}}},
       {"geom_sf", {{1, 0}, {-1, 1.5}, {qnan, 0.5}}},
       {"norm_kl", {{0, 0, 0, 1}, {0, 1, 0, -1}, {qnan, 1, 0, 1}}},
       {"expon_kl", {{0, 1}, {1, -1}}},
-      {"gamma_kl", {{0, 1, 1, 1}, {1, 1, 1, 0}, {1, qnan, 1, 1}, {20, 1, -1, 1}}},
-      {"beta_kl", {{1, 0, 1, 1}, {1, 1, -1, 1}}},
-      {"bernoulli_kl", {{1.5, 0.5}, {0.5, -1}, {qnan, 0.5}}},
+      {"gamma_kl", {{0, 1, 1, 1}, {1, 1, 1, 0}, {1, qnan, 1, 1}, {20, 1, -1, 1}, {1, 1, 0, 1}}},
+      {"beta_kl", {{1, 0, 1, 1}, {1, 1, -1, 1}, {-0.5, 1, 1, 1}, {1, 1, 1, -0.5}, {0, 1, 1, 1}, {1, 1, 1, 0}}},
+      {"bernoulli_kl", {{1.5, 0.5}, {0.5, -1}, {0.5, 1.5}, {qnan, 0.5}}},
       {"poisson_kl", {{-1, 1}, {1, -1}}},
-      {"dirichlet_kl", {{1, 0, 1, 1, 1, 1}, {1, 1, 1, 1, 1, -1}}},
-      {"multivariate_normal_kl", {{0, 0, 1, 0, -1, 0, 0, 1, 0, 1}, {0, 0, 1, 0, 1, 0, 0, -1, 0, 1}}},
+      {"dirichlet_kl", {{1, 0, 1, 1, 1, 1}, {1, -0.5, 1, 1, 1, 1}, {1, 1, 1, 1, 1, -1}, {1, 1, 1, 1, 1, 0}}},
+      {"multivariate_normal_kl",
+       {{0, 0, 1, 0, -1, 0, 0, 1, 0, 1}, {0, 0, 1, 0, 1, 0, 0, -1, 0, 1}, {0, 0, 1, 0, 1, 0, 0, 0, 0, 1}}},
   };
   for (const auto& [name, all] : invalid) {
     for (const Doubles& x : all) {
@@ -314,6 +317,12 @@ TEST_CASE("further laws: divergences of equal laws are 0, with vanishing gradien
   CHECK(bernoulli_kl(1.0, 1.0).item() == 0);
   CHECK(poisson_kl(0.0, 2.0).item() == 2);
   CHECK(poisson_kl(2.0, 0.0).item() == inf);
+  // Of factors the lower triangles are read.
+  const Tensor mean = tensor({0.5, -1}), lower = tensor({{1, 0}, {0.5, 2}}), full_of_it = tensor({{1, 7}, {0.5, 2}});
+  const double expected = multivariate_normal_kl(mean, lower, zeros({2}), eye(2)).item();
+  CHECK(multivariate_normal_kl(mean, full_of_it, zeros({2}), eye(2)).item() == expected);
+  CHECK(multivariate_normal_kl(mean, eye(2), zeros({2}), full_of_it).item() ==
+        multivariate_normal_kl(mean, eye(2), zeros({2}), lower).item());
 }
 
 TEST_CASE("further laws: batches, dtypes and errors") {
@@ -351,7 +360,25 @@ TEST_CASE("further laws: batches, dtypes and errors") {
   CHECK_THROWS_AS(multivariate_normal_logpdf(points, zeros({2}), eye(3)), ShapeError);
   CHECK_THROWS_AS(multivariate_normal_logpdf(points, mean, ones({3, 1, 3, 3})), ShapeError);
   CHECK(bool(all(isnan(multivariate_normal_logpdf(points, mean, zeros({3, 3}))))));
+  CHECK_THROWS_AS(multivariate_normal_logpdf(0.5, 0, eye(1)), ShapeError);
   CHECK_THROWS_AS(multivariate_normal_kl(mean, eye(3), zeros({2}), eye(3)), ShapeError);
+  CHECK_THROWS_AS(multivariate_normal_kl(0, eye(1), zeros({1}), eye(1)), ShapeError);
+  CHECK_THROWS_AS(multivariate_normal_kl(mean, eye(3), mean, ones({2, 3})), ShapeError);
+  CHECK_THROWS_AS(multivariate_normal_kl(mean, eye(3), mean, eye(2)), ShapeError);
+  CHECK(multivariate_normal_kl(mean, eye(3), mean, factors).shape() == Shape{2});
+  CHECK_THROWS_WITH(multivariate_normal_kl(zeros({4, 3}), factors, mean, eye(3)),
+                    Catch::StartsWith("multivariate_normal_kl"));
+  CHECK_THROWS_WITH(multivariate_normal_logpdf(zeros({4, 3}), mean, factors),
+                    Catch::StartsWith("multivariate_normal_logpdf"));
+  for (const auto& [one, other] : {std::pair(scalar(1.), ones({2})), {ones({2}), scalar(1.)}, {ones({2}), ones({3})}}) {
+    CHECK_THROWS_WITH(dirichlet_logpdf(one, other), Catch::StartsWith("dirichlet_logpdf: x and alpha need"));
+    CHECK_THROWS_WITH(dirichlet_kl(one, other), Catch::StartsWith("dirichlet_kl: both need"));
+  }
+  // The sum of the vector is 1 up to the root of the unit of its dtype: 1/32 of float16, 1/16 of bfloat16.
+  const Tensor nearly = tensor({0.5, 0.5469});
+  CHECK(dirichlet_logpdf(cast(nearly, DType::float16), ones({2}, DType::float16)).item<double>() == -inf);
+  CHECK(dirichlet_logpdf(cast(nearly, DType::bfloat16), ones({2}, DType::bfloat16)).item<double>() == 0);
+  CHECK(gamma_ppf(cast(thirds, DType::float16), 2).dtype() == DType::float16);
   CHECK_THROWS_AS(dirichlet_logpdf(thirds, ones({2})), ShapeError);
   CHECK_THROWS_AS(dirichlet_logpdf(1.0, 1.0), ShapeError);
   CHECK_THROWS_AS(dirichlet_kl(zeros({2, 0}), zeros({2, 0})), ShapeError);

@@ -388,6 +388,7 @@ TEST_CASE("truncnorm_rvs in the tails and in narrow intervals") {
   }
   for (const Doubles& bad : std::vector<Doubles>{{1, 1}, {2, 1}, {qnan, 1}, {0, qnan}})
     CHECK(std::isnan(truncnorm_rvs(generator, {}, bad[0], bad[1]).item()));
+  CHECK(std::isnan(truncnorm_rvs(generator, {}, 0, 1, 0, 0).item()));
   CHECK(std::isnan(t_rvs(generator, {}, -1).item()));
 }
 
@@ -459,6 +460,7 @@ TEST_CASE("multivariate_normal_rvs: whitened samples are normal, gradients, erro
   CHECK(std::abs(of_factor[3] - sums[1]) < 1e-9);
   CHECK(multivariate_normal_rvs(generator, {3, 4, 2}, 0, stack({factor, factor, factor, factor}), DType::float32)
             .dtype() == DType::float32);
+  CHECK(multivariate_normal_rvs(generator, {2}, location, factor, DType::float32).dtype() == DType::float32);
   const std::uint64_t before = generator.position();
   CHECK_THROWS_AS(multivariate_normal_rvs(generator, {3, 3}, 0, factor), ShapeError);
   CHECK_THROWS_AS(multivariate_normal_rvs(generator, {}, 0, factor), ShapeError);
