@@ -205,7 +205,7 @@ void in_child(const Scenario& scenario, Progress& progress, unsigned seconds, co
 void each_fresh(const Scenario& scenario, Progress& progress, std::int64_t most) {
   const auto attempt = [&](Memory memory, std::int64_t n) {
     if (progress.problems > 5) return;
-    in_child(scenario, progress, 60, [&](Runner runner) {
+    in_child(scenario, progress, 600, [&](Runner runner) {
       runner.fresh(memory, n);
       if (!scenario.lives_on) runner.check_baseline("in a fresh process", {});
     });
@@ -234,7 +234,7 @@ int main(int argc, char** argv) {
   for (const Scenario& scenario : battery::scenarios()) {
     if (!chosen.empty() && chosen != scenario.name) continue;
     progress = {};
-    in_child(scenario, progress, most_warm > 0 ? 60 : 3600, [&](Runner runner) { runner.warm(most_warm); });
+    in_child(scenario, progress, most_warm > 0 ? 600 : 3600, [&](Runner runner) { runner.warm(most_warm); });
     if (!chosen.empty())
       std::printf("%s: %lld requests to malloc, %lld to the pool\n", scenario.name,
                   static_cast<long long>(progress.system_requests), static_cast<long long>(progress.pool_requests));

@@ -330,7 +330,7 @@ TEST_CASE("REEL_TRACE traces a whole process, including threads that have ended"
     return;
   }
   const std::filesystem::path path = scratch("reel_process");
-  const std::string command = "REEL_TEST_TRACED=1 REEL_TRACE=" + path.string() + " " + support::own_program() +
+  const std::string command = "REEL_TEST_TRACED=1 REEL_TRACE='" + path.string() + "' " + support::own_program() +
                               " 'REEL_TRACE traces a whole process*' > /dev/null";
   REQUIRE(std::system(command.c_str()) == 0);
   const std::string text = read(path);
