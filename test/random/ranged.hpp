@@ -1,10 +1,20 @@
-// Ops of random programs that need their operands in certain ranges.
+// Ops of random programs that need their operands in certain ranges; the dtypes of results that are rounded to them.
 #pragma once
 #include <vector>
 
 #include "program.hpp"
 
 namespace random_programs {
+
+inline DType rounded_dtype(DType d) {
+  if (!is_real_floating(d)) throw Unfit();
+  round_like(d);
+  return d;
+}
+/// The operands' own, real and floating; Unfit for others.
+inline DType given_dtype(const Inputs& in) { return rounded_dtype(promoted(in)); }
+/// The one that operands, integers among them, are computed in.
+inline DType computed_dtype(const Inputs& in) { return rounded_dtype(floating_of(promoted(in))); }
 
 struct OperandRange {
   double low, high;

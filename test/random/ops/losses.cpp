@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "../program.hpp"
+#include "../ranged.hpp"
 
 namespace random_programs {
 
@@ -11,12 +12,6 @@ using reel::Operand;
 using reel::Tensor;
 using Strings = std::vector<std::string>;
 
-DType floating_dtype(const Inputs& in) {
-  const DType d = promoted(in);
-  if (!is_real_floating(d)) throw Unfit();
-  round_like(d);
-  return d;
-}
 /// log_softmax along an axis: f(positions of a line, its log_softmax, number of the line).
 template <class F>
 void lines(const Array& x, std::int64_t axis, const F& f) {
@@ -68,7 +63,7 @@ void add_cross_entropies(std::vector<Op>& t) {
   o.eval = [](const Statement& s, const Inputs& in, Arrays& out) {
     const Array &x = *in[0], &labels = *in[1];
     if (x.shape != labels.shape) throw Unfit();
-    Array y(floating_dtype(in), without(x.shape, s.ints[0]));
+    Array y(given_dtype(in), without(x.shape, s.ints[0]));
     lines(x, s.ints[0], [&](const std::vector<std::int64_t>& places, const std::vector<Jet>& z, std::int64_t line) {
       Jet sum;
       const Jet share(s.reals[0] / static_cast<double>(places.size()));
@@ -102,7 +97,7 @@ void add_cross_entropies(std::vector<Op>& t) {
   };
   o.eval = [](const Statement& s, const Inputs& in, Arrays& out) {
     const Array &x = *in[0], &labels = *in[1];
-    Array y(floating_dtype({in[0]}), without(x.shape, s.ints[0]));
+    Array y(given_dtype({in[0]}), without(x.shape, s.ints[0]));
     lines(x, s.ints[0], [&](const std::vector<std::int64_t>&, const std::vector<Jet>& z, std::int64_t line) {
       const auto label = static_cast<std::size_t>(labels[line].re.v[0]);
       y[line] = s.ints[1] && label == 0 ? Num(0) : Num(-z[label]);
@@ -136,7 +131,7 @@ void add_elementwise_loss(std::vector<Op>& t, const char* name, double low, doub
   };
   o.eval = [f](const Statement& s, const Inputs& in, Arrays& out) {
     const Array &x = *in[0], &y = *in[1];
-    Array z(floating_dtype(in), broadcast_shapes(x.shape, y.shape));
+    Array z(given_dtype(in), broadcast_shapes(x.shape, y.shape));
     for (std::int64_t i = 0; i < z.size(); ++i)
       z[i] = Num(f(x[broadcast_index(x.shape, z.shape, i)].re, y[broadcast_index(y.shape, z.shape, i)].re, s.reals[0]));
     out.push_back(std::move(z));

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "../program.hpp"
+#include "../ranged.hpp"
 
 namespace random_programs {
 
@@ -18,12 +19,6 @@ int value_like(Maker& m, const Extents& shape, DType d) {
   if (k >= 0 && m.chance(0.6)) return k;
   const bool s = m.depth == 0 && m.source_elements + elements(shape) < 18 && m.chance(0.6);
   return m.input(s ? Role::source : Role::constant, d, shape);
-}
-DType real_dtype(const Inputs& in) {
-  const DType d = promoted(in);
-  if (!is_real_floating(d)) throw Unfit();
-  round_like(d);
-  return d;
 }
 
 // ---- Windows. ints: stride 2, padding rule, before and after of rows and columns 4, dilation 2, groups, window 2,
@@ -117,7 +112,7 @@ void add_convolution(std::vector<Op>& t) {
     const Array &x = *in[0], &k = *in[1];
     const Window w(s);
     const std::int64_t h = x.shape[2], v = x.shape[3], channels = x.shape[1], filters = k.shape[0], part = k.shape[1];
-    const DType d = real_dtype(in);
+    const DType d = given_dtype(in);
     Array y(d, {x.shape[0], filters, w.along(0, h).second, w.along(1, v).second});
     const std::int64_t plane = y.shape[2] * y.shape[3];
     for (std::int64_t n = 0; n < x.shape[0]; ++n)
@@ -165,7 +160,7 @@ void add_convolution(std::vector<Op>& t) {
     const std::int64_t h = s.ints[13], v = s.ints[14], filters = k.shape[0], part = k.shape[1],
                        channels = part * w.groups;
     if (w.along(0, h).second != x.shape[2] || w.along(1, v).second != x.shape[3]) throw Unfit();
-    Array y(real_dtype(in), {x.shape[0], channels, h, v});
+    Array y(given_dtype(in), {x.shape[0], channels, h, v});
     const std::int64_t plane = x.shape[2] * x.shape[3];
     for (std::int64_t n = 0; n < x.shape[0]; ++n)
       for (std::int64_t f = 0; f < filters; ++f)
@@ -211,7 +206,7 @@ void add_pools(std::vector<Op>& t) {
       const Array& x = *in[0];
       const Window w(s);
       const std::int64_t h = x.shape[2], v = x.shape[3];
-      Array y(real_dtype(in), {x.shape[0], x.shape[1], w.along(0, h).second, w.along(1, v).second});
+      Array y(given_dtype(in), {x.shape[0], x.shape[1], w.along(0, h).second, w.along(1, v).second});
       const std::int64_t plane = y.shape[2] * y.shape[3];
       std::vector<std::int64_t> count(at(y.size()));
       for (std::int64_t n = 0; n < x.shape[0] * x.shape[1]; ++n)
@@ -325,7 +320,7 @@ void add_normalisation(std::vector<Op>& t) {
     };
     o.eval = [name](const Statement& s, const Inputs& in, Arrays& out) {
       const Array& x = *in[0];
-      Array y(real_dtype(in), x.shape);
+      Array y(given_dtype(in), x.shape);
       for (const auto& group : groups_of(x, marked(s.ints, x.rank()))) {
         const std::vector<Jet> z = normalised(x, group, s.reals[0], name == "layer_norm");
         for (std::size_t k = 0; k < group.size(); ++k) {
@@ -376,7 +371,7 @@ void add_normalisation(std::vector<Op>& t) {
   };
   o.eval = [](const Statement& s, const Inputs& in, Arrays& out) {
     const Array& x = *in[0];
-    const DType d = real_dtype(in);
+    const DType d = given_dtype(in);
     std::vector<bool> together(at(x.rank()), true);
     together[at(s.ints[0] < 0 ? s.ints[0] + x.rank() : s.ints[0])] = false;
     Array y(d, x.shape), mean(d, {in[1]->size()}), variance = mean;

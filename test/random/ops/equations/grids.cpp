@@ -5,6 +5,7 @@
 #include <reel/interpolate.hpp>
 
 #include "../../../op_cases/equations/grid_references.hpp"
+#include "../../ranged.hpp"
 #include "../further/jet_matrices.hpp"
 
 namespace random_programs {
@@ -26,14 +27,6 @@ using Jets = std::vector<Jet>;
 using Strings = std::vector<std::string>;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-// The dtype of results, computed in it.
-DType floating_dtype(const Inputs& in) {
-  const DType d = floating_of(promoted(in));
-  if (!is_real_floating(d)) throw Unfit();
-  round_like(d);
-  return d;
-}
 
 // ---- b_spline. args: knots, coefficients, points. ints: degree, order of the derivative.
 
@@ -98,7 +91,7 @@ bool make_grid(Maker& m, Statement& s) {
 }
 void eval_grid(const Statement& s, const Inputs& in, Arrays& out) {
   const auto method = static_cast<OnGrid>(s.ints[0]);
-  const DType dtype = method == OnGrid::cubic ? real_dtype(in) : floating_dtype(in);
+  const DType dtype = method == OnGrid::cubic ? real_dtype(in) : computed_dtype(in);
   const std::size_t d = in.size() - 2;
   const Array &values = *in[d], &points = *in[d + 1];
   const std::int64_t behind = values.rank() > static_cast<int>(d) ? values.shape.back() : 1;
@@ -185,7 +178,7 @@ Op map_op() {
   };
   o.eval = [](const Statement& s, const Inputs& in, Arrays& out) {
     const Array &x = *in[0], &c = *in[1];
-    const DType dtype = floating_dtype(in);
+    const DType dtype = computed_dtype(in);
     const std::int64_t d = c.shape[0], positions = c.shape[1], batch = x.rank() - d;
     const Extents extents(x.shape.begin() + batch, x.shape.end());
     Array z(dtype, batch > 0 ? Extents{x.shape[0], positions} : Extents{positions});
@@ -236,7 +229,7 @@ Op sample_op() {
   };
   o.eval = [](const Statement& s, const Inputs& in, Arrays& out) {
     const Array &x = *in[0], &grid = *in[1];
-    const DType dtype = floating_dtype(in);
+    const DType dtype = computed_dtype(in);
     const std::int64_t d = grid.shape.back(), channels = x.shape[1];
     const Extents extents(x.shape.begin() + 2, x.shape.end());
     Extents result = {x.shape[0], channels};
@@ -284,7 +277,7 @@ Op affine_op() {
   };
   o.eval = [](const Statement& s, const Inputs& in, Arrays& out) {
     const Array& theta = *in[0];
-    const DType dtype = floating_dtype(in);
+    const DType dtype = computed_dtype(in);
     const std::int64_t d = theta.shape[1];
     Extents shape = {theta.shape[0]};
     for (std::int64_t k = 1; k <= d; ++k) shape.push_back(s.ints[at(k)]);
@@ -324,7 +317,7 @@ Op affine_op() {
 
 void eval_resize(const Statement& s, const Inputs& in, Arrays& out) {
   Array y = *in[0];
-  const DType dtype = s.ints[0] == 0 ? y.dtype : floating_dtype(in);
+  const DType dtype = s.ints[0] == 0 ? y.dtype : computed_dtype(in);
   const interpolation::Resizing how = {static_cast<int>(s.ints[0]), s.ints[1] != 0, s.ints[2] != 0};
   for (std::size_t k = 0; k < y.shape.size(); ++k) {
     const std::int64_t n = y.shape[k], m = s.ints[k + 3];

@@ -56,12 +56,6 @@ std::vector<RangedFunction> elementwise_losses() {
 
 // ---- Per example
 
-DType floating_dtype(const Inputs& in) {
-  const DType d = promoted(in);
-  if (!is_real_floating(d)) throw Unfit();
-  round_like(d);
-  return d;
-}
 /// Of arrays that broadcast, f(lines along the axis, number of the line) at each other position.
 template <class F>
 Array by_lines(DType dtype, const Inputs& in, std::int64_t axis, const F& f) {
@@ -110,7 +104,7 @@ Op nll() {
     return true;
   };
   o.eval = [](const Statement& s, const Inputs& in, Arrays& out) {
-    out.push_back(by_lines(floating_dtype({in[0]}), {in[0]}, s.ints[0], [&](const auto& lines, std::int64_t line) {
+    out.push_back(by_lines(given_dtype({in[0]}), {in[0]}, s.ints[0], [&](const auto& lines, std::int64_t line) {
       const std::size_t label = label_of(*in[1], line);
       return s.ints[1] && label == 0 ? Jet(0) : -lines[0][label];
     }));
@@ -135,7 +129,7 @@ Op multi_margin() {
     return true;
   };
   o.eval = [](const Statement& s, const Inputs& in, Arrays& out) {
-    out.push_back(by_lines(floating_dtype({in[0]}), {in[0]}, s.ints[0], [&](const auto& lines, std::int64_t line) {
+    out.push_back(by_lines(given_dtype({in[0]}), {in[0]}, s.ints[0], [&](const auto& lines, std::int64_t line) {
       const Line& x = lines[0];
       const std::size_t label = label_of(*in[1], line);
       Jet sum;
@@ -182,7 +176,7 @@ Op cosine_similarity() {
   o.name = "cosine_similarity";
   o.make = [](Maker& m, Statement& s) { return make_vectors(m, s, 2); };
   o.eval = [](const Statement& s, const Inputs& in, Arrays& out) {
-    out.push_back(by_lines(floating_dtype(in), in, s.ints[0], [](const auto& lines, std::int64_t) {
+    out.push_back(by_lines(given_dtype(in), in, s.ints[0], [](const auto& lines, std::int64_t) {
       Jet xy, xx, yy;
       for (std::size_t k = 0; k < lines[0].size(); ++k) {
         xy += lines[0][k] * lines[1][k];
@@ -220,7 +214,7 @@ Op triplet_margin() {
       if (sum.v[0] < 1e-3L) throw Unfit();  // differences of the size of epsilon
       return s.reals[0] == 1 ? sum : s.reals[0] == 2 ? sqrt(sum) : exp(log(sum) / 3);
     };
-    out.push_back(by_lines(floating_dtype(in), in, s.ints[0], [&](const auto& lines, std::int64_t) {
+    out.push_back(by_lines(given_dtype(in), in, s.ints[0], [&](const auto& lines, std::int64_t) {
       const Jet near = distance(lines[0], lines[1]);
       Jet far = distance(lines[0], lines[2]);
       if (s.ints[1]) {
@@ -252,7 +246,7 @@ Op l2_loss() {
     return x >= 0;
   };
   o.eval = [](const Statement&, const Inputs& in, Arrays& out) {
-    Array z(floating_dtype(in), {});
+    Array z(given_dtype(in), {});
     Jet sum;
     for (const Num& n : in[0]->data) sum += n.re * n.re;
     z[0] = Num(rounded(sum / 2, 4));

@@ -4,6 +4,7 @@
 #include <reel/nn.hpp>
 
 #include "../../program.hpp"
+#include "../../ranged.hpp"
 
 namespace random_programs {
 
@@ -14,12 +15,6 @@ using reel::Tensor;
 using Strings = std::vector<std::string>;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-DType real_dtype(const Inputs& in) {
-  const DType d = promoted(in);
-  if (!is_real_floating(d)) throw Unfit();
-  round_like(d);
-  return d;
-}
 int value_like(Maker& m, const Extents& shape, DType d) {
   const int k = m.pick([&](const Array& a) { return a.shape == shape && a.dtype == d; });
   if (k >= 0 && m.chance(0.6)) return k;
@@ -135,7 +130,7 @@ void convolve(const Windows& w, bool transposed, const Inputs& in, Arrays& out) 
   const std::int64_t filters = k.shape[0], part = k.shape[1], channels = part * w.groups, taps = elements(w.size);
   const Extents results = w.results();
   if (transposed && with_channels(x.shape[0], filters, results) != x.shape) throw Unfit();
-  Array y(real_dtype(in),
+  Array y(given_dtype(in),
           transposed ? with_channels(x.shape[0], channels, w.image) : with_channels(x.shape[0], filters, results));
   const std::int64_t image = elements(w.image), plane = elements(results);
   for (std::int64_t n = 0; n < x.shape[0]; ++n)
@@ -196,7 +191,7 @@ void add_convolution(std::vector<Op>& t, std::size_t n, bool transposed) {
 void pool(const Windows& w, bool largest, const Inputs& in, Arrays& out) {
   const Array& x = *in[0];
   const Extents results = w.results();
-  Array y(real_dtype(in), with_channels(x.shape[0], x.shape[1], results));
+  Array y(given_dtype(in), with_channels(x.shape[0], x.shape[1], results));
   const std::int64_t plane = elements(results), image = elements(w.image);
   for (std::int64_t c = 0; c < x.shape[0] * x.shape[1]; ++c) {
     std::vector<std::int64_t> count(at(plane));
@@ -271,7 +266,7 @@ Op max_unpool2d() {
   o.eval = [](const Statement& s, const Inputs& in, Arrays& out) {
     const Array& x = *in[0];
     const std::int64_t plane = s.ints[0] * s.ints[1], given = x.shape[2] * x.shape[3];
-    Array y(real_dtype(in), {x.shape[0], x.shape[1], s.ints[0], s.ints[1]});
+    Array y(given_dtype(in), {x.shape[0], x.shape[1], s.ints[0], s.ints[1]});
     for (std::int64_t i = 0; i < x.size(); ++i) y[i / given * plane + s.ints[at(2 + i)]] = x[i];
     out.push_back(std::move(y));
   };
@@ -306,7 +301,7 @@ void for_members(const Extents& image, const Extents& i, const First& first, con
 void adaptive_pool(const Extents& sizes, bool largest, const Inputs& in, Arrays& out) {
   const Array& x = *in[0];
   const Extents image(x.shape.begin() + 2, x.shape.end());
-  Array y(real_dtype(in), with_channels(x.shape[0], x.shape[1], sizes));
+  Array y(given_dtype(in), with_channels(x.shape[0], x.shape[1], sizes));
   const std::int64_t plane = elements(sizes), whole = elements(image);
   for (std::int64_t r = 0; r < y.size(); ++r) {
     std::int64_t count = 0;
@@ -374,7 +369,7 @@ void add_lp_pool(std::vector<Op>& t, std::size_t n) {
     const Real p = static_cast<Real>(s.ints[0]);
     Extents results;
     for (std::size_t d = 0; d < n; ++d) results.push_back((image[d] - s.ints[1 + d]) / s.ints[1 + n + d] + 1);
-    Array y(real_dtype(in), with_channels(x.shape[0], x.shape[1], results));
+    Array y(given_dtype(in), with_channels(x.shape[0], x.shape[1], results));
     const std::int64_t plane = elements(results), whole = elements(image);
     const auto first = [&](std::size_t d, std::int64_t i) { return i * s.ints[1 + n + d]; };
     for (std::int64_t r = 0; r < y.size(); ++r) {
@@ -411,7 +406,7 @@ void add_lp_pool(std::vector<Op>& t, std::size_t n) {
 void normalise_groups(std::int64_t groups, double epsilon, const Inputs& in, Arrays& out) {
   const Array& x = *in[0];
   if (groups == 0) groups = x.shape[1];
-  Array y(real_dtype(in), x.shape);
+  Array y(given_dtype(in), x.shape);
   const std::int64_t channel = x.size() / (x.shape[0] * x.shape[1]), n = x.size() / (x.shape[0] * groups);
   for (std::int64_t first = 0; first < x.size(); first += n) {
     const Jet count(static_cast<Real>(n));
@@ -481,7 +476,7 @@ Op local_response_norm() {
   };
   o.eval = [](const Statement& s, const Inputs& in, Arrays& out) {
     const Array& x = *in[0];
-    Array y(real_dtype(in), x.shape);
+    Array y(given_dtype(in), x.shape);
     const std::int64_t size = s.ints[0], channels = x.shape[1], n = x.size() / (x.shape[0] * channels);
     for (std::int64_t i = 0; i < x.size(); ++i) {
       const std::int64_t c = i / n % channels;
@@ -514,7 +509,7 @@ Op l2_normalize() {
   };
   o.eval = [](const Statement& s, const Inputs& in, Arrays& out) {
     const Array& x = *in[0];
-    Array y(real_dtype(in), x.shape);
+    Array y(given_dtype(in), x.shape);
     const std::int64_t extent = x.shape[at(s.ints[0])];
     std::int64_t step = 1;
     for (std::size_t d = at(s.ints[0]) + 1; d < x.shape.size(); ++d) step *= x.shape[d];
@@ -549,7 +544,7 @@ Op dropout() {
   };
   o.eval = [](const Statement& s, const Inputs& in, Arrays& out) {
     const Array& x = *in[0];
-    out.push_back(s.ints[0] == 0 ? x : Array(real_dtype(in), x.shape));
+    out.push_back(s.ints[0] == 0 ? x : Array(given_dtype(in), x.shape));
   };
   o.call = [](const Statement& s, const Operands& a, std::vector<Tensor>& out) {
     reel::Generator generator(1);

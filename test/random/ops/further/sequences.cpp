@@ -4,6 +4,7 @@
 #include <reel/sequence.hpp>
 
 #include "../../program.hpp"
+#include "../../ranged.hpp"
 
 namespace random_programs {
 
@@ -12,12 +13,6 @@ namespace {
 using reel::Tensor;
 using Strings = std::vector<std::string>;
 
-DType floating_dtype(const Inputs& in) {
-  const DType d = floating_of(promoted(in));
-  if (!is_real_floating(d)) throw Unfit();
-  round_like(d);
-  return d;
-}
 int like(Maker& m, const Extents& shape, DType d) {
   const int k = m.pick([&](const Array& a) { return a.shape == shape && a.dtype == d; });
   if (k >= 0 && m.chance(0.6)) return k;
@@ -43,7 +38,7 @@ Array attended(const Statement& s, const Inputs& in) {
   };
   const Extents of_q = shaped(rows, q.shape.back()), of_k = shaped(keys, q.shape.back()),
                 of_v = shaped(keys, v.shape.back()), of_scores = shaped(rows, keys);
-  Array y(floating_dtype(numbers), shaped(rows, v.shape.back()));
+  Array y(computed_dtype(numbers), shaped(rows, v.shape.back()));
   for (std::int64_t b = 0; b < elements(batch); ++b)
     for (std::int64_t i = 0; i < rows; ++i) {
       std::vector<Jet> weights;
@@ -130,7 +125,7 @@ Op rope() {
   };
   o.eval = [](const Statement& s, const Inputs& in, Arrays& out) {
     const Array& x = *in[0];
-    Array y(floating_dtype(in), x.shape);
+    Array y(computed_dtype(in), x.shape);
     const std::int64_t width = x.shape.back(), rows = x.shape[x.shape.size() - 2], half = width / 2;
     for (std::int64_t at = 0; at < x.size(); at += width)
       for (std::int64_t i = 0; i < half; ++i) {
@@ -162,7 +157,7 @@ Jet tanh_of(const Jet& x) { return rounded(sinh(x) / cosh(x), 8); }
 void run_recurrent(const Inputs& in, bool lstm, Arrays& out) {
   const Array &x = *in[0], &wi = *in[1], &wh = *in[2];
   const std::int64_t steps = x.shape[0], batch = x.shape[1], inputs = x.shape[2], width = wh.shape[1];
-  Array y(floating_dtype(in), {steps, batch, width}), h(y.dtype, {batch, width}), c(y.dtype, {batch, width});
+  Array y(computed_dtype(in), {steps, batch, width}), h(y.dtype, {batch, width}), c(y.dtype, {batch, width});
   for (std::int64_t k = 0; k < batch * width; ++k) {
     if (in.size() > 5) h[k] = (*in[5])[k].re;
     if (in.size() > 6) c[k] = (*in[6])[k].re;
@@ -259,7 +254,7 @@ Op ctc_loss() {
   o.eval = [](const Statement& s, const Inputs& in, Arrays& out) {
     const Array& x = *in[0];
     const std::int64_t steps = x.shape[0], count = x.shape[1], classes = x.shape[2];
-    Array y(floating_dtype(in), {count});
+    Array y(computed_dtype(in), {count});
     std::size_t next = 0;
     for (std::int64_t n = 0; n < count; ++n) {
       const auto labels = static_cast<std::size_t>(s.ints[next]);

@@ -5,6 +5,7 @@
 #include <reel/ops/windows.hpp>
 
 #include "../../program.hpp"
+#include "../../ranged.hpp"
 
 namespace random_programs {
 
@@ -250,12 +251,6 @@ void add(std::vector<Op>& t, const WindowOp& op) {
   t.push_back(std::move(o));
 }
 
-DType real_dtype(const Inputs& in) {
-  const DType d = promoted(in);
-  if (!is_real_floating(d)) throw Unfit();
-  round_like(d);
-  return d;
-}
 int image_like(Maker& m, const Extents& shape) {
   const int k = m.pick([&](const Array& a) { return a.shape == shape && is_real_floating(a.dtype); });
   if (k >= 0 && m.chance(0.6)) return k;
@@ -275,7 +270,7 @@ Array morphology(const Ints& n, const Inputs& in, bool erosion) {
     if (room < 0) throw Unfit();
     results.push_back(room / n[d] + 1);
   }
-  Array y(real_dtype(in), {x.shape[0], x.shape[1], results[0], results[1]});
+  Array y(given_dtype(in), {x.shape[0], x.shape[1], results[0], results[1]});
   const std::int64_t taps = w.shape[1] * w.shape[2];
   for (std::int64_t i = 0; i < y.size(); ++i) {
     const Extents at_y = indices_of(y.shape, i);
@@ -343,7 +338,7 @@ void add_fractional_pool(std::vector<Op>& t, bool largest) {
   o.eval = [largest](const Statement& s, const Inputs& in, Arrays& out) {
     const Array& x = *in[0];
     const Ints& n = s.ints;
-    Array y(real_dtype(in), {1, x.shape[1], n[2], n[3]});
+    Array y(given_dtype(in), {1, x.shape[1], n[2], n[3]});
     for (std::int64_t i = 0; i < y.size(); ++i) {
       const Extents at_y = indices_of(y.shape, i);
       const std::int64_t row = beginning(at_y[2], x.shape[2], n[2], n[0], s.reals[at(2 * at_y[1] + 1)]),
