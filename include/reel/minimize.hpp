@@ -100,18 +100,25 @@ requires(!detail::Leaf<T> && !detail::Leaf<S>) map_t<Tensor, S> axpy(const Opera
 template <class F, Tree T>
 class Objective {
  public:
-  Objective(F f, const T& start) : f_(std::move(f)), unravel_(start), start_(cast_start(start)) {}
+  Objective(F f, const T& start) : Objective("objective", std::move(f), start) {}
+  /// `who` begins the messages of errors: the name of a minimiser, which outlives the object.
+  Objective(const char* who, F f, const T& start)
+      : who_(who), f_(std::move(f)), unravel_(start), start_(cast_start(start)) {}
   std::int64_t size() const noexcept { return unravel_.size(); }
   /// Writes the elements of the tree from which the objective was made.
   void start(double* x) const { detail::copy_out(start_, DType::float64, x, false); }
   /// The value at x, and its gradient if `gradient` is not null: `size()` doubles both.
   double operator()(const double* x, double* gradient) const {
     const Tensor at = vector(x);
-    const auto flat = [this](const Tensor& v) { return f_(unravel_(v)); };
-    if (!gradient) return static_cast<Tensor>(flat(at)).template item<double>();
-    const auto [value, slope] = value_and_grad(flat)(at);
+    if (!gradient) return static_cast<Tensor>(f_(unravel_(at))).template item<double>();
+    const auto [value, slope] = flat_value_and_grad()(at);
     detail::copy_out(slope, DType::float64, gradient, false);
     return value.template item<double>();
+  }
+  /// pair(value, gradient) of a vector [size()].
+  auto flat_value_and_grad() const {
+    auto flat = [this](const Tensor& v) { return f_(unravel_(v)); };
+    return detail::ValueAndGrad<detail::Pick<>, decltype(flat), false>{who_, flat};
   }
   /// The tree with the elements at x.
   map_t<Tensor, T> tree(const double* x) const { return unravel_(vector(x)); }
@@ -124,6 +131,7 @@ class Objective {
     return detail::copy_in(x, static_cast<std::size_t>(size()), {size()}, DType::float64);
   }
 
+  const char* who_;
   F f_;
   Unravel<T> unravel_;
   Tensor start_;
@@ -231,7 +239,7 @@ MinimizeResult<map_t<Tensor, T>> result_of(const char* op, const MinimizeSummary
 // method(x, evaluate) moves x, which has the elements of the start.
 template <class F, class T, class Method>
 MinimizeResult<map_t<Tensor, T>> minimize_by_gradients(const char* op, F f, const T& start, const Method& method) {
-  const auto flat = objective(std::move(f), start);
+  const Objective<F, T> flat(op, std::move(f), start);
   std::vector<double> x(static_cast<std::size_t>(flat.size()));
   flat.start(x.data());
   const Evaluate evaluate = [&flat](const double* at, double* gradient) { return flat(at, gradient); };
@@ -292,15 +300,14 @@ MinimizeResult<map_t<Tensor, T>> projected_lbfgs(F f, const T& start, const B& l
 template <class F, Tree T>
 MinimizeResult<map_t<Tensor, T>> newton_cg(F f, const T& start, const NewtonOptions& options = {}) {
   detail::require_untraced("newton_cg");
-  const auto flat = objective(std::move(f), start);
+  const Objective<F, T> flat("newton_cg", std::move(f), start);
   std::vector<double> x(static_cast<std::size_t>(flat.size()));
   flat.start(x.data());
   const auto vector = [n = flat.size()](const double* p) {
     return detail::copy_in(p, static_cast<std::size_t>(n), {n}, DType::float64);
   };
   const auto linearize_at = [&](const double* at, double* gradient, Callback<void(const double*, double*)>* product) {
-    const auto of_vector = [&flat](const Tensor& v) { return flat.function()(flat.unravel()(v)); };
-    auto linearized = linearize(value_and_grad(of_vector), vector(at));
+    auto linearized = linearize(flat.flat_value_and_grad(), vector(at));
     *product = [vector, linear = std::move(linearized.second)](const double* v, double* to) {
       detail::copy_out(linear({vector(v)}).second, DType::float64, to, false);
     };
@@ -320,7 +327,7 @@ MinimizeResult<map_t<Tensor, T>> newton_cg(F f, const T& start, const NewtonOpti
 template <class F, Tree T>
 MinimizeResult<map_t<Tensor, T>> gauss_newton(F residuals, const T& start, const NewtonOptions& options = {}) {
   detail::require_untraced("gauss_newton");
-  const auto flat = objective(std::move(residuals), start);
+  const Objective<F, T> flat("gauss_newton", std::move(residuals), start);
   std::vector<double> x(static_cast<std::size_t>(flat.size()));
   flat.start(x.data());
   const detail::ResidualFunction of_vector = [&flat](const Tensor& v) -> Tensor {

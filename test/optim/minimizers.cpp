@@ -223,7 +223,15 @@ TEST_CASE("errors of minimisers") {
   CHECK_THROWS_AS(lbfgs(f, tensor({1.}), {.max_iterations = -1}), ValueError);
   CHECK_THROWS_AS(newton_cg(f, tensor({1.}), {.gradient_tolerance = NAN}), ValueError);
   CHECK_THROWS_AS(newton_cg(f, tensor({1.}), {.initial_radius = 0}), ValueError);
-  CHECK_THROWS_AS(lbfgs([](const Tensor& x) { return x; }, tensor({1., 2.})), ShapeError);
+  const auto vector = [](const Tensor& x) { return x; };
+  const Tensor start = tensor({1., 2.});
+  CHECK_THROWS_AS(lbfgs(vector, start), ShapeError);
+  CHECK_THROWS_WITH(lbfgs(vector, start), Contains("lbfgs: ") && Contains("shape [2]"));
+  CHECK_THROWS_WITH(nonlinear_cg(vector, start), Contains("nonlinear_cg: "));
+  CHECK_THROWS_WITH(newton_cg(vector, start), Contains("newton_cg: "));
+  CHECK_THROWS_WITH(projected_lbfgs(vector, start, start, start), Contains("projected_lbfgs: "));
+  double at[] = {1, 2}, slope[2];
+  CHECK_THROWS_WITH(objective(vector, start)(at, slope), Contains("objective: "));
   const auto limited = lbfgs([](const Tensor& x) { return sum(power(x, 4.)); }, tensor({3.}), {.max_iterations = 2});
   CHECK(limited.reason == StopReason::iteration_limit);
   CHECK(limited.iterations == 2);

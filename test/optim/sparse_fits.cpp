@@ -199,4 +199,8 @@ TEST_CASE("errors of fits with sparse Jacobians") {
   CHECK_THROWS_AS(levenberg_marquardt(other, jacobian, zeros({3})), ShapeError);
   const NormalSolver wrong = [](const Csr&, const Tensor&) { return zeros({1}); };
   CHECK_THROWS_WITH(levenberg_marquardt(chain, jacobian, zeros({3}), {}, wrong), Contains("linear solver"));
+  const auto cut = [](const Tensor& x) { return square(stop_gradient(x) - 2); };
+  CHECK_THROWS_WITH(levenberg_marquardt(cut, sparse_jacobian(cut, zeros({3})), zeros({3})),
+                    Contains("no gradient reaches the parameters: ") && Contains("stop_gradient"));
+  CHECK(levenberg_marquardt(cut, sparse_jacobian(cut, zeros({3})), full({3}, 2.)).reason == StopReason::exact);
 }

@@ -142,6 +142,9 @@ Tensor lowest(const Equation& e, const EquationFunction& f, const Tensor& start,
   if (found.reason != StopReason::stationary && found.reason != StopReason::small_step)
     fail<ValueError>(e.name, "no convergence after {} iterations: {}, value {}; start elsewhere", found.iterations,
                      to_string(found.reason), found.value);
+  if (found.iterations == 0 && found.gradient_size == 0)
+    detail::require_gradient(
+        e.name, [&](const Tensor& v) { return f(cast(reshape(v, start.shape()), start.dtype())); }, x);
   const Tensor lowest_x = newton(e, at(x.data()), options);
   if (!std::isfinite(size_of(lowest_x)))
     fail<ValueError>(e.name, "x becomes infinite; the function may have no minimum");

@@ -57,6 +57,8 @@ class SparseFit {
     if (!evaluate(now_) || !differentiate(now_))
       fail<ValueError>(op, "residuals and Jacobian must be finite at the initial parameters; start elsewhere");
     result_.reason = iterate();
+    if (result_.iterations == 0 && result_.reason != StopReason::exact && optim::length(now_.jacobian) == 0)
+      detail::require_gradient(op, f_, start);
     if (options_.polish && result_.reason != StopReason::iteration_limit && result_.reason != StopReason::stalled)
       polish();
     result_.parameters = tensor_of(now_.x);

@@ -140,6 +140,10 @@ TEST_CASE("errors of equations without solution and of arguments") {
                     Contains("root: the function turns float64"));
   CHECK_THROWS_WITH(fixed_point([](const Tensor& x) { return cast(0.5 * x + 1, DType::float32); }, 1.0),
                     Contains("fixed_point: the function turns float64"));
+  // A start without a path to the value is no minimum; a gradient that vanishes there is no error.
+  CHECK_THROWS_WITH(minimum([](const Tensor& x) { return sum(square(stop_gradient(x) - 1)); }, ones({2, 1})),
+                    Contains("minimum: no gradient reaches the parameters: ") && Contains("stop_gradient"));
+  CHECK(minimum([](const Tensor& x) { return square(x); }, 0.0).item() == 0);
   CHECK_THROWS_WITH(minimum([](const Tensor& x) { return cast(square(x), DType::int32); }, 1.0),
                     Contains("minimum: the function returned int32"));
   CHECK_THROWS_WITH(minimum([](const Tensor& x) { return make_complex(square(x), x); }, 1.0),
