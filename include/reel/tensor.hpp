@@ -12,6 +12,7 @@ class Gradient;
 class Tensor;
 class Variable;
 class WeakScalar;
+struct SliceItem;
 
 namespace detail {
 
@@ -134,6 +135,9 @@ class Tensor {
   /// Gradient: the cotangent, placed into zeros at i. In C++20 `x[0, 1]` is the comma operator's x[1], of which
   /// compilers warn (-Wcomma-subscript): write x(0, 1).
   Tensor operator[](detail::Index i) const;
+  /// The part of axis 0 that a SliceItem chooses: x[range(0, 3)], as x(range(0, 3)).
+  template <class I>
+  requires std::is_same_v<I, SliceItem> Tensor operator[](const I& item) const { return (*this)(item); }
   /// The part that the items choose, one per axis, as slice(x, {items...}): x(0, 1), x(all, range(0, 2)), x(ellipsis,
   /// -1). Errors and gradient as slice. Defined in <reel/ops/index.hpp>.
   template <class... I>

@@ -116,3 +116,19 @@ TEST_CASE("op names stay unambiguous after including elementwise.hpp") {
   CHECK(elementwise([](auto x) { return sin(x) * where(x > 0.0, 1.0, -1.0); }, tensor({0})).item() == 0);
   CHECK(tape == 0);
 }
+
+TEST_CASE("an item of a slice between brackets, an index beside it") {
+  const Tensor x = tensor({1., 2., 3., 4.});
+  CHECK(array_equal(x[range(0, 3)], x(range(0, 3))));
+  CHECK(array_equal(x[range_from(-2)], tensor({3., 4.})));
+  CHECK(x[newaxis].shape() == Shape({1, 4}));
+  CHECK((x[1].item() == 2 && x[1U].item() == 2 && x[std::int64_t(-1)].item() == 4));
+}
+
+TEST_CASE("tensor() takes ranges of numbers") {
+  CHECK(array_equal(tensor(std::vector<double>{1, 2}), tensor({1., 2.})));
+  CHECK(tensor(std::vector<float>{1, 2}).dtype() == DType::float32);
+  CHECK(tensor<float>(std::vector<float>{1, 2}).dtype() == DType::float32);
+  CHECK(tensor(std::vector<double>()).shape() == Shape({0}));
+  CHECK(tensor(3.0).rank() == 0);
+}

@@ -132,6 +132,18 @@ template <detail::ContiguousRange R>
 Tensor from_data(const R& values) {
   return from_data(values, {values.size()});
 }
+/// The same by the name for lists: tensor(std::vector{1., 2.}).
+template <detail::ContiguousRange R>
+Tensor tensor(const R& values) {
+  return from_data(values);
+}
+/// The same for a range of the named type; for another, cast(from_data(values), dtype).
+template <class T, detail::ContiguousRange R>
+requires Element<T> Tensor tensor(const R& values) {
+  static_assert(std::is_same_v<T, std::remove_cvref_t<decltype(*values.data())>>,
+                "tensor<T>(range) copies a range of T: write cast(from_data(range), dtype) for another dtype");
+  return from_data(values);
+}
 
 /// A tensor whose elements fill(std::span<T>) writes into its memory, in row-major order: no copy, unlike from_data.
 /// Elements that fill does not write are 0. Exceptions of fill propagate.
