@@ -1,7 +1,9 @@
 // Comparisons, tests of floating-point numbers and logic: boolean results, which carry no gradient.
 #include "loops/elementwise/compare.hpp"
 
+#include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
+#include <reel/ops/shape.hpp>
 
 #include "ops/apply/apply.hpp"
 #include "ops/engine.hpp"
@@ -113,6 +115,20 @@ bool array_equal(const Operand& x, const Operand& y) {
   const tape::Suspend suspend;
   const Tensor a = ops::to_tensor("array_equal", x, "x"), b = ops::to_tensor("array_equal", y, "y");
   return a.shape() == b.shape() && ops::named("array_equal", [&] { return bool(all(equal(a, b))); });
+}
+
+[[gnu::cold]] bool allclose(const Operand& x, const Operand& y, const AllcloseOptions& options) {
+  constexpr const char* op = "allclose";
+  if (!(options.rtol >= 0 && options.atol >= 0))
+    fail<ValueError>(op, "rtol is {} and atol {}; they must be at least 0", options.rtol, options.atol);
+  const tape::Suspend suspend;
+  Tensor a = ops::to_tensor(op, x, "x"), b = ops::to_tensor(op, y, "y");
+  const DType wide = is_complex(a.dtype()) || is_complex(b.dtype()) ? DType::complex128 : DType::float64;
+  a = cast(a, wide), b = cast(b, wide);
+  const Tensor near = less_equal(abs(a - b), options.atol + options.rtol * abs(b));
+  Tensor close = logical_or(logical_and(near, isfinite(b)), equal(a, b));
+  if (options.equal_nan) close = logical_or(close, logical_and(isnan(a), isnan(b)));
+  return bool(all(close));
 }
 
 }  // namespace reel

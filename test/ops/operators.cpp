@@ -1,6 +1,8 @@
 // Operators and call syntax: x(i, j), &&, ||, !, %, pow, complex numbers as operands, and names that do not
 // collide.
+#include <cmath>
 #include <complex>
+#include <limits>
 #include <optional>
 #include <reel/elementwise.hpp>
 #include <reel/reel.hpp>
@@ -131,4 +133,27 @@ TEST_CASE("tensor() takes ranges of numbers") {
   CHECK(tensor<float>(std::vector<float>{1, 2}).dtype() == DType::float32);
   CHECK(tensor(std::vector<double>()).shape() == Shape({0}));
   CHECK(tensor(3.0).rank() == 0);
+}
+
+TEST_CASE("allclose compares as NumPy does") {
+  const double nan = std::nan(""), inf = HUGE_VAL;
+  CHECK(allclose(tensor({1., 1e10}), tensor({1.000009, 1.00001e10})));
+  CHECK_FALSE(allclose(tensor({1., 1e10}), tensor({1.00002, 1e10})));
+  // The tolerance is relative to y.
+  CHECK(allclose(0.89, 1., {.rtol = 0.11, .atol = 0}));
+  CHECK_FALSE(allclose(1., 0.89, {.rtol = 0.11, .atol = 0}));
+  CHECK((allclose(0., 1e-8) && !allclose(0., 1.01e-8)));
+  CHECK(allclose(tensor({inf, -inf}), tensor({inf, -inf})));
+  CHECK_FALSE(allclose(inf, -inf));
+  CHECK_FALSE(allclose(tensor({1., 2.}), inf));
+  CHECK_FALSE(allclose(nan, nan));
+  CHECK(allclose(tensor({nan, 1.}), tensor({nan, 1.}), {.equal_nan = true}));
+  CHECK_FALSE(allclose(tensor({nan}), tensor({1.}), {.equal_nan = true}));
+  CHECK((allclose(ones({2, 3}), 1) && allclose(zeros({0}), 1.)));
+  CHECK(allclose(tensor<std::int64_t>({std::numeric_limits<std::int64_t>::min()}), -0x1p63));
+  CHECK(allclose(std::complex<double>(1, 1e-9), 1.));
+  CHECK_FALSE(allclose(std::complex<double>(1, 1), 1.));
+  CHECK_THROWS_AS(allclose(ones({2}), ones({3})), ShapeError);
+  CHECK_THROWS_WITH(allclose(1., 1., {.rtol = -1}), Contains("allclose: rtol is -1"));
+  CHECK_THROWS_AS(allclose(1., 1., {.atol = nan}), ValueError);
 }

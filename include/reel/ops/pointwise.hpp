@@ -181,6 +181,15 @@ Tensor isinf(const Operand& x);
 Tensor isfinite(const Operand& x);
 /// Whether shapes and all elements are equal (NaN differs from itself). Returns a bool, not a tensor.
 bool array_equal(const Operand& x, const Operand& y);
+/// Options of allclose().
+struct AllcloseOptions {
+  double rtol = 1e-5, atol = 1e-8;
+  bool equal_nan = false;  ///< whether NaN is close to NaN
+};
+/// Whether |x - y| <= atol + rtol |y| for all elements, after broadcasting; equal infinities are close. Complex numbers
+/// by their distance, integers as float64. Returns a bool, not a tensor. ValueError for tolerances that are negative or
+/// NaN. NumPy's allclose.
+bool allclose(const Operand& x, const Operand& y, const AllcloseOptions& options = {});
 
 /// x where the condition is true (not zero), else y; all three broadcast. Gradient: g where chosen, 0 elsewhere. An
 /// infinite slope makes NaN of that 0, as of where(x > 0, sqrt(x), 0) at 0: choose before, sqrt(where(x > 0, x, 1)).

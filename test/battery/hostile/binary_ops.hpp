@@ -61,6 +61,7 @@ std::vector<Binary> binary_ops() {
       REEL_OP(logical_or),
       REEL_OP(logical_xor),
       REEL_OP(array_equal),
+      REEL_OP(allclose),
       REEL_OP(gather),
       REEL_OP(matmul),
       REEL_OP(dot),
