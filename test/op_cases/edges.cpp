@@ -261,6 +261,7 @@ std::vector<Edge> edges() {
     {"isfinite", "of each kind", [](X x) { return isfinite(x[0]); }, [] { return T{tensor({nan, inf, -inf, 0})}; }, {0, 0, 0, 1}, {}},
     {"equal", "NaN differs from itself", [](X x) { return equal(x[0], x[0]); }, [] { return T{tensor({nan, 1})}; }, {0, 1}, {}},
     {"array_equal", "NaN differs from itself", [](X x) { return scalar(array_equal(x[0], x[0]) || array_equal(x[0], 1)); }, [] { return T{tensor({nan, 1})}; }, {0}, {}},
+    {"allclose", "NaN is close to itself on request", [](X x) { return scalar(allclose(x[0], x[0]) || !allclose(x[0], x[0], {.equal_nan = true})); }, [] { return T{tensor({nan, 1})}; }, {0}, {}},
 
     {"index", "one place twice, and from the end", [](X x) { return index(x[0], {places({0, -1, 0})}) * tensor({1, 2, 4}); }, [] { return T{tensor({5, 6, 7})}; }, {5, 14, 20}, {{5, 0, 2}}},
     {"index_update", "of equal indices the last counts", [](X x) { return index_update(x[0], {places({1, 1, 0})}, x[1]) * tensor({1, 2, 4}); }, [] { return T{tensor({1, nan, 3}), tensor({10, 20, 30})}; }, {30, 40, 12}, {{0, 0, 4}, {0, 2, 1}}},
