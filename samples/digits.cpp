@@ -1,8 +1,6 @@
 // Trains a small network on the UCI optical digits (official split) and tests it: --data DIR holds optdigits.tra and
 // optdigits.tes, --svg FILE takes the pictures. Succeeds if at least 97.0 % of the test digits are recognised.
 // Data: E. Alpaydin and C. Kaynak, UCI Machine Learning Repository, doi 10.24432/C50P49 (CC BY 4.0).
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -14,6 +12,7 @@
 #include <sstream>
 
 #include "chart/chart.hpp"
+#include "terminal/progress.hpp"
 
 using reel::DType, reel::Tensor, reel::Variable;
 
@@ -88,7 +87,7 @@ Training train(const Network& network, const Digits& data, reel::Generator& gene
   constexpr int epochs = 60;
   constexpr std::int64_t batch = 64;
   const std::int64_t n = data.labels.size(), steps = n / batch;
-  const bool terminal = isatty(STDERR_FILENO);
+  terminal::Progress progress("epoch", epochs);
   Training result;
   reel::Adam adam({.learning_rate = 0.002});
   const auto start = std::chrono::steady_clock::now();
@@ -105,14 +104,8 @@ Training train(const Network& network, const Digits& data, reel::Generator& gene
       adam.step(tape.gradient(loss, network), network);
       result.losses.push_back(loss.item());
     }
-    if (terminal) {
-      const int done = 30 * (epoch + 1) / epochs;
-      std::fprintf(
-          stderr, "\r[%s%s] epoch %2d of %d, loss %.4f ", std::string(static_cast<std::size_t>(done), '#').c_str(),
-          std::string(static_cast<std::size_t>(30 - done), '.').c_str(), epoch + 1, epochs, result.losses.back());
-    }
+    progress.step("loss", result.losses.back());
   }
-  if (terminal) std::fprintf(stderr, "\r\033[K");
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }

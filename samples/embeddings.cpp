@@ -14,6 +14,7 @@
 #include <set>
 
 #include "chart/chart.hpp"
+#include "terminal/progress.hpp"
 
 using reel::DType, reel::Gradient, reel::Tensor, reel::Variable;
 
@@ -106,12 +107,14 @@ double train(const Model& model, const Examples& e, bool dense, std::int64_t mos
   reel::Adam adam({.learning_rate = 0.01});
   const std::int64_t steps = std::min(most_steps, epochs * (e.size() / batch));
   const auto start = std::chrono::steady_clock::now();
+  terminal::Progress progress(dense ? "dense step" : "step", steps);
   Tensor order;
   for (std::int64_t step = 0; step < steps; ++step) {
     const std::int64_t from = step % (e.size() / batch) * batch;
     if (from == 0) order = reel::random_permutation(generator, e.size());
     adam.options.learning_rate = 0.01 * (1 - double(step) / double(steps));
     adam.step(gradients(model, e.at(reel::slice(order, {reel::range(from, from + batch)})), dense), model);
+    progress.step();
   }
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count() / double(steps);
 }

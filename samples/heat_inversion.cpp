@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "chart/chart.hpp"
+#include "terminal/progress.hpp"
 
 using reel::Tensor;
 
@@ -107,11 +108,19 @@ int main(int argc, char** argv) {
   const Tensor linear = heat(source, 0, 0) + grain, picture = heat(source, cooling, 0) + grain;
   bool good = compare_budgets(picture);
 
-  const auto check = reel::lbfgs(Loss{linear, 0}, reel::zeros({n, n}), {.gradient_tolerance = 1e-11});
+  terminal::Progress progress("evaluation");
+  const auto counted = [&](const Loss& loss) {
+    return [&progress, loss](const Tensor& x) {
+      progress.step();
+      return loss(x);
+    };
+  };
+  const auto check = reel::lbfgs(counted({linear, 0}), reel::zeros({n, n}), {.gradient_tolerance = 1e-11});
   const double from_closed = distance(check.parameters, closed_form(linear));
   const auto begin = std::chrono::steady_clock::now();
-  const auto found = reel::lbfgs(Loss{picture, cooling, 128 << 10}, reel::zeros({n, n}));
+  const auto found = reel::lbfgs(counted({picture, cooling, 128 << 10}), reel::zeros({n, n}));
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+  progress.erase();
   const double from_true = distance(found.parameters, source);
   good &= check.converged() && found.converged() && from_closed <= 1e-5 && from_true <= 0.2;
   if (!svg.empty()) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "chart/chart.hpp"
+#include "terminal/progress.hpp"
 
 using reel::Tensor;
 
@@ -104,9 +105,14 @@ int main(int argc, char** argv) {
   bool good = compare_gradients(initial());
 
   const auto begin = std::chrono::steady_clock::now();
-  const auto found =
-      reel::lbfgs([&](const Network& p) { return misfit(p, observed); }, initial(), {.max_iterations = 600});
+  terminal::Progress progress("evaluation");
+  const auto loss = [&](const Network& p) {
+    progress.step();
+    return misfit(p, observed);
+  };
+  const auto found = reel::lbfgs(loss, initial(), {.max_iterations = 600});
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+  progress.erase();
 
   const Tensor drawn = follow(found.parameters, observed[0], times);
   const double error = reel::max(reel::norm(drawn - observed, 2, {1})).item();

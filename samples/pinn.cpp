@@ -1,13 +1,13 @@
 // A physics-informed network (Raissi et al. 2019) for -u'' = pi^2 sin(pi x) on [0, 1], u(0) = u(1) = 0, whose solution
 // is sin(pi x). The residual needs u'' of the network: two nested tapes; a third trains it. Checks the error.
-#include <unistd.h>
-
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <reel/optim.hpp>
 #include <reel/reel.hpp>
+
+#include "terminal/progress.hpp"
 
 using reel::Tensor, reel::Variable;
 
@@ -53,7 +53,7 @@ int main() {
   const Tensor x = reel::reshape(reel::linspace(0, 1, 33), {33, 1});
   const Tensor load = pi * pi * reel::sin(pi * x);
   constexpr int steps = 4000;
-  const bool terminal = isatty(STDERR_FILENO);
+  terminal::Progress progress("step", steps);
 
   const auto start = std::chrono::steady_clock::now();
   reel::Adam adam({.learning_rate = 0.01});
@@ -64,9 +64,9 @@ int main() {
     const Tensor loss = reel::mean(reel::square(second_derivative(u, x) + load));
     adam.step(tape.gradient(loss, u), u);
     loss_now = loss.item();
-    if (terminal && step % 50 == 0) std::fprintf(stderr, "\rstep %d of %d, loss %.3e ", step, steps, loss_now);
+    progress.step("loss", loss_now);
   }
-  if (terminal) std::fprintf(stderr, "\r\033[K");
+  progress.erase();
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
 
   const Tensor fine = reel::reshape(reel::linspace(0, 1, 1001), {1001, 1});
