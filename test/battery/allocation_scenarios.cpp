@@ -8,6 +8,7 @@
 #include <reel/custom.hpp>
 #include <reel/elementwise.hpp>
 #include <reel/optim.hpp>
+#include <reel/tape_page.hpp>
 #include <reel/testing.hpp>
 #include <stdexcept>
 #include <string>
@@ -357,7 +358,7 @@ Results planned() {
   GradientTape tape({.persistent = true});
   tape.watch(x);
   const Tensor z = loss(x);
-  return {text(to_string(tape.plan(z, x))), words(tape.to_dot()), words(tape.to_dot(z)),
+  return {text(to_string(tape.plan(z, x))), words(tape.to_dot()), words(tape.to_dot(z)), words(tape_page(tape, z)),
           scalar(tape.stats().saved_bytes)};
 }
 
@@ -464,7 +465,7 @@ constexpr Scenario table[] = {
     {"trace sink", traced_lines},
     {"AnomalyGuard", watched_for_anomalies},
     {"explain and why_none", explained},
-    {"plan, to_dot and stats", planned},
+    {"plan, to_dot, stats and tape_page", planned},
     {"printing",
      [] {
        return Results{text(to_string(weights())), text(to_string(arange(3000)))};
