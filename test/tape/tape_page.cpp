@@ -156,6 +156,8 @@ TEST_CASE("tape_page: refuses a used-up tape and another thread's") {
   const Tensor y = exp(x);
   std::thread([&] { CHECK_THROWS_AS(tape_page(tape), TapeError); }).join();
   CHECK_NOTHROW(tape_page(tape, y));
+  CHECK_THROWS_WITH(tape_page(tape, std::vector{y, Tensor()}), Contains("tape_page: a target is empty"));
+  CHECK_THROWS_WITH(tape.to_dot(Tensor()), Contains("to_dot: a target is empty"));
   tape.gradient(y, x);
   CHECK_THROWS_WITH(tape_page(tape), Contains("tape_page: the tape was used up") && Contains("persistent"));
   tape.reset();

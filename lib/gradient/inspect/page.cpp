@@ -25,7 +25,7 @@ class PageData {
  public:
   PageData(const Tape& t, const detail::List<Target>* targets)
       : tape_(t),
-        shown_(behind(t, targets)),
+        shown_(behind("tape_page", t, targets)),
         names_(tape::slot_names(t)),
         times_(tape::traced_times()),
         maker_(t.slots.size(), -1) {

@@ -42,11 +42,13 @@ bool makes_any(const Entry& e, const std::vector<bool>& slots) {
   return false;
 }
 
-std::vector<bool> behind(const Tape& t, const detail::List<Target>* targets) {
+std::vector<bool> behind(const char* who, const Tape& t, const detail::List<Target>* targets) {
   std::vector<bool> shown(t.slots.size(), targets == nullptr);
   if (!targets) return shown;
-  for (const Target& y : *targets)
+  for (const Target& y : *targets) {
+    if (!y.tensor().defined()) fail<ValueError>(who, "a target is empty (default-constructed or moved from)");
     if (const std::uint32_t s = slot_of(t, y); s != no_slot) shown[s] = true;
+  }
   for_each_entry_back(t, [&](const Entry& e, std::int64_t) {
     const bool any = makes_any(e, shown);
     for (std::uint32_t i = 0; any && i < e.inputs; ++i)
@@ -71,7 +73,7 @@ std::string escaped(std::string_view text) {
 std::string line(const tape::Site& site) { return site.file ? "\\n" + escaped(to_string(site)) : std::string(); }
 
 std::string dot(const Tape& t, const detail::List<Target>* targets) {
-  const std::vector<bool> shown = behind(t, targets);
+  const std::vector<bool> shown = behind("GradientTape.to_dot", t, targets);
   const std::vector<std::string> names = tape::slot_names(t);
   std::vector<std::string> maker(t.slots.size());  // the node that produced the tensor of each slot
   std::string nodes, edges, ends;

@@ -14,8 +14,9 @@ void for_each_entry(const tape::Tape& t, F f) {
 
 /// Bytes of the values that the entry's rule keeps.
 std::int64_t saved_bytes(const tape::Entry& e);
-/// The slots that the targets depend on, the targets included; all slots if there are no targets.
-std::vector<bool> behind(const tape::Tape& t, const detail::List<Target>* targets);
+/// The slots that the targets depend on, the targets included; all slots if there are no targets. ValueError for an
+/// empty target; `who` is named in it.
+std::vector<bool> behind(const char* who, const tape::Tape& t, const detail::List<Target>* targets);
 /// Whether a result of the entry is among the slots.
 bool makes_any(const tape::Entry& e, const std::vector<bool>& slots);
 
