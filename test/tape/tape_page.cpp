@@ -158,6 +158,8 @@ TEST_CASE("tape_page: refuses a used-up tape and another thread's") {
   CHECK_NOTHROW(tape_page(tape, y));
   CHECK_THROWS_WITH(tape_page(tape, std::vector{y, Tensor()}), Contains("tape_page: a target is empty"));
   CHECK_THROWS_WITH(tape.to_dot(Tensor()), Contains("to_dot: a target is empty"));
+  CHECK_THROWS_WITH(tape.explain(Tensor(), x), Contains("explain: a target or source is empty"));
+  CHECK_THROWS_WITH(tape.explain(y, Tensor()), Contains("explain: a target or source is empty"));
   tape.gradient(y, x);
   CHECK_THROWS_WITH(tape_page(tape), Contains("tape_page: the tape was used up") && Contains("persistent"));
   tape.reset();

@@ -103,6 +103,10 @@ Reason why_none(const Tape& t, std::span<const Target> targets, const Source& so
 }
 
 std::string explain(const Tape& t, std::span<const Target> targets, std::span<const Source> sources) {
+  const auto defined = [](const auto& x) { return x.tensor().defined(); };
+  if (!std::all_of(targets.begin(), targets.end(), defined) ||
+      !std::all_of(sources.begin(), sources.end(), [&](const Source& x) { return x.is_variable() || defined(x); }))
+    fail<ValueError>("GradientTape.explain", "a target or source is empty (default-constructed or moved from)");
   if (t.used) return describe({WhyNone::used_tape});
   const std::vector<std::uint32_t> ends = followed(t, targets);
   std::string text;
