@@ -24,6 +24,7 @@
 #include "hostile/binary_ops.hpp"
 #include "hostile/further_ops.hpp"
 #include "hostile/grids.hpp"
+#include "hostile/operands.hpp"
 #include "hostile/ops.hpp"
 
 using namespace reel;
@@ -32,8 +33,6 @@ namespace {
 
 constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(),
                        most = std::numeric_limits<std::int64_t>::max();
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN(),
-                 infinity = std::numeric_limits<double>::infinity();
 
 char running[400];  // printed by the signal handler
 int calls = 0, refused = 0, failures = 0;
@@ -67,27 +66,6 @@ void call(const std::string& name, const std::string& with, const std::function<
   } catch (const std::exception& e) {
     fail((std::string("threw what is no reel::Error: ") + e.what()).c_str());
   }
-}
-
-struct Named {
-  std::string what;
-  Tensor value;
-};
-
-std::vector<Named> operands() {
-  std::vector<Named> all;
-  for (int d = 0; d < 10; ++d) {
-    const auto dtype = static_cast<DType>(d);
-    for (const Shape& s : {Shape{}, Shape{0}, Shape{1}, Shape{3}, Shape{2, 0, 3}, Shape{2, 2}, Shape{1, 3, 4, 4}})
-      all.push_back({to_string(s) + " of dtype " + std::to_string(d), ones(s, dtype)});
-    all.push_back({"flipped view of dtype " + std::to_string(d), flip(ones({2, 3}, dtype))});
-    all.push_back({"broadcast view of dtype " + std::to_string(d), broadcast_to(ones({1}, dtype), {5, 3})});
-  }
-  for (const double v : {not_a_number, infinity, -infinity, -0.0, 5e-324, 1.7976931348623157e308, -1e300})
-    all.push_back({"[2, 2] of " + std::to_string(v), full({2, 2}, v)});
-  all.push_back({"rank 32", ones(std::vector<std::int64_t>(32, 1))});
-  all.push_back({"an untouched view of 2^40 elements", broadcast_to(ones({1}), {std::int64_t{1} << 40})});
-  return all;
 }
 
 const std::vector<std::int64_t> integers{least, least + 1, -33, -5, -2, -1, 0, 1, 2, 4, 33, most - 1, most};
@@ -132,12 +110,6 @@ void ops_of_tensors() {
         if (a.value.size() < 1 << 20 && b.value.size() < 1 << 20)
           call(op.name, a.what + ", " + b.what, [&] { op.f(a.value, b.value); });
   }
-}
-
-template <class Ops>
-Ops with_further(Ops all, const Ops& further) {
-  all.insert(all.end(), further.begin(), further.end());
-  return all;
 }
 
 // Every op with a few operands, further ones of the library among them, also while a function is traced: there values

@@ -34,7 +34,7 @@ WeightCheck draw_choices(RandomStream from, const Tensor& weights, bool replace,
   WeightCheck check;
   for (std::int64_t i = 0; i < n; ++i) {
     if (!(w[i] >= 0) || std::isinf(w[i])) {
-      check.refused = i;
+      check.refused = i, check.value = w[i];
       return check;
     }
     if (w[i] > 0) ++check.positives;

@@ -24,6 +24,7 @@ void draw_variate(Variate v, RandomStream from, std::span<const Tensor* const> p
 /// What draw_choices() found among weights.
 struct WeightCheck {
   std::int64_t refused = -1;   ///< the first weight that is negative, NaN or infinite, if there is one
+  double value = 0;            ///< of that one
   std::int64_t positives = 0;  ///< counted up to it
 };
 /// Places 0 ... n - 1 for the weights, contiguous float64 [n]; y is int64 [count]. Draws nothing unless all weights are

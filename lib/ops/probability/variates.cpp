@@ -129,8 +129,7 @@ void evaluate_choices(const Call& call, Outputs& out) {
       {static_cast<std::uint64_t>(call.attribute(0)), static_cast<std::uint64_t>(call.attribute(1))}, weights, replace,
       out[0]);
   if (check.refused >= 0)
-    fail<ValueError>(op, "weight {} is {}; weights must be finite and at least 0", check.refused,
-                     reinterpret_cast<const double*>(detail::block(weights)->data)[check.refused]);
+    fail<ValueError>(op, "weight {} is {}; weights must be finite and at least 0", check.refused, check.value);
   if (count > 0 && check.positives == 0)
     fail<ValueError>(op, "all {} weights are 0; at least one must be above 0", weights.size());
   if (!replace && check.positives < count)

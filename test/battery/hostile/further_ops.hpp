@@ -103,4 +103,10 @@ std::vector<Binary> further_binary_ops() {
 #undef REEL_TAILS
 #undef REEL_LAW
 
+template <class Ops>
+Ops with_further(Ops all, const Ops& further) {
+  all.insert(all.end(), further.begin(), further.end());
+  return all;
+}
+
 }  // namespace

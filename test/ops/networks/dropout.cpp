@@ -1,15 +1,18 @@
 // Dropout and first weights, <reel/nn.hpp>: masks under checkpoint and compile, moments of draws by the definitions.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <reel/compile.hpp>
 #include <reel/nn.hpp>
 #include <reel/reel.hpp>
+#include <reel/stats.hpp>
 
 #include "catch.hpp"
 
 using namespace reel;
 using Catch::Contains;
+using Catch::StartsWith;
 
 namespace {
 
@@ -172,4 +175,34 @@ TEST_CASE("orthogonal: orthonormal rows or columns, distributed by Haar's measur
   CHECK_THROWS_WITH(orthogonal(g, {3}), Contains("orthogonal: shape is [3]"));
   CHECK_THROWS_AS(orthogonal(g, {2, 2}, nan_), ValueError);
   CHECK_THROWS_AS(orthogonal(g, {2, 2}, 1, DType::int64), TypeError);
+}
+
+// The draws themselves are other ops.
+TEST_CASE("errors of draws name the function called") {
+  Generator g(7);
+  const Shape shape = {2};
+  const Tensor x = ones({1, 1, 3, 3});
+  const std::pair<const char*, std::function<Tensor()>> functions[] = {
+      {"norm_rvs", [&] { return norm_rvs(g, shape); }},
+      {"gamma_rvs", [&] { return gamma_rvs(g, shape, 2.0); }},
+      {"chi2_rvs", [&] { return chi2_rvs(g, shape, 2.0); }},
+      {"t_rvs", [&] { return t_rvs(g, shape, 2.0); }},
+      {"dirichlet_rvs", [&] { return dirichlet_rvs(g, shape, 2.0); }},
+      {"random_shuffle", [&] { return random_shuffle(g, x); }},
+      {"random_choice", [&] { return random_choice(g, x, 1); }},
+      {"random_choice", [&] { return random_choice(g, x, 1, false); }},
+      {"dropout", [&] { return dropout(x, 0.5, g); }},
+      {"he_uniform", [&] { return he_uniform(g, shape); }},
+      {"glorot_normal", [&] { return glorot_normal(g, shape); }},
+      {"orthogonal",
+       [&] {
+         return orthogonal(g, {2, 2});
+       }},
+      {"fractional_avg_pool2d", [&] {
+         return fractional_avg_pool2d(x, {2, 2}, {2, 2}, g);
+       }}};
+  for (const auto& [name, f] : functions) {
+    const auto traced = compile([&f = f](const Tensor&) { return f(); });
+    CHECK_THROWS_WITH(traced(x), StartsWith(std::string(name) + ": "));
+  }
 }

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <functional>
 #include <reel/compile.hpp>
-#include <reel/nn.hpp>
 #include <reel/ops/arranging.hpp>
 #include <reel/reel.hpp>
 #include <reel/runtime.hpp>
@@ -548,36 +547,6 @@ TEST_CASE("random_choice draws in proportion to the weights") {
   CHECK_THROWS_AS(random_choice(generator, x, 1, Tensor()), ValueError);
   CHECK_THROWS_AS(random_choice(generator, x, 4, weights, false), ValueError);
   CHECK(generator.position() == before);
-}
-
-// The draws themselves are other ops.
-TEST_CASE("errors of draws name the function called") {
-  Generator g(7);
-  const Shape shape = {2};
-  const Tensor x = ones({1, 1, 3, 3});
-  const std::pair<const char*, std::function<Tensor()>> functions[] = {
-      {"norm_rvs", [&] { return norm_rvs(g, shape); }},
-      {"gamma_rvs", [&] { return gamma_rvs(g, shape, 2.0); }},
-      {"chi2_rvs", [&] { return chi2_rvs(g, shape, 2.0); }},
-      {"t_rvs", [&] { return t_rvs(g, shape, 2.0); }},
-      {"dirichlet_rvs", [&] { return dirichlet_rvs(g, shape, 2.0); }},
-      {"random_shuffle", [&] { return random_shuffle(g, x); }},
-      {"random_choice", [&] { return random_choice(g, x, 1); }},
-      {"random_choice", [&] { return random_choice(g, x, 1, false); }},
-      {"dropout", [&] { return dropout(x, 0.5, g); }},
-      {"he_uniform", [&] { return he_uniform(g, shape); }},
-      {"glorot_normal", [&] { return glorot_normal(g, shape); }},
-      {"orthogonal",
-       [&] {
-         return orthogonal(g, {2, 2});
-       }},
-      {"fractional_avg_pool2d", [&] {
-         return fractional_avg_pool2d(x, {2, 2}, {2, 2}, g);
-       }}};
-  for (const auto& [name, f] : functions) {
-    const auto traced = compile([&f = f](const Tensor&) { return f(); });
-    CHECK_THROWS_WITH(traced(x), StartsWith(std::string(name) + ": "));
-  }
 }
 
 TEST_CASE("shuffle and choice: elements of the operand, with gradients") {
