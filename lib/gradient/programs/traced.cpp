@@ -250,11 +250,11 @@ detail::List<Tensor> Traced::record(Inputs& inputs) {
 // ---- Derivatives
 
 // The cotangents or tangents that are defined in a list, and their indices.
-struct Given {
+struct DefinedTensors {
   detail::List<Tensor> tensors;
   detail::List<std::size_t> numbers;
   std::int64_t rows;  // see Differentiated
-  explicit Given(std::span<const Tensor> list, std::int64_t at_once = 0) : rows(at_once) {
+  explicit DefinedTensors(std::span<const Tensor> list, std::int64_t at_once = 0) : rows(at_once) {
     for (std::size_t k = 0; k < list.size(); ++k)
       if (list[k].defined()) {
         numbers.push_back(k);
@@ -263,7 +263,7 @@ struct Given {
   }
 };
 
-Traced::Key Traced::key_of(const Inputs& inputs, const Given& given) {
+Traced::Key Traced::key_of(const Inputs& inputs, const DefinedTensors& given) {
   Key key{static_cast<std::uint64_t>(given.rows), given.numbers.size()};
   key.insert(key.end(), given.numbers.begin(), given.numbers.end());
   for (const bool wanted : inputs.wanted) key.push_back(wanted);
@@ -296,7 +296,7 @@ Traced::Derivative Traced::make_derivative(DerivativeFunction function, Differen
 }
 
 detail::List<Tensor> Traced::differentiate(Derivatives& known, DerivativeFunction function, const Inputs& inputs,
-                                           const Given& given) {
+                                           const DefinedTensors& given) {
   List arguments(inputs.arguments().begin(), inputs.arguments().end());
   append(arguments, inputs.values());
   append(arguments, given.tensors);
@@ -362,7 +362,7 @@ std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, cons
   return made;
 }
 
-std::shared_ptr<const Pullback> Traced::pullback(const Inputs& inputs, const Given& given) {
+std::shared_ptr<const Pullback> Traced::pullback(const Inputs& inputs, const DefinedTensors& given) {
   const std::lock_guard lock(mutex_);
   if (const auto& p = inputs.pullback;
       p && p->rows == given.rows &&
@@ -479,7 +479,7 @@ void Traced::prepare_push(const Inputs& inputs) {
 
 // By the forward and the backward program. The call has run the forward one already if this derivative was known by
 // then.
-detail::List<Tensor> Traced::pull_unfollowed(const Inputs& inputs, const Given& given) {
+detail::List<Tensor> Traced::pull_unfollowed(const Inputs& inputs, const DefinedTensors& given) {
   const std::shared_ptr<const Pullback> p = pullback(inputs, given);
   List all(inputs.all);
   all.reserve(all.size() + given.tensors.size() + p->residuals);
@@ -499,11 +499,11 @@ detail::List<Tensor> Traced::pull_unfollowed(const Inputs& inputs, const Given& 
 
 // Cotangents and gradients that do not exist are empty handles.
 detail::List<Tensor> Traced::pull(const Inputs& inputs, std::span<const Tensor> cotangents, std::int64_t rows) {
-  const Given given(cotangents, rows);
+  const DefinedTensors given(cotangents, rows);
   if (inputs.followed(given.tensors) || program::Trace::current())
     return differentiate(pulls_, gradients_of, inputs, given);
   const bool is_prepared = prepared_ && inputs.pullback == prepared_;
-  return pull_unfollowed(inputs, is_prepared ? Given(filled_all(cotangents, results())) : given);
+  return pull_unfollowed(inputs, is_prepared ? DefinedTensors(filled_all(cotangents, results())) : given);
 }
 
 detail::List<Tensor> Traced::push(const Inputs& inputs, std::span<const Tensor> tangents) {
@@ -520,7 +520,7 @@ detail::List<Tensor> Traced::push(const Inputs& inputs, std::span<const Tensor> 
     List some = prepared_push_->traced->call(arguments, inputs.adopted());
     return with_gaps(some, prepared_push_->exists);
   }
-  return differentiate(pushes_, tangents_of, inputs, Given(tangents));
+  return differentiate(pushes_, tangents_of, inputs, DefinedTensors(tangents));
 }
 
 CompileStats Traced::stats() const {

@@ -13,7 +13,7 @@ namespace reel::autodiff {
 
 struct Derived;
 struct Differentiated;
-struct Given;
+struct DefinedTensors;
 struct Pullback;
 
 class Traced : public std::enable_shared_from_this<Traced> {
@@ -105,16 +105,17 @@ class Traced : public std::enable_shared_from_this<Traced> {
   List record(Inputs& inputs);
   void assign(std::span<const Tensor> values) const;
   Differentiated differentiated(const Inputs& inputs, std::span<const std::size_t> given, std::int64_t rows = 0) const;
-  List differentiate(Derivatives& known, DerivativeFunction function, const Inputs& inputs, const Given& given);
-  static Key key_of(const Inputs& inputs, const Given& given);
-  std::shared_ptr<const Pullback> pullback(const Inputs& inputs, const Given& given);
+  List differentiate(Derivatives& known, DerivativeFunction function, const Inputs& inputs,
+                     const DefinedTensors& given);
+  static Key key_of(const Inputs& inputs, const DefinedTensors& given);
+  std::shared_ptr<const Pullback> pullback(const Inputs& inputs, const DefinedTensors& given);
   std::shared_ptr<const Pullback> make_pullback(const Inputs& inputs, const Differentiated& what,
                                                 std::span<const Tensor> cotangents, bool of_step = false) const;
   Inputs examples(const std::vector<bool>& followed) const;
   bool knows(const Inputs& inputs) const;
   Derivative make_derivative(DerivativeFunction function, Differentiated what, std::span<const Tensor> arguments) const;
   void prepare_push(const Inputs& inputs);
-  List pull_unfollowed(const Inputs& inputs, const Given& given);
+  List pull_unfollowed(const Inputs& inputs, const DefinedTensors& given);
   List pull(const Inputs& inputs, std::span<const Tensor> cotangents, std::int64_t rows);
   List push(const Inputs& inputs, std::span<const Tensor> tangents);
 

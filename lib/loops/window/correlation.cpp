@@ -48,7 +48,7 @@ std::vector<std::int64_t> cuts_of(std::int64_t results, const std::vector<Result
 }
 
 // The same results as grids without taps that meet padding.
-std::vector<ResultGrid> without_padding(const PlaneSet& set, const std::vector<ResultGrid>& grids) {
+std::vector<ResultGrid> grids_inside(const PlaneSet& set, const std::vector<ResultGrid>& grids) {
   std::vector<ResultGrid> parts;
   for (const ResultGrid& grid : grids) {
     const GridRanges ranges(set, grid);
@@ -196,7 +196,7 @@ template <class Word>
 void Correlator::pack_finite_weights() {
   pack_weights<Word>();
   if (is_finite<Word>(weights_)) return;
-  c_.grids = without_padding(c_.set, c_.grids);
+  c_.grids = grids_inside(c_.set, c_.grids);
   pack_weights<Word>();
 }
 

@@ -10,8 +10,8 @@
 
 namespace reel::ops {
 
-// Of values out of range, and beyond all numbers.
-inline constexpr double invalid = std::numeric_limits<double>::quiet_NaN(), unlimited = HUGE_VAL;
+// The value where a parameter is out of range, and an end of supports.
+inline constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN(), infinity = HUGE_VAL;
 
 struct Converted {
   DType result;  // to which the value is cast at the end
@@ -37,7 +37,7 @@ inline Shape broadcast_all(const char* op, const std::vector<Tensor>& x) {
 inline Tensor valid_factor(const char* op, const Tensor& factor, const std::vector<Tensor>& all) {
   for (const Tensor& t : all) require_rank(op, t.rank() + 1);
   const Tensor diagonal_only = eye(factor.shape()[-1], DType::boolean);
-  return where(logical_and(diagonal_only, logical_not(greater(factor, 0))), invalid, factor);
+  return where(logical_and(diagonal_only, logical_not(greater(factor, 0))), not_a_number, factor);
 }
 
 }  // namespace reel::ops

@@ -15,7 +15,7 @@ namespace {
 
 using X = const Lane*;
 using P = const LawPoint&;
-constexpr double unbounded = HUGE_VAL, not_a_number = std::numeric_limits<double>::quiet_NaN(),
+constexpr double infinity = HUGE_VAL, not_a_number = std::numeric_limits<double>::quiet_NaN(),
                  half_of_log_2pi = 0.91893853320467274178, log_of_pi = 1.14472988584940017414;
 
 // lgamma(a) minus Stirling's approximation, a >= 10 (DLMF 5.11.1): the next term is below 3e-17.
@@ -43,7 +43,7 @@ Lane log_gamma_density(const Lane& a, const Lane& z) {
   const BySize by(a, z);
   const Lane large = -kl_div(by.a, by.z) + 0.5 * log(by.a) - log(by.z) - half_of_log_2pi - stirling_error(by.a);
   const Lane small = xlogy(by.small_a - 1, by.small_z) - by.small_z - lgamma(by.small_a);
-  return where(by.large, where(equal(z, 0), -unbounded, where(isnan(z), z, large)), small);
+  return where(by.large, where(equal(z, 0), -infinity, where(isnan(z), z, large)), small);
 }
 
 // log of mu^k exp(-mu) / Gamma(k + 1).
@@ -51,7 +51,7 @@ Lane log_poisson(const Lane& k, const Lane& mu) {
   const BySize by(k, mu);
   const Lane large = -kl_div(by.a, by.z) - 0.5 * log(by.a) - half_of_log_2pi - stirling_error(by.a);
   const Lane small = xlogy(by.small_a, by.small_z) - by.small_z - lgamma(by.small_a + 1);
-  return where(by.large, where(equal(mu, 0), -unbounded, where(isnan(mu), mu, large)), small);
+  return where(by.large, where(equal(mu, 0), -infinity, where(isnan(mu), mu, large)), small);
 }
 
 // log of Gamma(j + k + 1) / (Gamma(j + 1) Gamma(k + 1)) p^j q^k, p + q = 1: the Poisson distributions of j and k given
@@ -91,10 +91,10 @@ constexpr Law of_density(double lower, double upper, std::size_t shapes, double 
   return {lower,   upper,          lower == 0,    shapes, {log_density, [](P p) { return exp(log_density(p)); }},
           nullptr, vanishes_below, vanishes_above};
 }
-constexpr Law gamma_law = of_density<[](P p) { return log_gamma_density(p.a, p.z); }>(0, unbounded, 1, 1),
-              chi2_law = of_density<log_chi2_density>(0, unbounded, 1, 2),
+constexpr Law gamma_law = of_density<[](P p) { return log_gamma_density(p.a, p.z); }>(0, infinity, 1, 1),
+              chi2_law = of_density<log_chi2_density>(0, infinity, 1, 2),
               beta_law = of_density<log_beta_density>(0, 1, 2, 1, 1),
-              t_law = of_density<log_t_density>(-unbounded, unbounded, 1);
+              t_law = of_density<log_t_density>(-infinity, infinity, 1);
 
 // ---- Discrete distributions. x[0] is the count k; it has no gradient, as round() has none.
 
@@ -107,11 +107,11 @@ struct Whole {
         outside(not_equal(x, round(x)) || x < low || x > high || isinf(x)),
         k(where(outside, inside, round(x))) {}
   // NaN parameters give NaN outside the support, too.
-  Lane finish(const Lane& inside, double beyond = -unbounded) const {
+  Lane finish(const Lane& inside, double beyond = -infinity) const {
     return where(isnan(given), given, where(outside, where(isnan(inside), inside, beyond), inside));
   }
 };
-Lane valid_probability(const Lane& p) { return where(p >= 0 && p <= 1, p, not_a_number); }
+Lane probability_or_nan(const Lane& p) { return where(p >= 0 && p <= 1, p, not_a_number); }
 
 // Where a law has but one possible number, at p = 0, p = 1 or mu = 0, its probabilities are those of their closed form,
 // whose derivatives are finite; logarithms of 0 have the gradient 0, as outside the support.
@@ -119,13 +119,13 @@ struct Chance {
   LaneMask end;
   Lane p, inside;  // replaced by 1/2 at ends
   explicit Chance(const Lane& given)
-      : end(equal(given, 0) || equal(given, 1)), p(valid_probability(given)), inside(where(end, 0.5, p)) {}
+      : end(equal(given, 0) || equal(given, 1)), p(probability_or_nan(given)), inside(where(end, 0.5, p)) {}
 };
 // The probability, or its logarithm, from the latter inside and the closed form at ends.
 Lane with_ends(bool logarithm, const LaneMask& end, const Lane& log_inside, const Lane& at_end) {
   if (!logarithm) return where(end, at_end, exp(log_inside));
   const LaneMask possible = end && at_end > 0;
-  const Lane log_at_end = where(possible, log(where(possible, at_end, 1)), where(isnan(at_end), at_end, -unbounded));
+  const Lane log_at_end = where(possible, log(where(possible, at_end, 1)), where(isnan(at_end), at_end, -infinity));
   return where(end, log_at_end, log_inside);
 }
 // Of two whole numbers: Gamma(j + k + 1) / (Gamma(j + 1) Gamma(k + 1)), at most exp(600), so that 0 times its
@@ -141,7 +141,7 @@ Lane poisson_of(bool logarithm, X x) {
   const Lane none = where(end, mu, 0);
   const Lane y =
       with_ends(logarithm, end, log_poisson(w.k, where(end, 1, mu)), power(none, w.k) * exp(-none - lgamma(w.k + 1)));
-  return w.finish(y, logarithm ? -unbounded : 0);
+  return w.finish(y, logarithm ? -infinity : 0);
 }
 Lane binom_of(bool logarithm, X x) {
   const Lane n = where(equal(x[1], round(x[1])) && x[1] >= 0 && isfinite(x[1]), round(x[1]), not_a_number);
@@ -150,7 +150,7 @@ Lane binom_of(bool logarithm, X x) {
   const Lane p = where(c.end, c.p, 1);
   const Lane y = with_ends(logarithm, c.end, log_binomial(w.k, n - w.k, c.inside, 1 - c.inside),
                            choices(w.k, n - w.k) * power(p, w.k) * power(1 - p, n - w.k));
-  return w.finish(y, logarithm ? -unbounded : 0);
+  return w.finish(y, logarithm ? -infinity : 0);
 }
 // n / (n + k) times the binomial probability of n.
 Lane nbinom_of(bool logarithm, X x) {
@@ -160,7 +160,7 @@ Lane nbinom_of(bool logarithm, X x) {
   const Lane p = where(c.end, c.p, 1), part = n / (n + w.k);
   const Lane y = with_ends(logarithm, c.end, log_binomial(n, w.k, c.inside, 1 - c.inside) - log1p(w.k / n),
                            part * choices(n, w.k) * power(p, n) * power(1 - p, w.k));
-  return w.finish(y, logarithm ? -unbounded : 0);
+  return w.finish(y, logarithm ? -infinity : 0);
 }
 Lane bernoulli_of(bool logarithm, X x) {
   const Chance c(x[1]);
@@ -168,14 +168,14 @@ Lane bernoulli_of(bool logarithm, X x) {
   const LaneMask one = equal(w.k, 1);
   const Lane log_inside = where(one, log(where(one, c.inside, 1)), log1p(-where(one, 0, c.inside)));
   const Lane chance = where(one, c.p, 1 - c.p);
-  return w.finish(logarithm ? with_ends(true, c.end, log_inside, chance) : chance, logarithm ? -unbounded : 0);
+  return w.finish(logarithm ? with_ends(true, c.end, log_inside, chance) : chance, logarithm ? -infinity : 0);
 }
 Lane geom_of(bool logarithm, X x) {
   const Chance c(where(x[1] > 0, x[1], not_a_number));
   const Whole w(x[0], 1, x[0], 1);
   const Lane p = where(c.end, c.p, 1);
   const Lane y = with_ends(logarithm, c.end, log(c.inside) + xlog1py(w.k - 1, -c.inside), p * power(1 - p, w.k - 1));
-  return w.finish(y, logarithm ? -unbounded : 0);
+  return w.finish(y, logarithm ? -infinity : 0);
 }
 template <Lane (*law)(bool logarithm, X x), bool logarithm>
 Lane probability(X x) {

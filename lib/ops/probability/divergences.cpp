@@ -22,7 +22,7 @@ using L = const Lane&;
 // Of the series of lgamma(x) minus Stirling's approximation in 1 / x, 1 / x^3, ... (DLMF 5.11.1).
 constexpr double stirling_series[] = {1. / 12, -1. / 360, 1. / 1260, -1. / 1680, 1. / 1188, -691. / 360360, 1. / 156};
 
-Lane positive(L x) { return where(x > 0, x, invalid); }
+Lane positive_or_nan(L x) { return where(x > 0, x, not_a_number); }
 // The divergence of -log: r - 1 - log(r), r = x / y.
 Lane of_ratio(L x, L y) { return kl_div(0 * x + 1, x / y); }
 
@@ -47,23 +47,25 @@ Lane beyond_kl_div(L x, L y) {
 }
 
 Lane norm_kl_of(X x) {
-  const Lane scale2 = positive(x[3]), r = positive(x[1]) / scale2, d = (x[0] - x[2]) / scale2;
+  const Lane scale2 = positive_or_nan(x[3]), r = positive_or_nan(x[1]) / scale2, d = (x[0] - x[2]) / scale2;
   return 0.5 * (kl_div(0 * r + 1, r * r) + d * d);
 }
 Lane gamma_kl_of(X x) {
-  const Lane a1 = positive(x[0]), a2 = positive(x[2]);
-  return kl_div(a2, a1 * (positive(x[1]) / positive(x[3]))) + beyond_kl_div(a2, a1);
+  const Lane a1 = positive_or_nan(x[0]), a2 = positive_or_nan(x[2]);
+  return kl_div(a2, a1 * (positive_or_nan(x[1]) / positive_or_nan(x[3]))) + beyond_kl_div(a2, a1);
 }
 // Operands: a1, their sum, a2, their sum.
 Lane dirichlet_term(X x) { return kl_div(x[2], x[3] * (x[0] / x[1])) + beyond_kl_div(x[2], x[0]); }
 Lane beta_kl_of(X x) {
-  const Lane a1 = positive(x[0]), b1 = positive(x[1]), a2 = positive(x[2]), b2 = positive(x[3]);
+  const Lane a1 = positive_or_nan(x[0]), b1 = positive_or_nan(x[1]), a2 = positive_or_nan(x[2]),
+             b2 = positive_or_nan(x[3]);
   const Lane n1 = a1 + b1, n2 = a2 + b2;
   const Lane a[] = {a1, n1, a2, n2}, b[] = {b1, n1, b2, n2};
   return dirichlet_term(a) + dirichlet_term(b) - beyond_kl_div(n2, n1);
 }
 Lane bernoulli_kl_of(X x) {
-  const Lane p = where(x[0] >= 0 && x[0] <= 1, x[0], invalid), q = where(x[1] >= 0 && x[1] <= 1, x[1], invalid);
+  const Lane p = where(x[0] >= 0 && x[0] <= 1, x[0], not_a_number),
+             q = where(x[1] >= 0 && x[1] <= 1, x[1], not_a_number);
   return kl_div(p, q) + kl_div(1 - p, 1 - q);
 }
 
@@ -80,11 +82,12 @@ enum Divergence : std::size_t {
 // In the order of the enumerators.
 constexpr Composed divergences[] = {
     {"norm_kl", norm_kl_of},
-    {"expon_kl", [](X x) { return of_ratio(positive(x[0]), positive(x[1])); }},
+    {"expon_kl", [](X x) { return of_ratio(positive_or_nan(x[0]), positive_or_nan(x[1])); }},
     {"gamma_kl", gamma_kl_of},
     {"beta_kl", beta_kl_of},
     {"bernoulli_kl", bernoulli_kl_of},
-    {"poisson_kl", [](X x) { return kl_div(where(x[0] >= 0, x[0], invalid), where(x[1] >= 0, x[1], invalid)); }},
+    {"poisson_kl",
+     [](X x) { return kl_div(where(x[0] >= 0, x[0], not_a_number), where(x[1] >= 0, x[1], not_a_number)); }},
     {"dirichlet_kl", dirichlet_term},
     {"dirichlet_kl", [](X x) { return beyond_kl_div(x[1], x[0]); }},
 };
@@ -115,8 +118,8 @@ Tensor dirichlet_kl(const Operand& alpha1, const Operand& alpha2) {
     fail<ShapeError>(op, "both need a last axis of the same number of elements; their shapes are {} and {}",
                      c.x[0].shape(), c.x[1].shape());
   ops::broadcast_all(op, c.x);
-  const Tensor a1 = where(greater(c.x[0], 0), c.x[0], ops::invalid),
-               a2 = where(greater(c.x[1], 0), c.x[1], ops::invalid);
+  const Tensor a1 = where(greater(c.x[0], 0), c.x[0], ops::not_a_number),
+               a2 = where(greater(c.x[1], 0), c.x[1], ops::not_a_number);
   const Tensor n1 = sum(a1, -1, true), n2 = sum(a2, -1, true);
   const Operand first(a1), second(a2), sum1(n1), sum2(n2);
   const Tensor terms = ops::divergence(ops::of_dirichlet_term, {&first, &sum1, &second, &sum2}),
@@ -142,7 +145,7 @@ Tensor multivariate_normal_kl(const Operand& mean1, const Operand& cholesky_fact
   ops::broadcast_shapes(op, batch, d.shape());
   const Tensor m = triangular_solve(l2, l1), y = triangular_solve(l2, expand_dims(d, -1));
   const Tensor scale1 = diagonal(l1), scale2 = diagonal(l2);
-  const Tensor r = where(logical_and(greater(scale1, 0), greater(scale2, 0)), scale1 / scale2, ops::invalid);
+  const Tensor r = where(logical_and(greater(scale1, 0), greater(scale2, 0)), scale1 / scale2, ops::not_a_number);
   const Tensor of_scales = sum(kl_div(1, square(r)), -1);
   const Tensor of_rest = sum(square(tril(m, -1)), {-2, -1});
   return ops::cast_to(0.5 * (of_scales + of_rest + sum(square(y), {-2, -1})), c.result);

@@ -38,7 +38,7 @@ Lane truncnorm_quantile(X x) {
     const LaneMask infinite = isinf(end);
     return where(infinite, where(end > 0, 1e10, -1e10), end);
   };
-  const Lane a = finite(x[1]), b = finite(x[2]), scale = where(x[4] > 0 && x[1] < x[2], x[4], invalid);
+  const Lane a = finite(x[1]), b = finite(x[2]), scale = where(x[4] > 0 && x[1] < x[2], x[4], not_a_number);
   const Lane log_u = log(x[0]), log_v = log1p(-x[0]);
   const Lane lower = logaddexp(log_v + log_ndtr(a), log_u + log_ndtr(b)),
              upper = logaddexp(log_v + log_ndtr(-a), log_u + log_ndtr(-b));

@@ -23,7 +23,7 @@ constexpr double log_2pi = 1.83787706640934548356, log_root_2pi = log_2pi / 2;
 
 // The value, or -inf if the point is outside the support. NaN values stay NaN.
 Tensor cut(const Tensor& value, const Tensor& outside) {
-  return where(logical_and(outside, logical_not(isnan(value))), -unlimited, value);
+  return where(logical_and(outside, logical_not(isnan(value))), -infinity, value);
 }
 
 void require_vectors(const char* op, const Tensor& x, const char* operand, std::int64_t n) {
@@ -70,12 +70,12 @@ Lane finite_end(const Lane& end) {
 
 Lane truncnorm_of(X x) {
   const Lane &a = x[1], &b = x[2];
-  const Lane scale = where(x[4] > 0 && a < b, x[4], invalid), d = x[0] - x[3], z = d / scale;
+  const Lane scale = where(x[4] > 0 && a < b, x[4], not_a_number), d = x[0] - x[3], z = d / scale;
   const LaneMask outside = z < a || z > b || isinf(z);
   const Lane inside = where(outside, 0, d) / scale;
   const Lane value =
       -0.5 * inside * inside - log_root_2pi - log_probability_between(finite_end(a), finite_end(b)) - log(scale);
-  return where(outside, where(isnan(value), value, -unlimited), value);
+  return where(outside, where(isnan(value), value, -infinity), value);
 }
 
 enum JointFunction : std::size_t { vonmises_power, log_i0e_above, truncnorm_density };
@@ -129,7 +129,7 @@ Tensor dirichlet_logpdf(const Operand& x, const Operand& alpha) {
                      c.x[0].shape(), c.x[1].shape());
   const Shape shape = ops::broadcast_all(op, c.x);
   const Tensor p = broadcast_to(c.x[0], shape),
-               a = broadcast_to(where(greater(c.x[1], 0), c.x[1], ops::invalid), shape);
+               a = broadcast_to(where(greater(c.x[1], 0), c.x[1], ops::not_a_number), shape);
   const Tensor off = greater(abs(sum(p, -1) - 1), ops::root_of_unit(c.result));
   const Tensor outside = logical_or(off, any(less(p, 0), -1)), all_out = expand_dims(outside, -1);
   const Tensor inside = where(logical_and(all_out, logical_not(isnan(p))), 0.5, p);
@@ -142,7 +142,7 @@ Tensor vonmises_logpdf(const Operand& x, const Operand& kappa, const Operand& lo
   const tape::OpScope scope(x);
   const ops::Converted c(op, {&x, &loc, &kappa});
   ops::broadcast_all(op, c.x);
-  const Tensor k = where(greater_equal(c.x[2], 0), c.x[2], ops::invalid);
+  const Tensor k = where(greater_equal(c.x[2], 0), c.x[2], ops::not_a_number);
   const Operand at(c.x[0]), origin(c.x[1]), concentration(k);
   const Tensor power = ops::joint(ops::vonmises_power, {&at, &origin, &concentration});
   return ops::cast_to(ops::cut(power - ops::log_i0e(k) - ops::log_2pi, isinf(c.x[0])), c.result);

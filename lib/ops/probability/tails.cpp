@@ -23,15 +23,17 @@ enum class Tail { cdf, sf, logcdf, logsf };
 constexpr bool is_lower(Tail t) { return t == Tail::cdf || t == Tail::logcdf; }
 constexpr bool is_log(Tail t) { return t >= Tail::logcdf; }
 // The value where the probability is 0 or 1.
-constexpr double none_of(Tail t) { return is_log(t) ? -unlimited : 0; }
+constexpr double none_of(Tail t) { return is_log(t) ? -infinity : 0; }
 constexpr double all_of(Tail t) { return is_log(t) ? 0 : 1; }
 constexpr double at_bottom(Tail t) { return is_lower(t) ? none_of(t) : all_of(t); }
 constexpr double at_top(Tail t) { return is_lower(t) ? all_of(t) : none_of(t); }
 constexpr Tail opposite(Tail t) { return static_cast<Tail>(static_cast<int>(t) ^ 1); }
 
-Tensor or_nan(const Tensor& valid, const Tensor& x) { return where(valid, x, invalid); }
-Tensor positive(const Tensor& x) { return or_nan(greater(x, 0), x); }
-Tensor fraction(const Tensor& x) { return or_nan(logical_and(greater_equal(x, 0), less_equal(x, 1)), x); }
+Tensor valid_or_nan(const Tensor& valid, const Tensor& x) { return where(valid, x, not_a_number); }
+Tensor positive_or_nan(const Tensor& x) { return valid_or_nan(greater(x, 0), x); }
+Tensor probability_or_nan(const Tensor& x) {
+  return valid_or_nan(logical_and(greater_equal(x, 0), less_equal(x, 1)), x);
+}
 
 // The value, or `low` or `high` if x is outside the support on that side. NaN values stay NaN.
 Tensor beside(const Tensor& below, double low, const Tensor& above, double high, const Tensor& inside) {
@@ -45,10 +47,10 @@ struct Placed {
   Placed(const char* op, std::initializer_list<const Operand*> operands, double low, double high) : c(op, operands) {
     broadcast_all(op, c.x);
     const std::size_t n = c.x.size();
-    for (std::size_t k = 1; k + 2 < n; ++k) c.x[k] = positive(c.x[k]);
-    const Tensor d = c.x[0] - c.x[n - 2], scale = positive(c.x[n - 1]), raw = d / scale;
-    below = high == unlimited && low == -unlimited ? less_equal(raw, low) : less(raw, low);
-    above = high == unlimited ? greater_equal(raw, high) : greater(raw, high);
+    for (std::size_t k = 1; k + 2 < n; ++k) c.x[k] = positive_or_nan(c.x[k]);
+    const Tensor d = c.x[0] - c.x[n - 2], scale = positive_or_nan(c.x[n - 1]), raw = d / scale;
+    below = high == infinity && low == -infinity ? less_equal(raw, low) : less(raw, low);
+    above = high == infinity ? greater_equal(raw, high) : greater(raw, high);
     z = where(logical_or(below, above), 0.5 * scale, d) / scale;
   }
   Tensor finish(Tail t, const Tensor& inside) const {
@@ -84,7 +86,7 @@ Tensor beta_of(Tail t, const Tensor& a, const Tensor& b, const Tensor& x) {
 Tensor gamma_tail(const char* op, Tail t, const Operand& x, const Operand& a, const Operand& loc, const Operand& scale,
                   double unit) {
   const tape::OpScope scope(x);
-  const Placed p(op, {&x, &a, &loc, &scale}, 0, unlimited);
+  const Placed p(op, {&x, &a, &loc, &scale}, 0, infinity);
   return p.finish(t, gamma_of(t, p.c.x[1] * unit, p.z * unit));
 }
 
@@ -117,7 +119,7 @@ Tensor t_beyond(bool logarithm, const Tensor& z, const Tensor& df) {
 Tensor t_tail(const char* op, Tail tail, const Operand& x, const Operand& df, const Operand& loc,
               const Operand& scale) {
   const tape::OpScope scope(x);
-  const Placed p(op, {&x, &df, &loc, &scale}, -unlimited, unlimited);
+  const Placed p(op, {&x, &df, &loc, &scale}, -infinity, infinity);
   const Tensor towards = is_lower(tail) ? -p.z : p.z, small = greater_equal(towards, 0);
   const Tensor beyond = t_beyond(is_log(tail), where(small, towards, -towards), p.c.x[1]);
   return p.finish(tail, where(small, beyond, is_log(tail) ? log1mexp(-beyond) : 1 - beyond));
@@ -155,16 +157,16 @@ struct Numbers {
   }
   // `above` is where x is the highest number or more.
   Tensor finish(Tail t, const Tensor& above, const Tensor& inside) const {
-    const Tensor value = beside(below, at_bottom(t), logical_or(above, equal(c.x[0], unlimited)), at_top(t), inside);
-    return cast_to(where(isnan(c.x[0]), invalid, value), c.result);
+    const Tensor value = beside(below, at_bottom(t), logical_or(above, equal(c.x[0], infinity)), at_top(t), inside);
+    return cast_to(where(isnan(c.x[0]), not_a_number, value), c.result);
   }
-  Tensor finish(Tail t, const Tensor& inside) const { return finish(t, equal(c.x[0], unlimited), inside); }
+  Tensor finish(Tail t, const Tensor& inside) const { return finish(t, equal(c.x[0], infinity), inside); }
 };
 
 Tensor poisson_tail(const char* op, Tail t, const Operand& x, const Operand& mu) {
   const tape::OpScope scope(x);
   const Numbers p(op, {&x, &mu}, 0);
-  return p.finish(t, gamma_of(opposite(t), p.k + 1, or_nan(greater_equal(p.c.x[1], 0), p.c.x[1])));
+  return p.finish(t, gamma_of(opposite(t), p.k + 1, valid_or_nan(greater_equal(p.c.x[1], 0), p.c.x[1])));
 }
 
 Tensor binom_tail(const char* op, Tail t, const Operand& x, const Operand& n, const Operand& p) {
@@ -172,9 +174,9 @@ Tensor binom_tail(const char* op, Tail t, const Operand& x, const Operand& n, co
   const Numbers numbers(op, {&x, &n, &p}, 0);
   const Tensor& given = numbers.c.x[1];
   const Tensor count =
-      or_nan(logical_and(logical_and(equal(given, round(given)), greater_equal(given, 0)), isfinite(given)),
-             stop_gradient(round(given)));
-  const Tensor chance = fraction(numbers.c.x[2]), above = greater_equal(numbers.k, count);
+      valid_or_nan(logical_and(logical_and(equal(given, round(given)), greater_equal(given, 0)), isfinite(given)),
+                   stop_gradient(round(given)));
+  const Tensor chance = probability_or_nan(numbers.c.x[2]), above = greater_equal(numbers.k, count);
   const Tensor a = where(above, 1, numbers.k + 1), b = where(above, 1, count - numbers.k);
   return numbers.finish(t, above, beta_of(opposite(t), a, b, chance));
 }
@@ -182,14 +184,15 @@ Tensor binom_tail(const char* op, Tail t, const Operand& x, const Operand& n, co
 Tensor nbinom_tail(const char* op, Tail t, const Operand& x, const Operand& n, const Operand& p) {
   const tape::OpScope scope(x);
   const Numbers numbers(op, {&x, &n, &p}, 0);
-  const Tensor chance = or_nan(greater(numbers.c.x[2], 0), fraction(numbers.c.x[2])), count = positive(numbers.c.x[1]);
+  const Tensor chance = valid_or_nan(greater(numbers.c.x[2], 0), probability_or_nan(numbers.c.x[2])),
+               count = positive_or_nan(numbers.c.x[1]);
   return numbers.finish(t, beta_of(t, count, numbers.k + 1, chance));
 }
 
 Tensor bernoulli_tail(const char* op, Tail t, const Operand& x, const Operand& p) {
   const tape::OpScope scope(x);
   const Numbers numbers(op, {&x, &p}, 0);
-  const Tensor chance = fraction(numbers.c.x[1]) + 0 * numbers.k;
+  const Tensor chance = probability_or_nan(numbers.c.x[1]) + 0 * numbers.k;
   const Tensor inside = t == Tail::cdf      ? 1 - chance
                         : t == Tail::sf     ? chance
                         : t == Tail::logcdf ? log1p(-chance)
@@ -200,7 +203,7 @@ Tensor bernoulli_tail(const char* op, Tail t, const Operand& x, const Operand& p
 Tensor geom_tail(const char* op, Tail t, const Operand& x, const Operand& p) {
   const tape::OpScope scope(x);
   const Numbers numbers(op, {&x, &p}, 1);
-  const Tensor chance = or_nan(greater(numbers.c.x[1], 0), fraction(numbers.c.x[1]));
+  const Tensor chance = valid_or_nan(greater(numbers.c.x[1], 0), probability_or_nan(numbers.c.x[1]));
   const Tensor logarithm = xlog1py(numbers.k, -chance);
   const Tensor inside = t == Tail::cdf      ? -expm1(logarithm)
                         : t == Tail::sf     ? exp(logarithm)
@@ -225,11 +228,11 @@ struct Quantile {
   Converted c;
   Quantile(const char* op, std::initializer_list<const Operand*> operands) : c(op, operands) {
     broadcast_all(op, c.x);
-    for (std::size_t k = 1; k + 2 < c.x.size(); ++k) c.x[k] = positive(c.x[k]);
+    for (std::size_t k = 1; k + 2 < c.x.size(); ++k) c.x[k] = positive_or_nan(c.x[k]);
   }
   Tensor finish(const Tensor& standard) const {
     const std::size_t n = c.x.size();
-    return cast_to(c.x[n - 2] + positive(c.x[n - 1]) * standard, c.result);
+    return cast_to(c.x[n - 2] + positive_or_nan(c.x[n - 1]) * standard, c.result);
   }
 };
 
@@ -276,7 +279,7 @@ Tensor beta_ppf(const Operand& p, const Operand& a, const Operand& b, const Oper
 Tensor t_ppf(const Operand& p, const Operand& df, const Operand& loc, const Operand& scale) {
   const tape::OpScope scope(p);
   const ops::Quantile q("t_ppf", {&p, &df, &loc, &scale});
-  return q.finish(ops::student_quantile(ops::fraction(q.c.x[0]), q.c.x[1]));
+  return q.finish(ops::student_quantile(ops::probability_or_nan(q.c.x[0]), q.c.x[1]));
 }
 
 }  // namespace reel

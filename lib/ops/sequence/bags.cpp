@@ -35,7 +35,7 @@ Tensor weighted_rows(const Tensor& rows, const Tensor& ids, const EmbeddingBagOp
 }
 
 // -1, an id of no segment, for elements that are padding.
-Tensor without_padding(const Tensor& bags, const Tensor& ids, const std::optional<std::int64_t>& padding,
+Tensor bags_without_padding(const Tensor& bags, const Tensor& ids, const std::optional<std::int64_t>& padding,
                        std::int64_t n) {
   if (!padding) return bags;
   if (*padding < -n || *padding >= n)
@@ -49,7 +49,7 @@ Tensor bags_of(const Tensor& table, const Tensor& ids, const Tensor& of, std::in
                const EmbeddingBagOptions& options) {
   if (options.mode > BagMode::max) fail<ValueError>(bag_name, "unknown mode {}", static_cast<int>(options.mode));
   const Tensor flat = reshape(ids, {ids.size()}),
-               bags = without_padding(of, flat, options.padding_id, table.shape()[0]);
+               bags = bags_without_padding(of, flat, options.padding_id, table.shape()[0]);
   const Tensor taken = gather_at(table, checked_indices(bag_name, flat, 0, table.shape()[0]), 0);
   const Tensor rows = weighted_rows(taken, ids, options);
   Tensor y;

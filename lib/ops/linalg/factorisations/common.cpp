@@ -24,8 +24,8 @@ Tensor vanishing(const Tensor& x, const Tensor& values, bool vector) {
 
 Tensor divided(const Tensor& m, const Tensor& by, const Tensor& vanishes, const Tensor& unused) {
   const Tensor divisor = where(vanishes, 1.0, by);
-  const Tensor or_nan = where(vanishes, std::numeric_limits<double>::quiet_NaN(), divide(1.0, divisor));
-  return multiply(m, where(logical_and(vanishes, unused), 0.0, or_nan));
+  const Tensor reciprocal = where(vanishes, std::numeric_limits<double>::quiet_NaN(), divide(1.0, divisor));
+  return multiply(m, where(logical_and(vanishes, unused), 0.0, reciprocal));
 }
 
 Tensor unused_pairs(const Tensor& m, Vectors vectors) {
