@@ -1,0 +1,263 @@
+// Windows whose elements are gathered first: pooling by norms, with indices, at pseudo-random places; morphology.
+#include <algorithm>
+#include <cmath>
+#include <reel/nn.hpp>
+#include <reel/ops/index.hpp>
+#include <reel/ops/indexing.hpp>
+#include <reel/ops/make.hpp>
+
+#include "ops/index/indices.hpp"
+#include "ops/linalg/linalg.hpp"
+#include "ops/neural/rows.hpp"
+#include "ops/neural/windows.hpp"
+#include "ops/reduce/reduction.hpp"
+
+namespace reel {
+namespace ops {
+namespace {
+
+enum class Pooled { mean, max };
+
+constexpr const char* axes_text[] = {"[batch, channels, length]", "[batch, channels, height, width]"};
+
+// The elements of windows along the axis: x with the axis replaced by windows * taps.
+Tensor windows_along(const Tensor& x, int axis, const loops::WindowAxis& a) {
+  if (a.stride == a.taps && a.results * a.taps == a.extent) return x;
+  std::vector<std::int64_t> places;
+  for (std::int64_t i = 0; i < a.results; ++i)
+    for (std::int64_t k = 0; k < a.taps; ++k) places.push_back(i * a.stride + k);
+  return gather(x, from_data(places), axis);
+}
+
+// x [batch, channels, height, width]
+Tensor lp_pool_of(const char* op, const Tensor& x, double p, std::span<const loops::WindowAxis, 2> a) {
+  const DType wide = is_half(x.dtype()) ? DType::float32 : x.dtype();
+  const Shape s = x.shape();
+  const auto &rows = a[0], &columns = a[1];
+  const Shape windows = {s[0], s[1], rows.results, rows.taps, columns.results, columns.taps};
+  require_shape(op, windows);
+  const Tensor all = windows_along(windows_along(cast_to(x, wide), 3, columns), 2, rows);
+  return cast_to(norm(reshape(all, windows), p, {3, 5}), x.dtype());
+}
+
+void check_order(const char* op, double p) {
+  if (!(p >= 1 && std::isfinite(p))) fail<ValueError>(op, "p is {}; it must be finite and at least 1", p);
+}
+
+// Indices along the axis of the taps of window i. A tap in the padding has the index of the first tap that is not.
+std::vector<std::int64_t> places_of(const loops::WindowAxis& a, std::int64_t i) {
+  const auto inside = [&](std::int64_t place) { return place >= 0 && place < a.extent; };
+  std::vector<std::int64_t> places;
+  for (std::int64_t k = 0; k < a.taps; ++k) places.push_back(i * a.stride + k * a.dilation - a.before);
+  const std::int64_t first = *std::find_if(places.begin(), places.end(), inside);
+  for (std::int64_t& place : places)
+    if (!inside(place)) place = first;
+  return places;
+}
+
+// Positions in the plane, [windows, taps]. Those of a window first occur in row-major order.
+Tensor positions_of(const loops::WindowAxis& rows, const loops::WindowAxis& columns) {
+  std::vector<std::int64_t> all;
+  for (std::int64_t i = 0; i < rows.results; ++i)
+    for (std::int64_t j = 0; j < columns.results; ++j)
+      for (const std::int64_t row : places_of(rows, i))
+        for (const std::int64_t column : places_of(columns, j)) all.push_back(row * columns.extent + column);
+  return reshape(from_data(all), {rows.results * columns.results, rows.taps * columns.taps});
+}
+
+// Indices along an axis of n elements, m windows of k after one another: [batch, channels, m k].
+Tensor fractional_places(const char* op, const Tensor& samples, std::int64_t which, std::int64_t n, std::int64_t m,
+                         std::int64_t k) {
+  const double step = m > 1 ? static_cast<double>(n - k) / static_cast<double>(m - 1) : 0;
+  const Tensor sample = slice(samples, {ellipsis, range(which, which + 1)}), u = sample - floor(sample), i = arange(m);
+  const Tensor start = to_indices(op, "samples", floor((i + u) * step) - floor(u * step));
+  const Tensor first = where(equal(i, m - 1), n - k, start);
+  const Tensor all = expand_dims(first, -1) + arange(k);
+  return reshape(all, {all.shape()[0], all.shape()[1], m * k});
+}
+
+Tensor fractional_pool(const char* op, const Operand& operand, const Size2d& window, const Size2d& size,
+                       const Operand& given, Pooled pooled) {
+  const Tensor x = image_operand(op, operand, "x", axes_text[1], 4);
+  const Shape s = x.shape();
+  for (std::size_t d = 0; d < 2; ++d) {
+    const std::int64_t n = s[static_cast<int>(d) + 2];
+    if (window[d] < 1 || size[d] < 1 || window[d] > n || size[d] > n || window[d] + size[d] - 1 > n)
+      fail<ShapeError>(op,
+                       "windows are {{{}, {}}} and size is {{{}, {}}}; both must be positive, and window + size - 1 at "
+                       "most the extent: x is {}",
+                       window[0], window[1], size[0], size[1], s);
+  }
+  const Tensor samples = to_tensor(op, given, "samples");
+  if (!is_floating(samples.dtype())) fail<TypeError>(op, "samples are {}; they must be floating", samples.dtype());
+  if (samples.shape() != Shape{s[0], s[1], 2})
+    fail<ShapeError>(op, "samples are {}; for x {} they must be [{}, {}, 2]", samples.shape(), s, s[0], s[1]);
+  require_shape(op, {s[0], s[1], size[0] * window[0], size[1] * window[1]});
+  const Tensor u = cast_to(stop_gradient(samples), DType::float64);
+  const auto places = [&](int axis) {
+    const auto d = static_cast<std::size_t>(axis - 2);
+    return fractional_places(op, u, 3 - axis, s[axis], size[d], window[d]);
+  };
+  const Tensor rows = places(2), columns = places(3);
+  const Tensor chosen = take_along_axis(take_along_axis(x, expand_dims(rows, 3), 2), expand_dims(columns, 2), 3);
+  return pooled == Pooled::max ? max_pool2d(chosen, window) : avg_pool2d(chosen, window);
+}
+
+Tensor fractional_pool(const char* op, const Operand& operand, const Size2d& window, const Size2d& size,
+                       Generator& generator, Pooled pooled) {
+  const Tensor x = image_operand(op, operand, "x", axes_text[1], 4);
+  const Tensor samples = named(op, [&] { return random_uniform(generator, {x.shape()[0], x.shape()[1], 2}); });
+  return fractional_pool(op, x, window, size, samples, pooled);
+}
+
+// Which taps of each window, [windows, taps], meet the image; [windows * taps] tap, or the first one of its window that
+// meets the image.
+struct Inside {
+  Tensor mask, taps;
+};
+Inside inside_of(const loops::WindowAxis& rows, const loops::WindowAxis& columns) {
+  const auto meets = [](const loops::WindowAxis& a, std::int64_t i, std::int64_t k) {
+    const std::int64_t place = i * a.stride + k * a.dilation - a.before;
+    return place >= 0 && place < a.extent;
+  };
+  std::vector<std::int64_t> mask, taps;
+  for (std::int64_t i = 0; i < rows.results; ++i)
+    for (std::int64_t j = 0; j < columns.results; ++j) {
+      const auto begin = static_cast<std::ptrdiff_t>(mask.size());
+      for (std::int64_t k = 0; k < rows.taps * columns.taps; ++k)
+        mask.push_back(meets(rows, i, k / columns.taps) && meets(columns, j, k % columns.taps));
+      const std::int64_t first = std::find(mask.begin() + begin, mask.end(), 1) - mask.begin() - begin;
+      for (std::int64_t k = 0; k < rows.taps * columns.taps; ++k)
+        taps.push_back(mask[static_cast<std::size_t>(begin + k)] ? k : first);
+    }
+  const Tensor inside = from_data(mask, {rows.results * columns.results, rows.taps * columns.taps});
+  return {greater(inside, 0), from_data(taps)};
+}
+
+Tensor dilated(const char* op, const Tensor& x, const Tensor& w, const Morphology2dOptions& options) {
+  const Shape s = x.shape();
+  if (w.shape()[0] != s[1])
+    fail<ShapeError>(op, "w has {} channels and x has {}: w is {}, x is {}", w.shape()[0], s[1], w.shape(), s);
+  const loops::WindowGeometry c =
+      window_geometry(op, s, {{w.shape()[1], w.shape()[2]}, options.stride, options.dilation, options.padding});
+  static_cast<void>(without_padding(op, c.rows, "height", s));
+  static_cast<void>(without_padding(op, c.columns, "width", s));
+  const Shape result = {s[0], s[1], c.rows.results, c.columns.results};
+  if (x.size() == 0) return broadcast_to(reshape(sum(x) + sum(w), {1, 1, 1, 1}), result);
+  const std::int64_t windows = c.rows.results * c.columns.results, taps = c.rows.taps * c.columns.taps;
+  require_shape(op, {s[0], s[1], windows, taps});
+  const Tensor flat = reshape(x, {s[0], s[1], s[2] * s[3]}), kernel = reshape(w, {1, s[1], taps}),
+               positions = positions_of(c.rows, c.columns);
+  const Inside inside = inside_of(c.rows, c.columns);
+  const Tensor sums = gather(stop_gradient(flat), positions, 2) + expand_dims(stop_gradient(kernel), 2);
+  const Tensor starts = arange(windows) * taps,
+               tap = gather(inside.taps,
+                            argmax(where(inside.mask, sums, -std::numeric_limits<double>::infinity()), -1) + starts);
+  const Tensor place = gather(reshape(positions, {positions.size()}), tap + starts);
+  return reshape(take_along_axis(flat, place, 2) + take_along_axis(kernel, tap, 2), result);
+}
+
+Tensor morphology(const char* op, const Operand& operand, const Operand& kernel, const Morphology2dOptions& options,
+                  bool erosion) {
+  const Computed in = floating_dtypes(op, {&operand, &kernel});
+  const Tensor x = to_tensor(op, operand, in.wide, "x"), w = to_tensor(op, kernel, in.wide, "w");
+  if (x.rank() != 4) fail<ShapeError>(op, "x must be {}, but it is {}; reshape it", axes_text[1], x.shape());
+  if (w.rank() != 3) fail<ShapeError>(op, "w must be [channels, height, width], but it is {}; reshape it", w.shape());
+  const Tensor y = erosion ? -dilated(op, -x, flip(w, {1, 2}), options) : dilated(op, x, w, options);
+  return cast_to(y, in.result);
+}
+
+}  // namespace
+}  // namespace ops
+
+Tensor lp_pool1d(const Operand& operand, double p, std::int64_t window, std::int64_t stride) {
+  constexpr const char* op = "lp_pool1d";
+  const tape::OpScope scope(operand);
+  ops::check_order(op, p);
+  const Tensor x = ops::image_operand(op, operand, "x", ops::axes_text[0], 3);
+  const ops::AxisOptions along[] = {{"length", window, stride == 0 ? window : stride, 1, Padding::valid, {}}};
+  ops::check_windows(op, along, 1);
+  loops::WindowAxis axes[2] = {{1, 1, 1, 1, 1, 0}, {}};
+  ops::window_axes(op, x.shape(), along, {axes + 1, 1});
+  return squeeze(ops::lp_pool_of(op, expand_dims(x, 2), p, axes), 2);
+}
+Tensor lp_pool2d(const Operand& operand, double p, const Size2d& window, const Size2d& stride) {
+  constexpr const char* op = "lp_pool2d";
+  const tape::OpScope scope(operand);
+  ops::check_order(op, p);
+  const Tensor x = ops::image_operand(op, operand, "x", ops::axes_text[1], 4);
+  const Size2d s = stride == Size2d{0, 0} ? window : stride;
+  const ops::AxisOptions along[] = {{"height", window[0], s[0], 1, Padding::valid, {}},
+                                    {"width", window[1], s[1], 1, Padding::valid, {}}};
+  ops::check_windows(op, along, 1);
+  loops::WindowAxis axes[2];
+  ops::window_axes(op, x.shape(), along, axes);
+  return ops::lp_pool_of(op, x, p, axes);
+}
+
+MaxPool2dIndices max_pool2d_with_indices(const Operand& operand, const Size2d& window,
+                                         const MaxPool2dOptions& options) {
+  constexpr const char* op = "max_pool2d_with_indices";
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::image_operand(op, operand, "x", ops::axes_text[1], 4);
+  const Size2d stride = options.stride == Size2d{0, 0} ? window : options.stride;
+  const loops::WindowGeometry c =
+      ops::window_geometry(op, x.shape(), {window, stride, options.dilation, options.padding});
+  const loops::WindowAxis rows = ops::without_padding(op, c.rows, "height", x.shape()),
+                          columns = ops::without_padding(op, c.columns, "width", x.shape());
+  const Shape s = x.shape(), result = {s[0], s[1], rows.results, columns.results};
+  if (x.size() == 0) return {max_pool2d(x, window, options), zeros(result, DType::int64)};
+  const std::int64_t windows = rows.results * columns.results;
+  ops::require_shape(op, {s[0], s[1], windows, rows.taps, columns.taps});
+  const Tensor flat = reshape(x, {s[0], s[1], s[2] * s[3]}), positions = ops::positions_of(rows, columns);
+  const Tensor greatest = argmax(gather(stop_gradient(flat), positions, 2), -1);
+  const Tensor starts = arange(windows) * positions.shape()[1];
+  const Tensor indices = gather(reshape(positions, {positions.size()}), greatest + starts);
+  return {reshape(take_along_axis(flat, indices, 2), result), reshape(indices, result)};
+}
+
+Tensor max_unpool2d(const Operand& operand, const Operand& indices, const Size2d& size) {
+  constexpr const char* op = "max_unpool2d";
+  constexpr std::int64_t most = std::int64_t{1} << 30;
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::image_operand(op, operand, "x", ops::axes_text[1], 4);
+  if (size[0] < 0 || size[1] < 0 || size[0] > most || size[1] > most)
+    fail<ShapeError>(op, "size is {{{}, {}}}; height and width must be from 0 to {}", size[0], size[1], most);
+  const Shape s = x.shape(), result = {s[0], s[1], size[0], size[1]};
+  ops::require_shape(op, result);
+  const Tensor given = ops::to_tensor(op, indices, "indices");
+  if (given.shape() != s)
+    fail<ShapeError>(op, "indices are {} and x is {}; each element of x needs one", given.shape(), s);
+  const std::int64_t plane = size[0] * size[1];
+  const Shape flat = {s[0], s[1], s[2] * s[3]};
+  const Tensor at = reshape(ops::checked_indices(op, given, 0, plane), flat);
+  return reshape(put_along_axis(zeros({s[0], s[1], plane}, x.dtype()), at, reshape(x, flat), 2), result);
+}
+
+Tensor fractional_max_pool2d(const Operand& x, const Size2d& window, const Size2d& size, const Operand& samples) {
+  const tape::OpScope scope(x);
+  return ops::fractional_pool("fractional_max_pool2d", x, window, size, samples, ops::Pooled::max);
+}
+Tensor fractional_max_pool2d(const Operand& x, const Size2d& window, const Size2d& size, Generator& generator) {
+  const tape::OpScope scope(x);
+  return ops::fractional_pool("fractional_max_pool2d", x, window, size, generator, ops::Pooled::max);
+}
+Tensor fractional_avg_pool2d(const Operand& x, const Size2d& window, const Size2d& size, const Operand& samples) {
+  const tape::OpScope scope(x);
+  return ops::fractional_pool("fractional_avg_pool2d", x, window, size, samples, ops::Pooled::mean);
+}
+Tensor fractional_avg_pool2d(const Operand& x, const Size2d& window, const Size2d& size, Generator& generator) {
+  const tape::OpScope scope(x);
+  return ops::fractional_pool("fractional_avg_pool2d", x, window, size, generator, ops::Pooled::mean);
+}
+
+Tensor dilation2d(const Operand& x, const Operand& w, const Morphology2dOptions& options) {
+  const tape::OpScope scope(x);
+  return ops::morphology("dilation2d", x, w, options, false);
+}
+Tensor erosion2d(const Operand& x, const Operand& w, const Morphology2dOptions& options) {
+  const tape::OpScope scope(x);
+  return ops::morphology("erosion2d", x, w, options, true);
+}
+
+}  // namespace reel
