@@ -17,7 +17,7 @@ namespace reel {
 
 namespace {
 
-using Places = std::vector<std::int64_t>;
+using Indices = std::vector<std::int64_t>;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -50,7 +50,7 @@ class RowUnion {
 
  private:
   autodiff::CompressedRows pattern_;
-  Places place_;  // of each column, in the last row that has it
+  Indices place_;  // of each column, in the last row that has it
 };
 
 }  // namespace
@@ -73,7 +73,7 @@ Csr to_csr(const Tensor& dense) {
 Csr transpose(const Csr& a) {
   const autodiff::CompressedRows rows = checked_rows("transpose", a);
   const autodiff::CompressedRows result = autodiff::transposed(rows);
-  Places next(result.starts.begin(), result.starts.end() - 1), from(rows.columns.size());
+  Indices next(result.starts.begin(), result.starts.end() - 1), from(rows.columns.size());
   std::int64_t k = 0;
   for (std::int64_t i = 0; i < rows.row_count(); ++i)
     for (const std::int64_t j : rows.row(i)) from[at(next[at(j)]++)] = k++;
@@ -86,7 +86,7 @@ Csr add(const Csr& a, const Csr& b) {
     fail<ShapeError>("add", "the matrices are {} and {}; they must have the same shape", a.pattern.shape,
                      b.pattern.shape);
   RowUnion sums(left.column_count);
-  Places of_left, of_right;
+  Indices of_left, of_right;
   for (std::int64_t i = 0; i < left.row_count(); ++i) {
     for (const std::int64_t j : left.row(i)) sums.add(j);
     for (const std::int64_t j : right.row(i)) sums.add(j);
@@ -104,7 +104,7 @@ Csr matmul(const Csr& a, const Csr& b) {
   if (a.pattern.shape[1] != b.pattern.shape[0])
     fail<ShapeError>("matmul", "inner dimensions differ: a is {}, b is {}", a.pattern.shape, b.pattern.shape);
   RowUnion sums(right.column_count);
-  Places of_left, of_right, place;  // of each product of elements
+  Indices of_left, of_right, place;  // of each product of elements
   for (std::int64_t i = 0; i < left.row_count(); ++i) {
     for (const std::int64_t k : left.row(i))
       for (const std::int64_t j : right.row(k)) sums.add(j);

@@ -77,10 +77,10 @@ void integrate(Quantity& knots, Quantity& c, std::int64_t degree) {
 }
 
 // The spline as it is evaluated. Its members are public and may have been changed.
-struct Checked {
+struct CheckedSpline {
   Quantity knots, coefficients;
 };
-Checked checked(const char* op, const BSpline& f) {
+CheckedSpline checked(const char* op, const BSpline& f) {
   require_defined(op, f.knots, "knots");
   require_defined(op, f.coefficients, "coefficients");
   require_b_spline(op, f.knots, f.coefficients, f.degree);

@@ -20,14 +20,14 @@ enum class Kernel : std::uint8_t { nearest_up, nearest_even, linear, b_spline, k
 constexpr bool is_nearest(Kernel k) { return k <= Kernel::nearest_even; }
 
 // Along one axis of n elements.
-struct Line {
+struct GridAxis {
   std::int64_t n;
   Kernel kernel;
   Border border;
 };
 
 // Positions where indices fit int64, with the same elements around them as before.
-Quantity brought_near(const Quantity& x, const Line& a) {
+Quantity brought_near(const Quantity& x, const GridAxis& a) {
   const std::int64_t n = a.n, last = n - 1;
   switch (a.border) {
     case Border::constant:
@@ -55,7 +55,7 @@ Quantity brought_near(const Quantity& x, const Line& a) {
 }
 
 // The elements that indices beyond the array stand for.
-Tensor within(const Tensor& i, const Line& a) {
+Tensor within(const Tensor& i, const GridAxis& a) {
   const std::int64_t n = a.n;
   Border border = a.border;
   if (border == Border::constant || border == Border::wrap)
@@ -85,7 +85,7 @@ Quantity weights_of(const Quantity& t, Kernel kernel) {
   return as_weights({keys_outer(t, uu, a), keys_inner(t, tt, a), keys_inner(u, uu, a), keys_outer(u, tt, a)});
 }
 
-AxisTaps taps_at(const Quantity& positions, Line a) {
+AxisTaps taps_at(const Quantity& positions, GridAxis a) {
   if (a.n == 1 && (a.border == Border::mirror || a.border == Border::wrap)) a.border = Border::nearest;
   const Quantity x = brought_near(positions, a), at = stop_gradient(x);
   Quantity whole = a.kernel == Kernel::nearest_even ? round(at) : floor(a.kernel == Kernel::nearest_up ? 0.5 + at : at);

@@ -235,14 +235,14 @@ Value contracted(Value x, Value y, Extents& extents, const Labels& output, const
 }
 
 // The operands, the labels of their axes, the labels of the result, and the extent of each label.
-struct Problem {
+struct LabeledOperands {
   std::vector<Value> values;
   Labels output;
   Extents extents;
 };
 
 // Labels the operands' axes and checks the extents; an extent of 1 broadcasts.
-Problem problem(std::string_view subscripts, std::span<const Tensor> operands) {
+LabeledOperands labeled(std::string_view subscripts, std::span<const Tensor> operands) {
   const Equation equation = parse(subscripts);
   if (equation.inputs.size() != operands.size())
     fail<ValueError>(this_op, "\"{}\" is for {} operands, there are {}", subscripts, equation.inputs.size(),
@@ -251,7 +251,7 @@ Problem problem(std::string_view subscripts, std::span<const Tensor> operands) {
   DType dtype = operands[0].dtype();
   for (const Tensor& x : operands) dtype = promote(dtype, x.dtype());
 
-  Problem p;
+  LabeledOperands p;
   int most_batch = 0;
   for (std::size_t k = 0; k < operands.size(); ++k) {
     const Term& term = equation.inputs[k];
@@ -300,7 +300,7 @@ void squeeze_ones(Value& v, Extents& extents) {
 }
 
 // Contracts the pair with the smallest result; the first pair if several are equal.
-void contract_pair(Problem& p) {
+void contract_pair(LabeledOperands& p) {
   std::size_t first = 0, second = 1;
   double smallest = -1;
   const auto needed_by_others = [&](std::size_t i, std::size_t j, Label l) {
@@ -333,7 +333,7 @@ void contract_pair(Problem& p) {
 
 Tensor einsum(std::string_view subscripts, std::span<const Tensor> operands) {
   const tape::OpScope scope;
-  ops::Problem p = ops::problem(subscripts, operands);
+  ops::LabeledOperands p = ops::labeled(subscripts, operands);
   for (ops::Value& v : p.values) {
     ops::squeeze_ones(v, p.extents);
     ops::take_diagonals(v);

@@ -30,7 +30,7 @@ struct StepPlan {
 };
 
 // An equation with what is asked for.
-struct Problem {
+struct OdeProblem {
   Ode ode;
   OdeOptions options;
   Tensor y, t;
@@ -46,7 +46,7 @@ double root_time(const StepPlan& plan, std::size_t root) {
   return plan.roots[root].length == step.length ? step.end : step.start + plan.roots[root].length;
 }
 
-StepPlan plan_of(const Problem& p) {
+StepPlan plan_of(const OdeProblem& p) {
   const tape::Suspend unrecorded;
   StepPlan plan;
   const Tensor y0 = stop_gradient(p.y);
@@ -91,7 +91,7 @@ ops::Quantity passed(const Ode& ode, const StepPlan& plan, std::size_t first, st
 }
 
 // The solution at time number k, in the step that reaches it.
-Tensor output_of(const Problem& p, std::size_t k, const Tensor& y, const TakenStep& taken, const StepResult& step,
+Tensor output_of(const OdeProblem& p, std::size_t k, const Tensor& y, const TakenStep& taken, const StepResult& step,
                  bool by_time) {
   const double part = (p.times[k] - taken.start) / taken.length;
   const Tensor z = p.times[k] == taken.end ? step.y : between(p.ode, y, step, taken.length, part);
@@ -101,12 +101,13 @@ Tensor output_of(const Problem& p, std::size_t k, const Tensor& y, const TakenSt
 }
 
 // Outputs and events as they are found.
-struct Found {
-  const Problem& problem;
+struct OdeResults {
+  const OdeProblem& problem;
   std::vector<Tensor> outputs;
   std::vector<std::vector<Tensor>> times, states;
 
-  explicit Found(const Problem& p) : problem(p), outputs{p.y}, times(p.events.size()), states(p.events.size()) {}
+  explicit OdeResults(const OdeProblem& p)
+      : problem(p), outputs{p.y}, times(p.events.size()), states(p.events.size()) {}
   void add(std::size_t event, const EventPoint& point) {
     times[event].push_back(point.t);
     states[event].push_back(point.y);
@@ -123,10 +124,10 @@ struct Found {
   }
 };
 
-OdeEvents integrated(const Problem& p) {
+OdeEvents integrated(const OdeProblem& p) {
   const StepPlan plan = plan_of(p);
   const bool by_time = tape::followed(p.t);
-  Found found(p);
+  OdeResults found(p);
   ops::Quantity y = p.y;
   if (by_time) y = flow(p.ode, p.options, y, p.t(0), stop_gradient(p.t(0)));
   std::size_t at = 0, k = 1, r = 0;  // the next step, output and root
@@ -155,7 +156,7 @@ OdeEvents integrated(const Problem& p) {
 }
 
 // Where nothing is recorded, in the search itself.
-Tensor unrecorded(const Problem& p) {
+Tensor unrecorded(const OdeProblem& p) {
   std::vector<Tensor> outputs{p.y};
   find_steps(p.ode, p.y, p.times[0], p.times.back(), p.options,
              [&](const Tensor& y, const TakenStep& taken, const StepResult& step) {
@@ -167,7 +168,7 @@ Tensor unrecorded(const Problem& p) {
 }
 
 // The continuous adjoint: an entry per interval between times.
-Tensor of_flows(const Problem& p) {
+Tensor of_flows(const OdeProblem& p) {
   std::vector<Tensor> outputs{p.y};
   for (std::int64_t k = 1; k < p.t.size(); ++k)
     outputs.push_back(flow(p.ode, p.options, outputs.back(), p.t(k - 1), p.t(k)));
@@ -176,9 +177,9 @@ Tensor of_flows(const Problem& p) {
 
 // The same with events. The time of a root solves g = 0 along the solution through its state, in an interval without
 // length.
-OdeEvents events_of_flows(const Problem& p) {
+OdeEvents events_of_flows(const OdeProblem& p) {
   const StepPlan plan = plan_of(p);
-  Found found(p);
+  OdeResults found(p);
   Tensor y = p.y, at = p.t(0);
   std::size_t k = 1, r = 0;  // the next output and root
   while (k < plan.step_of_output.size() || r < plan.roots.size()) {
@@ -211,8 +212,8 @@ void require_ode_options(const char* op, const OdeOptions& o) {
   if (o.adjoint > OdeAdjoint::continuous) fail<ValueError>(op, "there is no such adjoint");
 }
 
-Problem problem_of(const char* op, const OdeFunction& f, const Operand& start, const Operand& times_operand,
-                   const OdeOptions& options) {
+OdeProblem problem_of(const char* op, const OdeFunction& f, const Operand& start, const Operand& times_operand,
+                      const OdeOptions& options) {
   detail::require_untraced(op);
   if (!f) fail<ValueError>(op, "the function is empty");
   require_ode_options(op, options);
@@ -240,7 +241,7 @@ Problem problem_of(const char* op, const OdeFunction& f, const Operand& start, c
 
 Tensor odeint(const OdeFunction& f, const Operand& y0, const Operand& t, const OdeOptions& options) {
   const tape::OpScope scope(y0);
-  const autodiff::Problem problem = autodiff::problem_of("odeint", f, y0, t, options);
+  const autodiff::OdeProblem problem = autodiff::problem_of("odeint", f, y0, t, options);
   if (options.adjoint == OdeAdjoint::continuous) return autodiff::of_flows(problem);
   return tape::active() ? autodiff::integrated(problem).y : autodiff::unrecorded(problem);
 }
@@ -249,7 +250,7 @@ OdeEvents odeint_events(const OdeFunction& f, const Operand& y0, const Operand& 
                         const OdeOptions& options) {
   constexpr const char* op = "odeint_events";
   const tape::OpScope scope(y0);
-  autodiff::Problem problem = autodiff::problem_of(op, f, y0, t, options);
+  autodiff::OdeProblem problem = autodiff::problem_of(op, f, y0, t, options);
   for (std::size_t k = 0; k < events.size(); ++k) {
     if (!events[k].function) fail<ValueError>(op, "the function of event {} is empty", k);
     if (events[k].direction < -1 || events[k].direction > 1)
