@@ -21,6 +21,9 @@ namespace reel {
 namespace autodiff {
 namespace {
 
+// What Gram-Schmidt leaves of a vector inside the space, relative to it: about 50 units of float64.
+constexpr double rounding_of_basis = 1e-14;
+
 double number(const Tensor& x) { return cast(x, DType::float64).item(); }
 double dot_of(const Tensor& x, const Tensor& y) { return number(sum(multiply(x, y))); }
 double norm_of(const Tensor& x) { return number(norm(x)); }
@@ -179,7 +182,7 @@ IterativeResult run_gmres(const char* name, const LinearOperator& a, const Tenso
         next = next - one * column.back();
       }
       const double rest = norm_of(next);
-      const bool complete = !(rest > 1e-14 * size);  // the space contains the solution
+      const bool complete = !(rest > rounding_of_basis * size);  // the space contains the solution
       column.push_back(complete && std::isfinite(rest) ? 0 : rest);
       run.set_residual(problem.add(std::move(column)));
       extensible = problem.nonsingular() && !complete;

@@ -16,6 +16,9 @@ namespace reel::optim {
 namespace {
 
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
+constexpr double rounding_of_fit = 1e-11;  // of the norm: a removable part below it is rounding
+// A multiplier that has left its bounds starts again at this part of the upper one at least (More 1978).
+constexpr double least_part_of_upper = 1e-3;
 
 std::ptrdiff_t extent(std::size_t count) { return static_cast<std::ptrdiff_t>(count); }
 
@@ -204,7 +207,7 @@ bool trust_region_step(LinearModel& model, double radius, double previous_mu, St
   double mu = std::clamp(previous_mu, lower, upper);
   bool found = false;
   for (int trial = 0; trial < 40; ++trial) {
-    if (!(mu > 0)) mu = std::max(1e-3 * upper, std::sqrt(lower) * std::sqrt(upper));
+    if (!(mu > 0)) mu = std::max(least_part_of_upper * upper, std::sqrt(lower) * std::sqrt(upper));
     found = model.damped(mu, step.z, slope);
     step.mu = mu;
     if (!found) {  // singular even so: sqrt(mu) is lost beside R
@@ -352,7 +355,7 @@ class Fitter {
       mu *= 0.5;
     }
     blocked_ = !usable;
-    return agreement >= 1e-4 && accept(parameters, residuals, norm, radius);
+    return agreement >= least_agreement && accept(parameters, residuals, norm, radius);
   }
 
   // The iteration cannot continue from a point with a Jacobian that is not finite.
@@ -387,7 +390,7 @@ class Fitter {
       Vector jacobian(fit_.jacobian.size());
       evaluate(parameters, residuals);
       const double norm = length(residuals);
-      if (!(norm <= norm_ * (1 + 1e-6))) return;
+      if (!(norm <= norm_ * (1 + polishing_slack))) return;
       differentiate(parameters, jacobian);
       if (!are_finite(jacobian)) return;
       LinearModel next;
@@ -401,7 +404,7 @@ class Fitter {
         ++fit_.iterations;
         if (is_stationary(removable, norm)) fit_.reason = StopReason::stationary;
       } else {
-        const bool rounding = removable <= 1e-11 * norm_;
+        const bool rounding = removable <= rounding_of_fit * norm_;
         fraction *= 0.5;
         if (rounding || fraction < 0.1) return;
       }

@@ -11,6 +11,11 @@ namespace reel::optim {
 
 using Vector = std::vector<double>;
 
+/// Steps that polish a fit may raise the norm of the residuals by this part: rounding, not a worse fit.
+inline constexpr double polishing_slack = 1e-6;
+/// The ratio of the actual to the predicted reduction from which on a step is taken (as in MINPACK's lmder).
+inline constexpr double least_agreement = 1e-4;
+
 struct LeastSquaresProblem {
   std::size_t residual_count;   // m, any relation to p
   std::size_t parameter_count;  // p

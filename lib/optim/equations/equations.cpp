@@ -68,6 +68,10 @@ Tensor iterated(const Equation& e, Tensor x, const EquationOptions& options) {
                    options.max_iterations, step);
 }
 
+// Of Newton's steps: the shortest part that is tried, and the relative decrease of the norm that a whole one must reach
+// (Armijo's condition).
+constexpr double least_part_of_step = 1e-9, sufficient_decrease = 1e-4;
+
 // Newton's method. It ends if a step does not reduce the norm of the residual and is as short as rounding errors.
 Tensor newton(const Equation& e, Tensor x, const EquationOptions& options) {
   Tensor r = residual_of(e, x);
@@ -82,11 +86,11 @@ Tensor newton(const Equation& e, Tensor x, const EquationOptions& options) {
     const bool is_last = solution.converged() && step <= options.tolerance * scale;
     Tensor next, next_residual;
     double next_size = HUGE_VAL, shrink = 1;
-    for (; shrink > 1e-9; shrink /= 2) {
+    for (; shrink > least_part_of_step; shrink /= 2) {
       next = x + solution.x * shrink;
       next_residual = residual_of(e, next);
       next_size = size_of(next_residual);
-      if (next_size <= (1 - 1e-4 * shrink) * size) break;
+      if (next_size <= (1 - sufficient_decrease * shrink) * size) break;
       if (step <= rounding * scale && solution.converged()) return next_size < size ? next : x;
     }
     if (!(next_size < size))

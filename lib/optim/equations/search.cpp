@@ -10,6 +10,15 @@ namespace reel::autodiff {
 
 namespace {
 
+// The length of the next step over this one's (Hairer, Norsett and Wanner, "Solving ordinary differential equations I",
+// 1993, section II.4), and after a step whose error is not finite.
+constexpr double safety_factor = 0.9, least_factor = 0.2, most_factor = 10, factor_of_failed_step = 0.1;
+
+// The first step, ibid.: norms below which y and its slope say nothing, and second derivatives below which none is
+// seen; the length where norms are too small; the part of |y| / |y'|, and of the error allowed, that it may change.
+constexpr double small_norm = 1e-5, small_curvature = 1e-15, small_step = 1e-6, shorter_step = 1e-3, first_part = 0.01,
+                 most_first_factor = 100;
+
 class StepSearch {
  public:
   StepSearch(const Ode& ode, double from, double to, const OdeOptions& options)
@@ -31,7 +40,8 @@ class StepSearch {
       const StepResult step = take_step(ode_, y, number_of(ode_, t), number_of(ode_, h), true);
       const double error = size_of_error(step.error, y, step.y);
       // Growth is limited, and less so after a rejected step.
-      const double factor = error == 0 ? 10 : std::clamp(0.9 * std::pow(error, -1 / order), 0.2, 10.0);
+      const double factor =
+          error == 0 ? most_factor : std::clamp(safety_factor * std::pow(error, -1 / order), least_factor, most_factor);
       if (error <= 1) {
         const bool goes_on = accepted(y, {t, h, next}, step);
         y = step.y;
@@ -40,7 +50,7 @@ class StepSearch {
         size = std::abs(h) * (rejected_ ? std::min(factor, 1.0) : factor);
         rejected_ = false;
       } else {
-        size = std::abs(h) * (std::isfinite(error) ? std::min(factor, 1.0) : 0.1);
+        size = std::abs(h) * (std::isfinite(error) ? std::min(factor, 1.0) : factor_of_failed_step);
         rejected_ = true;
       }
     }
@@ -65,12 +75,13 @@ class StepSearch {
     const double d0 = norm_of(y, y, y), d1 = norm_of(f0, y, y);
     if (!std::isfinite(d0) || !std::isfinite(d1))
       fail<ValueError>(ode_.name, "y0 or the function at the start is infinite or NaN");
-    const double h0 = d0 < 1e-5 || d1 < 1e-5 ? 1e-6 : 0.01 * d0 / d1;
+    const double h0 = d0 < small_norm || d1 < small_norm ? small_step : first_part * d0 / d1;
     const ops::Quantity f1 = slope_of(ode_, y + (direction_ * h0) * f0, number_of(ode_, from_ + direction_ * h0));
     const double d2 = norm_of(f1 - f0, y, y) / h0, most = std::max(d1, d2);
     const double order = ode_.method == OdeMethod::dormand_prince ? 5 : 3;
-    const double h1 = most <= 1e-15 ? std::max(1e-6, 1e-3 * h0) : std::pow(0.01 / most, 1 / order);
-    return std::min({100 * h0, std::isfinite(h1) ? h1 : h0, span});
+    const double h1 =
+        most <= small_curvature ? std::max(small_step, shorter_step * h0) : std::pow(first_part / most, 1 / order);
+    return std::min({most_first_factor * h0, std::isfinite(h1) ? h1 : h0, span});
   }
 
   const Ode& ode_;

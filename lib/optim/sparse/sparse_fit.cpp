@@ -24,8 +24,9 @@ namespace {
 using optim::Vector;
 
 constexpr const char* op = "levenberg_marquardt";
-constexpr double taken_above = 1e-4;    // ratio of the actual to the predicted reduction
 constexpr double first_damping = 1e-3;  // scaled by the first trust region, in factors of 10
+constexpr double most_first_damping = 1e12;
+constexpr double most_damping = 1e100;  // steps that are still refused there change nothing
 constexpr double polishing_damping = 1e-14;
 
 bool all_finite(const Vector& x) {
@@ -147,7 +148,7 @@ class SparseFit {
     const double radius = options_.initial_radius * (start_length > 0 ? start_length : now_.norm);
     double mu = first_damping, growth = 2;
     Vector s;
-    while (step(mu, s) && scaled_length(s) > radius && mu < 1e12) mu *= 10;
+    while (step(mu, s) && scaled_length(s) > radius && mu < most_first_damping) mu *= 10;
     while (true) {
       if (now_.norm == 0) return StopReason::exact;
       if (cosine() <= options_.reduction_tolerance) return StopReason::stationary;
@@ -156,7 +157,7 @@ class SparseFit {
       if (solved && scaled_length(s) <= options_.step_tolerance * scaled_length(now_.x))
         return blocked_ ? StopReason::stalled : StopReason::small_step;
       const double agreement = solved ? try_step(mu, s) : 0;
-      if (agreement > taken_above) {
+      if (agreement > optim::least_agreement) {
         ++result_.iterations;
         linearize();
         mu *= std::max(1. / 3, 1 - std::pow(2 * agreement - 1, 3));
@@ -164,7 +165,7 @@ class SparseFit {
       } else {
         mu *= growth;
         growth *= 2;
-        if (!(mu < 1e100)) return StopReason::stalled;
+        if (!(mu < most_damping)) return StopReason::stalled;
       }
     }
   }
@@ -180,7 +181,7 @@ class SparseFit {
     blocked_ = !evaluate(next);
     if (blocked_ || !(predicted > 0)) return 0;
     const double actual = (now_.norm - next.norm) * (now_.norm + next.norm), agreement = actual / predicted;
-    if (!(agreement > taken_above)) return 0;
+    if (!(agreement > optim::least_agreement)) return 0;
     blocked_ = !differentiate(next);
     if (blocked_) return 0;
     now_ = std::move(next);
@@ -194,7 +195,7 @@ class SparseFit {
       State old = now_;
       if (!step(polishing_damping, s)) return;
       for (std::size_t j = 0; j < s.size(); ++j) now_.x[j] += s[j];
-      const bool usable = evaluate(now_) && now_.norm <= old.norm * (1 + 1e-6) && differentiate(now_);
+      const bool usable = evaluate(now_) && now_.norm <= old.norm * (1 + optim::polishing_slack) && differentiate(now_);
       if (usable) linearize();
       if (!usable || !(cosine() < before)) {
         now_ = std::move(old);
