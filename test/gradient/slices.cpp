@@ -58,6 +58,11 @@ TEST_CASE("S115: where a rule needs a tensor, slices are densified for it") {
   const Tensor x = table();
   GradientTape tape;
   tape.watch(x);
+  // Without one they are concatenated, with int64 indices.
+  const Tensor both = gather(x, tensor<std::int32_t>({2, 0})) + gather(x, tensor<std::int32_t>({1, 1}));
+  const Gradient concatenated = gradients(sum(both), x)[0];
+  REQUIRE(concatenated.is_slices());
+  CHECK(concatenated.slices().indices.dtype() == DType::int64);
   const Gradient g = gradients(sum(gather(x * x, tensor<int>({2, 2}))), x)[0];
   CHECK_FALSE(g.is_slices());
   CHECK(g.dense().to_vector() == Values{0, 0, 0, 0, 20, 24, 0, 0});

@@ -75,6 +75,15 @@ TEST_CASE("symmetric_function: values") {
                     Contains("symmetric_function: a must be square in its last two axes, it is [2, 3]"));
   CHECK_THROWS_WITH(symmetric_function(eye(2), [](const Tensor& x) { return sum(x); }),
                     Contains("symmetric_function: f gives [] for eigenvalues [2]"));
+  for (const Tensor& x : {scalar(1.), ones({2})})
+    CHECK_THROWS_AS(symmetric_function(x, [](const Tensor& w) { return exp(w); }), ShapeError);
+  for (const DType d : {DType::float16, DType::bfloat16}) {
+    const auto narrow = [](const Tensor& w) {
+      CHECK(w.dtype() == DType::float32);
+      return exp(w);
+    };
+    CHECK(array_equal(symmetric_function(zeros({2, 2}, d), narrow), eye(2, d)));
+  }
   CHECK_THROWS_AS(symmetric_function(eye(2), {}), ValueError);
   CHECK_THROWS_AS(symmetric_function(eye(2), [](const Tensor&) { return Tensor(); }), ValueError);
 }
