@@ -192,22 +192,27 @@ Tensor nbinom_tail(const char* op, Tail t, const Operand& x, const Operand& n, c
 Tensor bernoulli_tail(const char* op, Tail t, const Operand& x, const Operand& p) {
   const tape::OpScope scope(x);
   const Numbers numbers(op, {&x, &p}, 0);
-  const Tensor chance = probability_or_nan(numbers.c.x[1]) + 0 * numbers.k;
+  const Tensor given = probability_or_nan(numbers.c.x[1]) + 0 * numbers.k, above = greater_equal(numbers.k, 1);
+  // Outside, p = 0 or 1 would have an infinite slope.
+  const Tensor chance = where(logical_and(logical_or(numbers.below, above), isfinite(given)), 0.5, given);
   const Tensor inside = t == Tail::cdf      ? 1 - chance
                         : t == Tail::sf     ? chance
                         : t == Tail::logcdf ? log1p(-chance)
                                             : log(chance);
-  return numbers.finish(t, greater_equal(numbers.k, 1), inside);
+  return numbers.finish(t, above, inside);
 }
 
 Tensor geom_tail(const char* op, Tail t, const Operand& x, const Operand& p) {
   const tape::OpScope scope(x);
   const Numbers numbers(op, {&x, &p}, 1);
   const Tensor chance = valid_or_nan(greater(numbers.c.x[1], 0), probability_or_nan(numbers.c.x[1]));
-  const Tensor logarithm = xlog1py(numbers.k, -chance);
-  const Tensor inside = t == Tail::cdf      ? -expm1(logarithm)
-                        : t == Tail::sf     ? exp(logarithm)
-                        : t == Tail::logcdf ? log1mexp(-logarithm)
+  // The powers of 1 - p have derivatives at p = 1, their logarithms have not.
+  const Tensor certain = equal(chance, 1), rest = power(1 - chance, numbers.k);
+  const Tensor replaced = t == Tail::logsf ? logical_and(certain, numbers.below) : certain;
+  const Tensor logarithm = xlog1py(numbers.k, -where(replaced, 0.5, chance));
+  const Tensor inside = t == Tail::cdf      ? where(certain, 1 - rest, -expm1(logarithm))
+                        : t == Tail::sf     ? where(certain, rest, exp(logarithm))
+                        : t == Tail::logcdf ? where(certain, log1p(-rest), log1mexp(-logarithm))
                                             : logarithm;
   return numbers.finish(t, inside);
 }

@@ -227,6 +227,25 @@ TEST_CASE("discrete laws: x is rounded down; probabilities are constant outside 
   }
 }
 
+// d/dp (1 - p)^k = -k (1 - p)^(k - 1) at p = 1, where log(1 - p) has no derivative.
+TEST_CASE("discrete laws: derivatives of tails by a probability of 1 or 0") {
+  const auto slope = [](const char* name, double k, double p) { return first_order(name, {k, p}).gradient[1]; };
+  CHECK(slope("geom_cdf", 1, 1) == 1);
+  CHECK(slope("geom_cdf", 3, 1) == 0);
+  CHECK(slope("geom_sf", 1.5, 1) == -1);
+  CHECK(slope("geom_logcdf", 1, 1) == 1);
+  CHECK(slope("geom_logcdf", 2, 1) == 0);
+  CHECK(slope("geom_logsf", 2, 1) == -inf);
+  for (const char* name : {"geom_cdf", "geom_sf", "geom_logcdf", "geom_logsf", "bernoulli_logcdf"}) {
+    CAPTURE(name);
+    CHECK(slope(name, -1, 1) == 0);
+  }
+  CHECK(slope("bernoulli_logcdf", 1, 1) == 0);
+  CHECK(slope("bernoulli_logsf", 1, 0) == 0);
+  CHECK(slope("bernoulli_logsf", -1, 0) == 0);
+  CHECK(hessian([](const Tensor& p) { return geom_sf(2, p); })(scalar(1.)).item() == 2);
+}
+
 TEST_CASE("t_cdf near loc: second derivatives are those of the density; nearly normal for many degrees of freedom") {
   for (const double v : {0.125, 3., 1e6}) {
     for (const double z : {0., 1e-7, -1e-7, 1e-4, 0.0078125, -0.015625, -0.5}) {
