@@ -6,6 +6,7 @@
 // a jvp forwards. Outputs find their slot by the marks in their block; sources and variables by a small hash map.
 #pragma once
 #include <atomic>
+#include <functional>
 #include <reel/tape.hpp>
 #include <string>
 #include <unordered_map>
@@ -38,6 +39,11 @@ struct UnrecordedReason {
 
 class Capture;
 
+/// By id of a tensor or block, in memory of the thread's pool: no system allocation in the steady state.
+template <class V>
+using ById = std::unordered_map<std::uint64_t, V, std::hash<std::uint64_t>, std::equal_to<std::uint64_t>,
+                                detail::PoolAllocator<std::pair<const std::uint64_t, V>>>;
+
 struct Tape : detail::TapeState {
   enum class Place { off, on_stack, abandoned };  // abandoned: destroyed by another thread; the owning thread frees it
   // forward: an accumulator, which holds a tangent per slot instead of entries (forward.cpp).
@@ -67,11 +73,11 @@ struct Tape : detail::TapeState {
   std::vector<Meta*> metas;  // hash table of interned metadata
   std::size_t meta_count = 0;
   const Meta* last_meta = nullptr;
-  std::unordered_map<std::uint64_t, UnrecordedReason> unrecorded;
+  ById<UnrecordedReason> unrecorded;
   Sites sites;
-  std::unordered_map<std::uint64_t, std::uint64_t> borrowed;  // checksums of borrowed memory, by the id of its block
-  detail::List<Tensor> tangents;                              // forward: one per slot
-  const Capture* capture = nullptr;                           // capture: the Capture that it stands for
+  ById<std::uint64_t> borrowed;      // checksums of borrowed memory, by the id of its block
+  detail::List<Tensor> tangents;     // forward: one per slot
+  const Capture* capture = nullptr;  // capture: the Capture that it stands for
 
   /// Where the op of an entry was called.
   Site site_of(const Entry& e) const noexcept { return e.outputs ? sites[slots[e.output(0)].site] : Site{}; }

@@ -136,6 +136,18 @@ void eager_slices(const auto& measure) {
           }));
 }
 
+// Results that no tape follows: it notes why, and frees the notes.
+void eager_unrecorded(const auto& measure) {
+  const Tensor x = ramp({64});
+  measure(few, repeated([&] {
+            GradientTape tape;
+            tape.watch(x);
+            const Tensor fixed = stop_gradient(x * x), sign = cast(x > 0, DType::float64);
+            static_cast<void>(argmax(x, 0));
+            static_cast<void>(tape.gradient(sum(x * fixed * sign), x));
+          }));
+}
+
 // ---- how it is measured
 
 long faults() {
@@ -223,6 +235,7 @@ int main() {
   expect_quiet("a step op by op", [](const auto& measure) { eager_step(measure); });
   expect_quiet("elementwise", [](const auto& measure) { eager_elementwise(measure); });
   expect_quiet("slices", [](const auto& measure) { eager_slices(measure); });
+  expect_quiet("unrecorded", [](const auto& measure) { eager_unrecorded(measure); });
   if (const support::Ending e = support::in_child(warmed_up); e.signal != 0 || e.status != 0) {
     ++mistakes;
     std::printf("warm_up: %s\n", to_string(e).c_str());
