@@ -31,11 +31,12 @@ struct KeyRows {
   }
 };
 
-// Calls f<T>() for the element type T, which must have an order.
+// Calls f<T>() for the element type T, which must have an order. Booleans are the bytes 0 and 1, in the order of uint8.
 template <class F>
 void visit_sortable(DType d, const F& f) {
-  visit(d, [&]<class T>() {
-    if constexpr (!std::is_same_v<T, complex64> && !std::is_same_v<T, complex128>) f.template operator()<T>();
+  visit(d == DType::boolean ? DType::uint8 : d, [&]<class T>() {
+    if constexpr (!std::is_same_v<T, bool> && !std::is_same_v<T, complex64> && !std::is_same_v<T, complex128>)
+      f.template operator()<T>();
   });
 }
 
