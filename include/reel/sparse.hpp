@@ -31,7 +31,7 @@ struct SparsityPattern {
 
 /// The pattern with a position for each pair rows[k], columns[k], integers [n] (TypeError otherwise). Duplicates count
 /// once. IndexError for an index out of range. ShapeError for vectors of different lengths, and for a shape of other
-/// than two extents.
+/// than two extents. TraceError in a traced function: make the pattern before.
 SparsityPattern coo_to_csr(const Tensor& rows, const Tensor& columns, const Shape& shape);
 
 /// A sparse matrix. As a tree (derivatives, files, optimisers) its only leaf is `values`.
