@@ -1,6 +1,7 @@
 """Sums Meson's logs of test runs up: test cases where a test is a Catch2 program, else tests. Fails when any failed.
 
-Usage: totals.py [--also NAME=STATUS]... TESTLOG.json...; a missing or empty log is a failure, and --also counts a check
+Usage: totals.py [--also NAME=STATUS]... [--expect NAME]... TESTLOG.json...; a missing or empty log is a failure, and so is
+an expected test that no log has: Meson leaves a test out silently where its dependency is missing. --also counts a check
 that ran elsewhere by its exit status, 77 being a check that was skipped. The last line is "N passed, N failed, N skipped".
 """
 import argparse
@@ -37,6 +38,7 @@ def count(test):
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--also", action="append", default=[])
+parser.add_argument("--expect", action="append", default=[])
 parser.add_argument("logs", nargs="+", type=pathlib.Path)
 arguments = parser.parse_args()
 
@@ -44,6 +46,8 @@ results = []  # (name, (passed, failed, skipped))
 for log in arguments.logs:
     tests = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     results += [(test["name"], count(test)) for test in tests] or [(f"no tests ran: {log}", (0, 1, 0))]
+ran = {name.split(" / ")[-1] for name, _ in results}
+results += [(f"{name}: not among the tests", (0, 1, 0)) for name in arguments.expect if name not in ran]
 for check in arguments.also:
     name, status = check.rsplit("=", 1)
     results.append((name, (status == "0", status not in ("0", str(SKIPPED)), status == str(SKIPPED))))
