@@ -128,6 +128,7 @@ void derivatives(const Communicator& ranks) {
   check_derivatives(ranks, loss([](auto& c, auto& a) { return all_reduce(c, a); }), x);
   check_derivatives(ranks, loss([](auto& c, auto& a) { return all_reduce(c, a, MpiReduction::mean); }), x);
   check_derivatives(ranks, loss([](auto& c, auto& a) { return all_reduce(c, a, MpiReduction::max); }), x);
+  check_derivatives(ranks, loss([](auto& c, auto& a) { return all_reduce(c, a, MpiReduction::min); }), x);
   current = "all_gather";
   check_derivatives(ranks, loss([](auto& c, auto& a) { return all_gather(c, a); }), x);
   current = "reduce_scatter";
@@ -339,7 +340,11 @@ void refused(const Communicator& ranks) {
 std::filesystem::path mark_of(const char* what, int rank) {
   return std::filesystem::path(std::getenv("REEL_TEST_MARKS")) / (what + std::to_string(rank));
 }
-void leave_mark(const char* what, int rank) { std::ofstream(mark_of(what, rank)).put('.'); }
+void leave_mark(const char* what, int rank, const char* text = "") {
+  const std::filesystem::path mark = mark_of(what, rank), incomplete = mark_of("incomplete ", rank);
+  std::ofstream(incomplete) << text;
+  std::filesystem::rename(incomplete, mark);
+}
 void wait_for_mark(const char* what, int rank) {
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(100);
   while (!std::filesystem::exists(mark_of(what, rank))) {
@@ -399,8 +404,12 @@ void traced(const Communicator& ranks) {
 }
 
 // The last rank stays silent, or is killed: the others end at the time-out.
-void no_answer(const Communicator& ranks, bool killed) {
+void no_answer(const Communicator& all, bool killed) {
+  all_reduce(all, ones({2000}));  // connects every rank with every other
+  const Communicator ranks = world({.timeout = 1});
   const int last = ranks.size() - 1;
+  if (ranks.rank() < last) leave_mark("ready", ranks.rank());
+  for (int other = 0; other < last; ++other) wait_for_mark("ready", other);
   if (ranks.rank() == last) {
     if (killed) std::raise(SIGKILL);
     for (int other = 0; other < last; ++other) wait_for_mark("gave up", other);
@@ -482,13 +491,12 @@ void failure(const Communicator& ranks, const std::string& kind) {
   if (kind == "rule" || kind == "buckets") failing_buckets(ranks, kind == "rule");
 }
 
-// The exit status of a rank that has failed as it should. It waits for the others, since mpirun may end all ranks when
-// the first one exits.
-int leave(const Communicator& ranks, const std::string& kind) {
-  std::printf("rank %d: %s\n", ranks.rank(), failures ? "wrong" : "right");
-  std::fflush(stdout);
-  leave_mark("left", ranks.rank());
+// Ends a rank that has failed. Its answer is in a mark, and it waits for the others: mpirun may end all ranks, and drop
+// what they have printed, when the first one exits.
+[[noreturn]] void leave(const Communicator& ranks, const std::string& kind) {
+  leave_mark("left", ranks.rank(), failures ? "wrong" : "right");
   for (int other = 0; other < ranks.size() - (kind == "die"); ++other) wait_for_mark("left", other);
+  std::fflush(stdout);
   std::_Exit(failures ? 1 : 0);  // MPI cannot be finalised after a failure
 }
 
@@ -498,7 +506,7 @@ int main(int argc, char** argv) {
   const std::string kind = argc > 1 ? argv[1] : "";
   int level = 0;
   if (kind == "funneled") MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
-  const Communicator ranks = world({.timeout = kind == "silence" || kind == "die" ? 1. : 120.});
+  const Communicator ranks = world();
   // An mpirun of another MPI than the linked one starts processes that are alone.
   if (const char* started = std::getenv("REEL_TEST_RANKS"); started && std::atoi(started) != ranks.size()) {
     std::printf("%s ranks were started, this MPI sees %d: wrong\n", started, ranks.size());
@@ -513,7 +521,7 @@ int main(int argc, char** argv) {
   if (!kind.empty()) {
     current = argv[1];
     failure(ranks, kind);
-    return leave(ranks, kind);
+    leave(ranks, kind);
   }
   const struct {
     const char* name;
