@@ -154,6 +154,17 @@ void derivatives(const Communicator& ranks) {
   current = "halo_exchange";
   check_derivatives(ranks, loss([](auto& c, auto& a) { return halo_exchange(c, a, 2); }), x);
   check_derivatives(ranks, loss([](auto& c, auto& a) { return halo_exchange(c, a, 1, 1, true); }), rows);
+  current = "replicated";
+  check_derivatives(
+      ranks, [&](const Tensor& at) { return replicated(ranks, sum(exp(at))) * weight; }, x);
+  current = "all_reduce_gradients";
+  check_derivatives(ranks, loss([](auto& c, auto& a) { return *all_reduce_gradients(c, {Gradient(sin(a))})[0]; }), x);
+  current = "Shards";
+  check_derivatives(ranks, loss([](auto& c, auto& a) {
+                      const Shards of(c, 2 * c.size());
+                      return of.sum({{sin(a)}, {a * a}})[0];
+                    }),
+                    x);
 }
 
 // A distributed array's halo is the whole array's neighbourhood.
@@ -163,6 +174,8 @@ void halos(const Communicator& ranks) {
   const Tensor own = slice(whole, {range(4 * rank, 4 * rank + 4)});
   const auto around = [&](const Tensor& array) { return slice(array, {range(4 * rank, 4 * rank + 8)}); };
   CHECK(array_equal(halo_exchange(ranks, own, 2), around(pad(whole, {2}, {2}))));
+  const Tensor columns = stack({own, -own});
+  CHECK(array_equal(halo_exchange(ranks, columns, 2, -1), halo_exchange(ranks, columns, 2, 1)));
   CHECK(array_equal(halo_exchange(ranks, own, 2, 0, true), around(concatenate({slice(whole, {range(-2, whole.size())}),
                                                                                whole, slice(whole, {range(0, 2)})}))));
 }
