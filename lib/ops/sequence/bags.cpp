@@ -36,7 +36,7 @@ Tensor weighted_rows(const Tensor& rows, const Tensor& ids, const EmbeddingBagOp
 
 // -1, an id of no segment, for elements that are padding.
 Tensor bags_without_padding(const Tensor& bags, const Tensor& ids, const std::optional<std::int64_t>& padding,
-                       std::int64_t n) {
+                            std::int64_t n) {
   if (!padding) return bags;
   if (*padding < -n || *padding >= n)
     fail<IndexError>(bag_name, "padding_id {} is out of range for a table of {} rows", *padding, n);
