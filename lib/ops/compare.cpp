@@ -125,10 +125,12 @@ bool array_equal(const Operand& x, const Operand& y) {
   Tensor a = ops::to_tensor(op, x, "x"), b = ops::to_tensor(op, y, "y");
   const DType wide = is_complex(a.dtype()) || is_complex(b.dtype()) ? DType::complex128 : DType::float64;
   a = cast(a, wide), b = cast(b, wide);
-  const Tensor near = less_equal(abs(a - b), options.atol + options.rtol * abs(b));
-  Tensor close = logical_or(logical_and(near, isfinite(b)), equal(a, b));
-  if (options.equal_nan) close = logical_or(close, logical_and(isnan(a), isnan(b)));
-  return bool(all(close));
+  return ops::named(op, [&] {
+    const Tensor near = less_equal(abs(a - b), options.atol + options.rtol * abs(b));
+    Tensor close = logical_or(logical_and(near, isfinite(b)), equal(a, b));
+    if (options.equal_nan) close = logical_or(close, logical_and(isnan(a), isnan(b)));
+    return bool(all(close));
+  });
 }
 
 }  // namespace reel

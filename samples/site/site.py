@@ -174,6 +174,52 @@ def dead_links(site):
                 yield f"{name}: no {parts.fragment} in {file}"
 
 
+def mend_search(site):
+    """Lets the search lead to a page where Doxygen names an anchor that it has not written, as of friends."""
+    anchors = {page.name: Links(page.read_text()).anchors for page in site.glob("*.html")}
+
+    def address(match):
+        page, _, anchor = match[1].partition("#")
+        return match[0] if anchor in anchors.get(page, {anchor}) else f"'../{page}'"
+
+    for file in site.glob("search/*.js"):
+        file.write_text(FOUND.sub(address, file.read_text()))
+
+
+def layout(text):
+    """Doxygen's layout without what the search replaces, and with a page of each header that begins with its description."""
+    for tab in HIDDEN_TABS:
+        text = re.sub(rf'(<tab type="{tab}" visible=)"[^"]*"', r'\1"no"', text)
+    for tab, title in {"pages": "Pages", "modules": "Headers", "topics": "Headers"}.items():
+        text = re.sub(rf'(<tab type="{tab}" visible="yes" title=)""', rf'\1"{title}"', text)
+    namespaces = re.search(r' *<tab type="namespaces".*?</tab>\n', text, re.DOTALL)[0]
+    text = text.replace(namespaces, "").replace("  </navindex>", namespaces + "  </navindex>")
+    namespace, group = (re.search(rf"<{part}>.*?</{part}>", text, re.DOTALL)[0] for part in ("namespace", "group"))
+    names = re.sub(r"(<memberdecl>).*?(</memberdecl>)", r'\1<nestednamespaces visible="yes" title=""/>\2', namespace, flags=re.DOTALL)
+    text = text.replace(namespace, names)
+    detailed = '<detaileddescription title=""/>'
+    described = group.replace(detailed, "").replace("<memberdecl>", detailed + "<memberdecl>", 1)
+    return text.replace(group, described.replace('<briefdescription visible="yes"/>', '<briefdescription visible="no"/>'))
+
+
+def shorten(site):
+    """Takes out what no reader sees, so that the site stays small."""
+    for page in site.glob("*-members.html"):
+        page.unlink()
+    for name in LISTS:
+        for page in [*site.glob(f"{name}.html"), *site.glob(f"{name}_*.html")]:
+            page.unlink()
+    for file in [*site.glob("*.html"), *site.glob("*.js"), *site.glob("search/*.js")]:
+        text = HASH.sub(r"\1", file.read_text())
+        if file.suffix == ".html":
+            for useless in USELESS:
+                text = useless.sub("", text)
+            text = SECOND_NAME.sub(r"\1", text).replace(f'href="{file.name}#', 'href="#')
+        elif file.name == "navtreedata.js":
+            text = re.sub(r",(\s*\] \]\s*\];)", r"\1", UNGROUPED.sub("", text))
+        file.write_text(text)
+
+
 def build(root, output, version, styles, pictures):
     shutil.rmtree(output, ignore_errors=True)
     pages = output / "pages"

@@ -39,8 +39,6 @@ AxisExtents extents_at(const Shape& s, int axis) {
   return parts;
 }
 
-enum class Pooled { mean, max };
-
 // x pooled over windows of `taps` adjacent elements of the axis.
 Tensor pool_blocks(const Tensor& x, int axis, std::int64_t taps, Pooled pooled) {
   const auto [outer, n, inner] = extents_at(x.shape(), axis);
@@ -64,9 +62,6 @@ Tensor adaptive_axis(const char* op, const Tensor& x, int axis, std::int64_t m, 
   const Tensor sums = sum(where(own, reshape(all, {outer, m, p.taps, inner}), 0), 2);
   return reshape(sums / cast(reshape(count, {m, 1}), x.dtype()), result);
 }
-
-constexpr const char* axes_text[] = {"[batch, channels, length]", "[batch, channels, height, width]",
-                                     "[batch, channels, depth, height, width]"};
 
 Tensor adaptive_pool(const char* op, const Operand& operand, std::span<const std::int64_t> size, Pooled pooled) {
   constexpr std::int64_t most = std::int64_t{1} << 29;

@@ -16,10 +16,6 @@ namespace reel {
 namespace ops {
 namespace {
 
-enum class Pooled { mean, max };
-
-constexpr const char* axes_text[] = {"[batch, channels, length]", "[batch, channels, height, width]"};
-
 // The elements of windows along the axis: x with the axis replaced by windows * taps.
 Tensor windows_along(const Tensor& x, int axis, const loops::WindowAxis& a) {
   if (a.stride == a.taps && a.results * a.taps == a.extent) return x;

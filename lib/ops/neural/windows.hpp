@@ -7,6 +7,13 @@
 
 namespace reel::ops {
 
+/// What a pooling op keeps of a window.
+enum class Pooled { mean, max };
+
+/// The axes of images of one to three dimensions, in errors.
+inline constexpr const char* axes_text[] = {"[batch, channels, length]", "[batch, channels, height, width]",
+                                            "[batch, channels, depth, height, width]"};
+
 /// The options of an op; window: rows and columns of taps.
 struct WindowOptions {
   Size2d window, stride, dilation;

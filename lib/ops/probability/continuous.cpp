@@ -5,6 +5,7 @@
 #include <numbers>
 #include <reel/stats/continuous.hpp>
 
+#include "ops/probability/ends.hpp"
 #include "ops/probability/law.hpp"
 #include "tape/observe/observe.hpp"
 
@@ -16,7 +17,6 @@ namespace {
 
 using X = const Lane*;
 using std::numbers::ln2, std::numbers::pi;
-constexpr double infinity = HUGE_VAL, nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double half_log_2pi = 0.91893853320467274178, log_pi = 1.14472988584940017414,
                  inverse_root_2pi = 0.39894228040143267794;
 
@@ -24,10 +24,10 @@ constexpr double half_log_2pi = 0.91893853320467274178, log_pi = 1.1447298858494
 Lane valid_scale(const Law& law, X x) {
   LaneMask valid = x[law.shapes + 2] > 0;
   for (std::size_t k = 1; k <= law.shapes; ++k) valid = valid && x[k] > 0;
-  return where(valid, x[law.shapes + 2], nan);
+  return where(valid, x[law.shapes + 2], not_a_number);
 }
 // power(NaN, 0) is 1: the shape is made NaN too.
-Lane valid_shape(const Lane& a) { return where(a > 0, a, nan); }
+Lane valid_shape(const Lane& a) { return where(a > 0, a, not_a_number); }
 
 }  // namespace
 
@@ -50,7 +50,7 @@ Lane place(const Law& law, LawFunction kind, X x) {
 namespace {
 
 Lane quantile(const Law& law, X x) {
-  const Lane p = where(x[0] >= 0 && x[0] <= 1, x[0] + 0., nan);  // + 0.: the quantile of -0 is that of 0
+  const Lane p = where(x[0] >= 0 && x[0] <= 1, x[0] + 0., not_a_number);  // + 0.: the quantile of -0 is that of 0
   return x[law.shapes + 1] + valid_scale(law, x) * law.quantile(p, law.shapes > 0 ? valid_shape(x[1]) : p);
 }
 

@@ -1,17 +1,13 @@
 // Operands of distributions that are composed of several ops, in the dtype to compute in.
 #pragma once
-#include <cmath>
 #include <initializer_list>
-#include <limits>
 #include <reel/ops/make.hpp>
 #include <vector>
 
 #include "ops/engine.hpp"
+#include "ops/probability/ends.hpp"
 
 namespace reel::ops {
-
-// The value where a parameter is out of range, and an end of supports.
-inline constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN(), infinity = HUGE_VAL;
 
 struct Converted {
   DType result;  // to which the value is cast at the end

@@ -4,6 +4,7 @@
 #include <numbers>
 #include <reel/stats/densities.hpp>
 
+#include "ops/probability/ends.hpp"
 #include "ops/probability/law.hpp"
 #include "tape/observe/observe.hpp"
 
@@ -15,8 +16,7 @@ namespace {
 
 using X = const Lane*;
 using P = const LawPoint&;
-constexpr double infinity = HUGE_VAL, not_a_number = std::numeric_limits<double>::quiet_NaN(),
-                 half_of_log_2pi = 0.91893853320467274178, log_of_pi = 1.14472988584940017414;
+constexpr double half_of_log_2pi = 0.91893853320467274178, log_of_pi = 1.14472988584940017414;
 
 // lgamma(a) minus Stirling's approximation, a >= 10 (DLMF 5.11.1): the next term is below 3e-17.
 Lane stirling_error(const Lane& a) {

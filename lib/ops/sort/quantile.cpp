@@ -48,7 +48,7 @@ struct ReducedRows {
   Tensor any_nan() const { return any(isnan(rows), -1, true); }
 };
 
-Tensor not_a_number(DType d) { return full({}, std::numeric_limits<double>::quiet_NaN(), d); }
+Tensor nan_scalar(DType d) { return full({}, std::numeric_limits<double>::quiet_NaN(), d); }
 
 // Half of each is added: the sum cannot overflow.
 Tensor middle(const Tensor& low, const Tensor& high) { return low * 0.5 + high * 0.5; }
@@ -101,7 +101,7 @@ Tensor quantile(const char* op, const Tensor& x, const Operand& operand, const A
   // Rows with NaN have derivative 0.
   const Tensor sorted = where(r.any_nan(), 0, reel::sort(r.rows));
   Tensor y = at_ranks(sorted, rank_of(reshape(q, {-1}), r.count, options.method), options.method);
-  y = where(r.any_nan(), not_a_number(y.dtype()), y);
+  y = where(r.any_nan(), nan_scalar(y.dtype()), y);
   Shape shape = given.shape();
   for (const std::int64_t extent : r.shape) shape.push_back(extent);
   return reshape(y.rank() > 1 ? moveaxis(y, -1, 0) : y, shape);
@@ -120,7 +120,7 @@ Tensor median(const Operand& operand, const Axes& axes, bool keepdims) {
     const std::vector<Tensor> both = split(y, 2, -1);
     y = ops::middle(both[0], both[1]);
   }
-  return reshape(where(r.any_nan(), ops::not_a_number(y.dtype()), y), r.shape);
+  return reshape(where(r.any_nan(), ops::nan_scalar(y.dtype()), y), r.shape);
 }
 
 Tensor nanmedian(const Operand& operand, const Axes& axes, bool keepdims) {
@@ -132,7 +132,7 @@ Tensor nanmedian(const Operand& operand, const Axes& axes, bool keepdims) {
     return ops::take_along(sorted, contiguous(maximum(rank, 0)), sorted.rank() - 1);
   };
   const Tensor y = ops::middle(at(floor_divide(count - 1, 2)), at(floor_divide(count, 2)));
-  return reshape(where(equal(count, 0), ops::not_a_number(y.dtype()), y), r.shape);
+  return reshape(where(equal(count, 0), ops::nan_scalar(y.dtype()), y), r.shape);
 }
 
 Tensor quantile(const Operand& operand, const Operand& q, const Axes& axes, const QuantileOptions& options) {
