@@ -34,12 +34,14 @@ PAGES = {
     "test/peers.md": ("peers", "Who else has the ops"),
 }
 MAX_BYTES = 5e6
-# Of every cell and row, though no style names it; links to the lists of members; rows of a blank; pages' tooltips of links.
+# Of every cell and row, though no style names it; links to the lists of members; rows of a blank; pages' tooltips of links; blanks
+# at the end of cells; types that are the default; comments.
 USELESS = [re.compile(pattern) for pattern in (
     r' class="markdownTable(?:BodyNone|RowOdd|RowEven)"', r'<a href="[^"]*-members\.html">List of all members</a>',
     r'<tr class="separator[^>]*>.*?</tr>\n?', r'(?<=<tr class="mem(?:item|desc):)[^"]+', r' title="[^"]*"(?=>)',
     r'(?<="memItemLeft") align="right" valign="top"', r'(?<="memItemRight") valign="bottom"',
-    r'<div class="ttc".*?</div></div>\n?', r"(?<=\n) +(?=<t[dr])")]
+    r'<div class="ttc".*?</div></div>\n?', r"(?<=\n) +(?=<t[dr])",
+    r"\s+(?=</t[dhr]>)", r' type="text/(?:css|javascript)"', r"<!--.*?-->\n?", r"/\* @license.*?\*/\n?")]
 HASH = re.compile(r"(?<![^\W_])(g?a[0-9a-f]{11})[0-9a-f]{21}\b")  # the anchor of a function, abbreviated
 FOUND = re.compile(r"'\.\./([^']*)'")  # an address in an index of the search
 SECOND_NAME = re.compile(r'(<a id="([^"]*)") name="\2"')
