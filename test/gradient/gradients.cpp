@@ -469,7 +469,7 @@ TEST_CASE("for_each_gradient: each gradient comes once, behind the first op that
     found[k] = g;
   });
   CHECK(order == "32bb1atuy");
-  for (std::size_t k : {0, 1, 4, 5}) CHECK(array_equal(found[k].dense(), expected[k].dense()));
+  for (std::size_t k : {0u, 1u, 4u, 5u}) CHECK(array_equal(found[k].dense(), expected[k].dense()));
   CHECK(array_equal(found[3].dense(), expected[3].dense()));
   CHECK(found[2].why_none() == expected[2].why_none());
   CHECK_THROWS_WITH(tape.gradient(y, a), Contains("can only be called once"));
