@@ -119,9 +119,9 @@ void write(const std::string& path, const std::string& text) {
 
 int main(int argc, char** argv) {
   using namespace reel;
-  std::error_code none;
-  std::string folder = std::filesystem::temp_directory_path(none).string();
-  if (none) folder = ".";
+  std::error_code unknown;
+  std::string folder = std::filesystem::temp_directory_path(unknown).string();
+  if (unknown) folder = ".";
   chart::read_arguments(argc, argv, {{"--folder", "DIR", &folder}});
   const Tensor x = reshape(linspace(-1, 1, 24), {8, 3});
   const Variable w1(full({3, 16}, 0.1), "w1"), b1(zeros({16}), "b1"), w2(full({16, 1}, 0.2), "w2");

@@ -105,7 +105,7 @@ TEST_CASE("incomplete functions of arguments far below large parameters keep the
   CHECK(betainc(20., 30., x).item() == Approx(4.24077176651414076e-228).epsilon(1e-14));
   CHECK(slope(f.at("betainc"), {20, 30, x}, 0) == Approx(-1.13841064960376414e-226).epsilon(1e-13));
   CHECK(slope(f.at("betainc"), {20, 30, x}, 1) == Approx(2.19481796169245106e-228).epsilon(1e-13));
-  for (const std::size_t by : {0, 1}) CHECK(slope(f.at("betainc"), {30, 40, 1e-100}, by) == 0);
+  for (const std::size_t by : {0u, 1u}) CHECK(slope(f.at("betainc"), {30, 40, 1e-100}, by) == 0);
   CHECK(slope(f.at("gammainc"), {30, 1e-100}, 0) == 0);
 }
 
