@@ -38,10 +38,9 @@ Tensor fixed_point(const EquationFunction& f, const Operand& x0, const EquationO
 /// one unknown each are cheaper by fixed_point of Newton's step, x - f(x) / f'(x) with f'(x) = jvp(f, x, ones).second.
 Tensor root(const EquationFunction& f, const Operand& x0, const EquationOptions& options = {});
 /// x where f, of size 1, has a local minimum near x0, by newton_cg of <reel/minimize.hpp> and then Newton's method for
-/// its gradient. ValueError if that ends without one: at infinity, at a saddle or a maximum; and, which says why, if no
-/// gradient reaches x. dx solves f''(x) dx = -
-/// the change of the gradient of f at x, by conjugate gradients: ValueError where the second derivatives are not
-/// positive definite.
+/// its gradient. ValueError if that ends without one: at infinity, at a saddle or a maximum. If no gradient reaches x,
+/// the error says why. dx solves f''(x) dx = - the change of the gradient of f at x, by conjugate gradients: ValueError
+/// where the second derivatives are not positive definite.
 Tensor minimum(const EquationFunction& f, const Operand& x0, const EquationOptions& options = {});
 
 }  // namespace reel

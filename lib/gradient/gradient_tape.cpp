@@ -41,7 +41,7 @@ namespace {
 constexpr std::int64_t rows_per_batch_column = 2;
 
 // Column by column: the tangents are 1 at one element of each source[i]. None, and the tape can still be replayed, at
-// an op without a jvp inside a function that is one entry.
+// an op without a jvp that no path sees.
 Gradient batch_columns(Tape& t, const Tensor& target, const Source& source, const Shape& column) {
   const bool used_up = !t.options.persistent;
   if (used_up && t.place == Tape::Place::on_stack) tape::pop(&t);
@@ -55,19 +55,19 @@ Gradient batch_columns(Tape& t, const Tensor& target, const Source& source, cons
   const Shape by = shape_of(source);
   const DType dtype = dtype_of_source(source);
   const std::int64_t count = column.elements();
-  std::vector<Tensor> columns;
-  try {
+  const auto columns = if_differentiable([&] {
+    std::vector<Tensor> list;
     for (std::int64_t i = 0; i < count; ++i) {
       const Tensor tangent = ops::identity_rows(by, dtype, 0, count, i);
       Tensor y = pushforward(t, {&source, 1}, {&tangent, 1}, {&target, 1}).front();
       if (!y.defined()) y = zeros(target.shape(), dtype);
-      columns.push_back(y.dtype() == dtype ? y : cast(y, dtype));
+      list.push_back(y.dtype() == dtype ? y : cast(y, dtype));
     }
-  } catch (const NotDifferentiable&) {
-    guard.tape = nullptr;
-    return {};
-  }
-  return reshape(stack(columns, -1), join(target.shape(), column));
+    return list;
+  });
+  if (columns) return reshape(stack(*columns, -1), join(target.shape(), column));
+  guard.tape = nullptr;
+  return {};
 }
 
 }  // namespace

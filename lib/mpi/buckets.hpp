@@ -40,7 +40,7 @@ class Buckets {
     Tensor received;  // by the stage
     std::unique_ptr<Exchange> exchange;
   };
-  using Bucketful = std::deque<Bucket>;
+  using BucketQueue = std::deque<Bucket>;
 
   void close(Bucket bucket);
   void drive();
@@ -58,11 +58,11 @@ class Buckets {
   std::map<DType, Bucket> filling_;
   std::int64_t closed_ = 0;  // buckets
   std::vector<Tensor> sums_;
-  Bucketful active_;  // of the thread that drives
+  BucketQueue active_;  // of the thread that drives
 
   std::mutex mutex_;  // of what follows
   std::condition_variable changed_;
-  Bucketful queue_;
+  BucketQueue queue_;
   bool last_ = false, abandoned_ = false;  // no bucket follows; nobody waits for the sums
   std::exception_ptr error_;
   std::fenv_t environment_;  // of the calling thread: rounding as there

@@ -475,6 +475,27 @@ TEST_CASE("for_each_gradient: each gradient comes once, behind the first op that
   CHECK_THROWS_WITH(tape.gradient(y, a), Contains("can only be called once"));
 }
 
+TEST_CASE("for_each_gradient: of an intermediate tensor, which the pass still reads") {
+  const Tensor x = tensor({1., 2.});
+  const auto gradients_of = [&](bool one_by_one) {
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor middle = exp(x), y = sum(sin(middle) * middle + x);
+    if (!one_by_one) {
+      const auto [by_x, by_middle] = tape.gradient(y, std::pair(x, middle));
+      return std::pair(by_x.dense(), by_middle.dense());
+    }
+    std::pair<Tensor, Tensor> found;
+    for_each_gradient(tape, y, std::vector<Source>{x, middle},
+                      [&](std::size_t k, const Gradient& g) { (k == 0 ? found.first : found.second) = g.dense(); });
+    return found;
+  };
+  const auto [by_x, by_middle] = gradients_of(true);
+  const auto [expected_x, expected_middle] = gradients_of(false);
+  CHECK(array_equal(by_x, expected_x));
+  CHECK(array_equal(by_middle, expected_middle));
+}
+
 TEST_CASE("for_each_gradient: an exception ends the pass; zeros on request; a persistent tape goes on") {
   const Tensor x = scalar(2.0), unused = scalar(1.0);
   GradientTape tape({.persistent = true});

@@ -188,7 +188,7 @@ struct AllcloseOptions {
 };
 /// Whether |x - y| <= atol + rtol |y| for all elements, after broadcasting; equal infinities are close. Complex numbers
 /// by their distance, integers as float64. Returns a bool, not a tensor. ValueError for tolerances that are negative or
-/// NaN. NumPy's allclose.
+/// NaN, ShapeError where the shapes do not broadcast. NumPy's allclose.
 bool allclose(const Operand& x, const Operand& y, const AllcloseOptions& options = {});
 
 /// x where the condition is true (not zero), else y; all three broadcast. Gradient: g where chosen, 0 elsewhere. An

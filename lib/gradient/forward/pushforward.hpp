@@ -1,5 +1,6 @@
 // The forward pass over a recorded tape: from tangents of sources to tangents of targets, by the jvp of each rule.
 #pragma once
+#include <optional>
 #include <reel/tape.hpp>
 
 #include "tape/tape.hpp"
@@ -22,5 +23,16 @@ struct Path {
   bool one_by_one = false;  ///< whether a rule of the user's takes one cotangent at a time
 };
 Path path_between(tape::Tape& tape, std::span<const Source> sources, std::span<const Tensor> targets);
+
+/// f(), which pushes forward along a path that can_push; nothing where it meets an op without a jvp inside a function
+/// that is one entry, which path_between does not see.
+template <class F>
+auto if_differentiable(const F& f) -> std::optional<decltype(f())> {
+  try {
+    return f();
+  } catch (const NotDifferentiable&) {
+    return std::nullopt;
+  }
+}
 
 }  // namespace reel::autodiff

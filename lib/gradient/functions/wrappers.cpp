@@ -143,10 +143,9 @@ List<Tensor> jacobians(const char* who, GradientTape& tape, std::span<const Tens
   if (in > out / rows_per_column_unbatched) return rows(who, t, targets, sources);
   const reel::autodiff::Path path = reel::autodiff::path_between(t, sources, targets);
   const std::int64_t most = out / (path.one_by_one ? rows_per_column_unbatched : rows_per_column);
-  if (path.can_push && in <= most) try {
-      return columns(t, targets, sources);
-    } catch (const NotDifferentiable&) {  // an op without a jvp inside a function that is one entry
-    }
+  if (path.can_push && in <= most)
+    if (auto found = reel::autodiff::if_differentiable([&] { return columns(t, targets, sources); }))
+      return std::move(*found);
   return rows(who, t, targets, sources);
 }
 

@@ -75,30 +75,28 @@ class Directions {
     path_ = path_between(state(), {&source_, 1}, {&y_, 1});
   }
 
-  /// The matrix by directions of columns or, if they are fewer or an op has no jvp, of rows; `forward` says which.
-  Csr matrix(const detail::Colouring& columns, const detail::Colouring& rows, bool& forward) {
-    forward = path_.can_push && columns.count <= rows.count;
-    if (!path_.connected || (forward ? columns : rows).count == 0)
+  /// The matrix by directions of columns or, if these are fewer or an op has no jvp, of rows.
+  Csr matrix(const detail::Colouring& columns, const detail::Colouring& rows) {
+    forward_ = path_.can_push && columns.count <= rows.count;
+    if (!path_.connected || (forward_ ? columns : rows).count == 0)
       return {pattern_, zeros({pattern_.nonzeros()}, x_.dtype())};
-    if (forward) try {
-        return {pattern_, gather(pushed(columns), columns.places)};
-      } catch (const NotDifferentiable&) {  // inside a function that is one entry
-        forward = false;
-      }
+    if (forward_)
+      if (const auto products = if_differentiable([&] { return pushed(columns); }))
+        return {pattern_, gather(*products, columns.places)};
+    forward_ = false;
     return {pattern_, gather(pulled(rows), rows.places)};
   }
 
-  /// ValueError if a product with the matrix differs from the derivative's.
-  void check(const Csr& matrix, bool forward) {
+  /// ValueError if a product with the matrix, which matrix() has made, differs from the derivative's.
+  void check(const Csr& matrix) {
     if (!path_.connected) return;
     Generator generator(20140627);
-    const Shape shape = forward ? x_.shape() : y_.shape();
-    const Tensor v = random_uniform(generator, shape, -1, 1, forward ? x_.dtype() : y_.dtype()),
-                 flat = reshape(v, {-1});
-    const Tensor direct = reshape(forward ? push(v) : pull(expand_dims(v, 0)), {-1});
-    const Tensor product = csr_matmul(matrix.values, pattern_, flat, !forward);
-    const Tensor scale = csr_matmul(abs(matrix.values), pattern_, abs(flat), !forward) + abs(direct);
-    compare(as_doubles(direct), as_doubles(product), as_doubles(scale), forward);
+    const Tensor& like = forward_ ? x_ : y_;
+    const Tensor v = random_uniform(generator, like.shape(), -1, 1, like.dtype()), flat = reshape(v, {-1});
+    const Tensor direct = reshape(forward_ ? push(v) : pull(expand_dims(v, 0)), {-1});
+    const Tensor product = csr_matmul(matrix.values, pattern_, flat, !forward_);
+    const Tensor scale = csr_matmul(abs(matrix.values), pattern_, abs(flat), !forward_) + abs(direct);
+    compare(as_doubles(direct), as_doubles(product), as_doubles(scale));
   }
 
  private:
@@ -124,15 +122,15 @@ class Directions {
     const Tensor chosen = equal(expand_dims(c.colours, 0), expand_dims(arange(c.count), 1));
     return reshape(pull(reshape(cast(chosen, y_.dtype()), shape)), {-1});
   }
-  void compare(const std::vector<double>& direct, const std::vector<double>& product, const std::vector<double>& scale,
-               bool forward) const {
+  void compare(const std::vector<double>& direct, const std::vector<double>& product,
+               const std::vector<double>& scale) const {
     const double tolerance = x_.dtype() == DType::float64 ? 0x1p-30 : x_.dtype() == DType::float32 ? 0x1p-12 : 0x1p-4;
     for (std::size_t k = 0; k < direct.size(); ++k)
       if (std::isfinite(direct[k]) && !(std::abs(direct[k] - product[k]) <= tolerance * scale[k]))
         fail<ValueError>(op_,
                          "the pattern misses a place: along a random vector, {} {} of the product is {}, of that with "
                          "the sparse matrix {}",
-                         forward ? "row" : "column", k, direct[k], product[k]);
+                         forward_ ? "row" : "column", k, direct[k], product[k]);
   }
 
   const char* op_;
@@ -141,6 +139,7 @@ class Directions {
   Tensor x_, y_;
   Source source_{x_};
   Path path_;
+  bool forward_ = false;  // whether matrix() pushed columns
 };
 
 }  // namespace
@@ -156,9 +155,8 @@ SparseJacobian::SparseJacobian(TensorFunction f, SparsityPattern pattern, const 
 
 Csr SparseJacobian::operator()(const Tensor& x) const {
   autodiff::Directions directions("sparse_jacobian", f_, x, pattern_);
-  bool forward = false;
-  Csr matrix = directions.matrix(forward_, reverse_, forward);
-  if (options_.check) directions.check(matrix, forward);
+  Csr matrix = directions.matrix(forward_, reverse_);
+  if (options_.check) directions.check(matrix);
   return matrix;
 }
 
@@ -174,9 +172,8 @@ SparseHessian::SparseHessian(TensorFunction gradient, SparsityPattern pattern, c
 
 Csr SparseHessian::operator()(const Tensor& x) const {
   autodiff::Directions directions("sparse_hessian", gradient_, x, pattern_);
-  bool forward = false;
-  Csr matrix = directions.matrix(colouring_, colouring_, forward);
-  if (options_.check) directions.check(matrix, forward);
+  Csr matrix = directions.matrix(colouring_, colouring_);
+  if (options_.check) directions.check(matrix);
   return matrix;
 }
 
