@@ -12,6 +12,9 @@ struct Gradient::Extra {
   Tensor indices;
   Shape dense_shape;
   autodiff::Reason reason;
+
+  static void* operator new(std::size_t bytes) { return detail::allocate(bytes); }
+  static void operator delete(void* p, std::size_t bytes) noexcept { detail::deallocate(p, bytes); }
 };
 
 Gradient::Gradient(IndexedSlices s) : value_(std::move(s.values)) {

@@ -23,7 +23,7 @@ const char* name_of(AggregationMethod method) noexcept {
 // Stacks the rows of a Jacobian: zeros for rows that are none; none if all are.
 Gradient stacked(const Gradients& rows, const Shape& shape, DType dtype) {
   if (std::none_of(rows.begin(), rows.end(), [](const Gradient& row) { return bool(row); })) return rows.front();
-  std::vector<Tensor> parts;
+  detail::List<Tensor> parts;
   for (const Gradient& row : rows) parts.push_back(row ? row.dense() : zeros(shape, dtype));
   return stack(parts);
 }

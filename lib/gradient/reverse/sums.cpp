@@ -12,7 +12,7 @@ namespace autodiff {
 
 void Sums::combine(Gradient& cotangent, Gradient term) {
   if (method_ == AggregationMethod::add_n) {
-    std::vector<Gradient>& others = waiting_[&cotangent];
+    detail::List<Gradient>& others = waiting_[&cotangent];
     others.push_back(std::move(term));
     const std::size_t count = others.size() + 1;
     if (count < early_terms) return;
@@ -31,7 +31,7 @@ void Sums::combine(Gradient& cotangent, Gradient term) {
   } else {
     // From its first dense term on, the cotangent holds the dense sum.
     std::swap(cotangent, term);
-    std::vector<Gradient>& slices = waiting_[&cotangent];
+    detail::List<Gradient>& slices = waiting_[&cotangent];
     slices.insert(slices.begin(), std::move(term));
   }
 }
@@ -48,7 +48,7 @@ Tensor sum_by_halves(std::span<Tensor> terms) {
 
 IndexedSlices concatenated(std::span<const IndexedSlices> slices) {
   if (slices.size() == 1) return slices[0];
-  std::vector<Tensor> values, indices;
+  detail::List<Tensor> values, indices;
   for (const IndexedSlices& s : slices) {
     values.push_back(s.values);
     indices.push_back(s.indices.dtype() == DType::int64 ? s.indices : cast(s.indices, DType::int64));
@@ -57,8 +57,8 @@ IndexedSlices concatenated(std::span<const IndexedSlices> slices) {
 }
 
 Gradient total(std::span<Gradient> terms) {
-  std::vector<Tensor> dense;
-  std::vector<IndexedSlices> slices;
+  detail::List<Tensor> dense;
+  detail::List<IndexedSlices> slices;
   Gradient* only = nullptr;
   for (Gradient& g : terms) {
     if (!g) continue;
@@ -87,7 +87,7 @@ Gradient total(std::span<Gradient> terms) {
 void Sums::join(Gradient& cotangent) {
   const auto found = waiting_.find(&cotangent);
   if (found == waiting_.end()) return;
-  std::vector<Gradient> terms = std::move(found->second);
+  detail::List<Gradient> terms = std::move(found->second);
   waiting_.erase(found);
   terms.insert(terms.begin(), std::move(cotangent));
   cotangent = custom_ ? space_.aggregate(terms) : total(terms);
@@ -102,7 +102,7 @@ std::int64_t VSpace::num_elements(const Gradient& g) const {
 }
 
 Gradient VSpace::aggregate(std::span<const Gradient> terms) const {
-  std::vector<Gradient> copies(terms.begin(), terms.end());
+  detail::List<Gradient> copies(terms.begin(), terms.end());
   return autodiff::total(copies);
 }
 

@@ -49,7 +49,11 @@ class Sums {
   const VSpace* custom_;
   const VSpace& space_;
   AggregationMethod method_;
-  std::unordered_map<const Gradient*, std::vector<Gradient>> waiting_;  // by cotangent: the terms after its first
+  // By cotangent: the terms after its first.
+  using Terms = detail::List<Gradient>;
+  std::unordered_map<const Gradient*, Terms, std::hash<const Gradient*>, std::equal_to<>,
+                     detail::PoolAllocator<std::pair<const Gradient* const, Terms>>>
+      waiting_;
 };
 
 }  // namespace reel::autodiff

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <vector>
 
 #include "loops/loops.hpp"
 
@@ -32,7 +31,7 @@ DistinctPositions distinct(const Tensor& given) {
   const std::span<const std::int64_t> all(detail::mutable_data<std::int64_t>(given),
                                           static_cast<std::size_t>(given.size()));
   if (std::adjacent_find(all.begin(), all.end(), std::greater_equal<>()) == all.end()) return {};
-  std::vector<std::int64_t> sorted(all.begin(), all.end());
+  detail::List<std::int64_t> sorted(all.begin(), all.end());
   std::sort(sorted.begin(), sorted.end());
   sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
   const Tensor positions = detail::empty(DType::int64, {static_cast<std::int64_t>(sorted.size())}),

@@ -9,7 +9,6 @@
 #include <new>
 #include <numeric>
 #include <type_traits>
-#include <vector>
 
 #include "core/fail.hpp"
 #include "loops/linalg/dense.hpp"
@@ -28,7 +27,7 @@ using reel::detail::mutable_data;
 
 Fault cholesky(const Tensor& a) {
   const std::int64_t n = order_of(a), count = count_of(a, n);
-  std::vector<int> codes(static_cast<std::size_t>(count));
+  detail::List<int> codes(static_cast<std::size_t>(count));
   with_any_type(a, [&]<class T>(T) {
     for_each_matrix(count, n, [&](std::int64_t at) {
       T* m = mutable_data<T>(a) + at * n * n;
@@ -50,7 +49,7 @@ Fault cholesky(const Tensor& a) {
 Fault factorise(const Tensor& a, const Tensor& lu, const Tensor& pivots) {
   copy(a, lu);
   const std::int64_t n = order_of(a), count = count_of(a, n);
-  std::vector<int> codes(static_cast<std::size_t>(count));
+  detail::List<int> codes(static_cast<std::size_t>(count));
   with_any_type(a, [&]<class T>(T) {
     for_each_matrix(count, n, [&](std::int64_t at) {
       T* m = mutable_data<T>(lu) + at * n * n;
@@ -73,7 +72,7 @@ void solve(const Tensor& factors, const Tensor& pivots, bool transpose, const Te
   Shape own = factors.shape();
   own.pop_back();
   own.pop_back();
-  std::vector<int> codes(static_cast<std::size_t>(count));
+  detail::List<int> codes(static_cast<std::size_t>(count));
   with_any_type(x, [&]<class T>(T) {
     for_each_matrix(count, n, [&](std::int64_t at) {
       const std::int64_t from = broadcast_index(at, batch, own);
@@ -85,9 +84,9 @@ void solve(const Tensor& factors, const Tensor& pivots, bool transpose, const Te
   static_cast<void>(first_fault(codes));
 }
 
-std::vector<std::int64_t> invert(const Tensor& factors, const Tensor& pivots) {
+detail::List<std::int64_t> invert(const Tensor& factors, const Tensor& pivots) {
   const std::int64_t n = order_of(factors), count = count_of(factors, n);
-  std::vector<int> codes(static_cast<std::size_t>(count));
+  detail::List<int> codes(static_cast<std::size_t>(count));
   with_any_type(factors, [&]<class T>(T) {
     for_each_matrix(count, n, [&](std::int64_t at) {
       T* m = mutable_data<T>(factors) + at * n * n;
@@ -97,7 +96,7 @@ std::vector<std::int64_t> invert(const Tensor& factors, const Tensor& pivots) {
         std::fill_n(m, n * n, not_a_number<T>);  // LAPACK leaves zeros of the identity that it solves for
     });
   });
-  std::vector<std::int64_t> singular;
+  detail::List<std::int64_t> singular;
   if (first_fault(codes))
     for (std::size_t i = 0; i < codes.size(); ++i)
       if (codes[i] > 0) singular.push_back(static_cast<std::int64_t>(i));
@@ -115,7 +114,7 @@ Fault solve_triangular(const Tensor& matrices, const TriangularSystem& system, c
   const Triangle triangle = system.lower == in_memory.transposed ? Triangle::upper : Triangle::lower;
   const Transposed transposed = kernels::transposed_if(system.transpose != in_memory.transposed);
   const Diagonal diagonal = system.unit_diagonal ? Diagonal::unit : Diagonal::stored;
-  std::vector<int> codes(static_cast<std::size_t>(count));
+  detail::List<int> codes(static_cast<std::size_t>(count));
   with_any_type(x, [&]<class T>(T) {
     for_each_matrix(count, n, [&](std::int64_t at) {
       std::int64_t offset = 0, rest = at;
@@ -182,7 +181,7 @@ template <class T>
 void fill_infinite_inverse(T* a, std::int64_t n, T* inverse) {
   const double rounding = static_cast<double>(n) * static_cast<double>(std::numeric_limits<T>::epsilon());
   const CompletePivots p = eliminate(a, n, n - 1, rounding);
-  std::vector<T> left(static_cast<std::size_t>(n * n)), right(left.size());
+  detail::List<T> left(static_cast<std::size_t>(n * n)), right(left.size());
   for (std::int64_t i = 0; i < n; ++i) {
     left[static_cast<std::size_t>(i * n + p.rows[static_cast<std::size_t>(i)])] = 1;
     right[static_cast<std::size_t>(i * n + p.columns[static_cast<std::size_t>(i)])] = 1;
@@ -211,7 +210,7 @@ void fill_infinite_inverse(T* a, std::int64_t n, T* inverse) {
 
 void inverse_by_factors(const Tensor& a, const Tensor& lu, const Tensor& pivots, const Tensor& z) {
   copy(lu, z);
-  const std::vector<std::int64_t> singular = invert(z, pivots);
+  const detail::List<std::int64_t> singular = invert(z, pivots);
   if (singular.empty()) return;
   const std::int64_t n = order_of(a);
   if (is_complex(a.dtype()))
@@ -222,7 +221,7 @@ void inverse_by_factors(const Tensor& a, const Tensor& lu, const Tensor& pivots,
   with_type(a, [&]<class T>(T) {
     for (const std::int64_t at : singular) {
       const T* from = mutable_data<T>(matrices) + at * n * n;
-      std::vector<T> work(from, from + n * n);
+      detail::List<T> work(from, from + n * n);
       fill_infinite_inverse(work.data(), n, mutable_data<T>(z) + at * n * n);
     }
   });

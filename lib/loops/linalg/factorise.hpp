@@ -2,7 +2,6 @@
 // one task, so that results have the same bits for every number of threads. A matrix that is not finite gives NaN.
 #pragma once
 #include <reel/tensor.hpp>
-#include <vector>
 
 #include "loops/linalg/matmul.hpp"
 
@@ -25,7 +24,7 @@ Fault factorise(const Tensor& a, const Tensor& lu, const Tensor& pivots);
 void solve(const Tensor& factors, const Tensor& pivots, bool transpose, const Tensor& x, const Shape& batch,
            std::int64_t columns);
 /// The factors become the inverse. Returns the positions of the singular matrices in the batch, which stay unchanged.
-std::vector<std::int64_t> invert(const Tensor& factors, const Tensor& pivots);
+detail::List<std::int64_t> invert(const Tensor& factors, const Tensor& pivots);
 /// z becomes the inverse of a, by its factors. For a singular matrix: infinities with the signs of its adjugate, +
 /// where that is zero; NaN if it is complex.
 void inverse_by_factors(const Tensor& a, const Tensor& lu, const Tensor& pivots, const Tensor& z);

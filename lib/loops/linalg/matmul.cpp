@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <vector>
 
 #include "core/block.hpp"
 #include "core/fail.hpp"
@@ -89,7 +88,7 @@ T dot_alone(std::int64_t n, const T* x, std::int64_t stride_x, const T* y, std::
 struct Branch {
   std::int64_t first, count;
 };
-void cut(Branch b, std::int64_t most, std::vector<Branch>& branches) {
+void cut(Branch b, std::int64_t most, detail::List<Branch>& branches) {
   if (b.count <= most) return branches.push_back(b);
   const std::int64_t half = first_half(b.count);
   cut({b.first, half}, most, branches);
@@ -108,9 +107,9 @@ T dot(std::int64_t n, const T* x, std::int64_t stride_x, const T* y, std::int64_
   if (n < split_elements) return dot_alone(n, x, stride_x, y, stride_y);
   kernels::prepare_blas();
   const std::int64_t most = std::max(split_elements / 4, n / 64);
-  std::vector<Branch> branches;
+  detail::List<Branch> branches;
   cut({0, n}, most, branches);
-  std::vector<T> sums(branches.size());
+  detail::List<T> sums(branches.size());
   parallel_for(static_cast<std::int64_t>(branches.size()), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const Branch& b = branches[static_cast<std::size_t>(i)];

@@ -5,7 +5,6 @@
 #include <complex>
 #include <numeric>
 #include <reel/tensor.hpp>
-#include <vector>
 
 #include "core/block.hpp"
 #include "kernels/blas.hpp"
@@ -61,7 +60,7 @@ void for_each_matrix(std::int64_t count, std::int64_t n, const F& f) {
 
 /// a(rows[i], columns[j]) = (L D U)(i, j), up to a remainder in rows and columns from `count` on.
 struct CompletePivots {
-  std::vector<std::int64_t> rows, columns;
+  detail::List<std::int64_t> rows, columns;
   std::int64_t count = 0;
   bool odd = false;  // parity of the permutations of rows and columns together
 };

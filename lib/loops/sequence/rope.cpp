@@ -3,7 +3,6 @@
 #include "loops/sequence/rope.hpp"
 
 #include <cmath>
-#include <vector>
 
 #include "loops/linalg/matmul.hpp"
 #include "loops/linalg/matrices.hpp"
@@ -21,7 +20,7 @@ void rotate(const Tensor& x, const Tensor& positions, double base, bool interlea
   const Tensor table = detail::empty(x.dtype(), {count, 2, pairs});
   T* const rotations = detail::mutable_data<T>(table);
   const double* position = detail::mutable_data<double>(positions);
-  std::vector<double> frequency(static_cast<std::size_t>(pairs));
+  detail::List<double> frequency(static_cast<std::size_t>(pairs));
   for (std::int64_t i = 0; i < pairs; ++i)
     frequency[static_cast<std::size_t>(i)] = std::pow(base, -2 * static_cast<double>(i) / static_cast<double>(width));
   const std::int64_t grain = std::max<std::int64_t>(1, tuning::rows_grain / width);

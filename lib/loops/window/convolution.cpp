@@ -23,11 +23,11 @@ bool is_empty_sum(const Tensor& operand, const Tensor& w, const Tensor& to) {
 // Neighbouring elements of the class meet the same taps of neighbouring results.
 struct ResidueClass {
   std::int64_t first, count;
-  std::int64_t start;                        // the result whose tap 0, if it were in the class, meets the first element
-  std::vector<std::int64_t> taps, distance;  // taps that meet them, and the distance of their results before `start`
+  std::int64_t start;  // the result whose tap 0, if it were in the class, meets the first element
+  detail::List<std::int64_t> taps, distance;  // taps that meet them, and the distance of their results before `start`
 };
 struct ResidueClasses {
-  std::vector<ResidueClass> classes;
+  detail::List<ResidueClass> classes;
   std::int64_t lowest = std::numeric_limits<std::int64_t>::max();   // first result that meets an element
   std::int64_t highest = std::numeric_limits<std::int64_t>::min();  // one past the last result
 

@@ -28,7 +28,7 @@ ResultRange results_inside(std::int64_t origin, std::int64_t tap, std::int64_t s
 
 // For each tap of a grid the results that are inside the image there.
 struct GridRanges {
-  std::vector<ResultRange> rows, columns;
+  detail::List<ResultRange> rows, columns;
   GridRanges(const PlaneSet& set, const ResultGrid& grid) {
     for (const Tap& tap : grid.taps) {
       const PlaneSet::Origin& origin = set.planes[static_cast<std::size_t>(tap.plane)];
@@ -39,8 +39,8 @@ struct GridRanges {
 };
 
 // The results of an axis at which a tap enters or leaves the image, including 0 and `results`.
-std::vector<std::int64_t> cuts_of(std::int64_t results, const std::vector<ResultRange>& ranges) {
-  std::vector<std::int64_t> cuts{0, results};
+detail::List<std::int64_t> cuts_of(std::int64_t results, const detail::List<ResultRange>& ranges) {
+  detail::List<std::int64_t> cuts{0, results};
   for (const ResultRange& range : ranges) cuts.insert(cuts.end(), {range.first, range.last});
   std::sort(cuts.begin(), cuts.end());
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
@@ -48,12 +48,12 @@ std::vector<std::int64_t> cuts_of(std::int64_t results, const std::vector<Result
 }
 
 // The same results as grids without taps that meet padding.
-std::vector<ResultGrid> grids_inside(const PlaneSet& set, const std::vector<ResultGrid>& grids) {
-  std::vector<ResultGrid> parts;
+detail::List<ResultGrid> grids_inside(const PlaneSet& set, const detail::List<ResultGrid>& grids) {
+  detail::List<ResultGrid> parts;
   for (const ResultGrid& grid : grids) {
     const GridRanges ranges(set, grid);
-    const std::vector<std::int64_t> rows = cuts_of(grid.rows, ranges.rows),
-                                    columns = cuts_of(grid.columns, ranges.columns);
+    const detail::List<std::int64_t> rows = cuts_of(grid.rows, ranges.rows),
+                                     columns = cuts_of(grid.columns, ranges.columns);
     for (std::size_t i = 0; i + 1 < rows.size(); ++i)
       for (std::size_t j = 0; j + 1 < columns.size(); ++j) {
         ResultGrid part{{},
@@ -89,8 +89,8 @@ bool is_finite(const Tensor& x) {
 struct FilterBlock {
   std::int64_t first, count;
 };
-std::vector<FilterBlock> blocks_of(std::int64_t filters, std::int64_t most) {
-  std::vector<FilterBlock> blocks;
+detail::List<FilterBlock> blocks_of(std::int64_t filters, std::int64_t most) {
+  detail::List<FilterBlock> blocks;
   for (std::int64_t first = 0; first < filters;) {
     std::int64_t count = most;
     while (count > filters - first) count /= 2;
@@ -131,7 +131,7 @@ class Correlator {
   const std::int64_t bytes_, lanes_;  // per element; elements of a vector
   const ImageView x_, y_;
   const std::int64_t batch_, operands_, results_;  // images; channels per group
-  const std::vector<FilterBlock> blocks_;
+  const detail::List<FilterBlock> blocks_;
   Tensor weights_;                      // by group, grid, block, channel and tap
   std::int64_t weights_per_group_ = 0;  // elements
   std::int64_t reach_ = 0;              // the largest row of a tap
@@ -141,7 +141,7 @@ class Correlator {
   std::int64_t block_ranges_ = 0;  // ranges of blocks among which tasks share
   std::int64_t tasks_ = 0;
   std::int64_t out_stride_ = 0, plane_bytes_ = 0;
-  std::vector<std::vector<std::ptrdiff_t>> offsets_;  // for each grid, those of its taps in the packed planes
+  detail::List<detail::List<std::ptrdiff_t>> offsets_;  // for each grid, those of its taps in the packed planes
 };
 
 Correlator::Correlator(Correlation&& correlation)
@@ -241,7 +241,7 @@ void Correlator::choose_ranges() {
 
 void Correlator::choose_offsets() {
   for (const ResultGrid& grid : c_.grids) {
-    std::vector<std::ptrdiff_t>& list = offsets_.emplace_back();
+    detail::List<std::ptrdiff_t>& list = offsets_.emplace_back();
     for (std::int64_t i = 0; i < channels_at_once_; ++i)
       for (const Tap& tap : grid.taps) list.push_back(i * c_.set.size() + tap.offset(c_.set));
   }

@@ -1,6 +1,5 @@
 // Sums over taps of planes times weights: both convolve() and convolve_back() are such correlations.
 #pragma once
-#include <vector>
 
 #include "loops/window/planes.hpp"
 
@@ -8,7 +7,7 @@ namespace reel::loops {
 
 /// Results at every (row_step, column_step)-th element of an image, rows x columns of them, and the taps of each sum.
 struct ResultGrid {
-  std::vector<Tap> taps;
+  detail::List<Tap> taps;
   std::int64_t rows, columns, first_row, first_column, row_step, column_step;
 };
 
@@ -25,7 +24,7 @@ struct Correlation {
   KernelStrides strides;
   std::int64_t kernel_columns;  // taps in a row of the kernel
   PlaneSet set;                 // the planes of `from`
-  std::vector<ResultGrid> grids;
+  detail::List<ResultGrid> grids;
 };
 
 /// Computes all results. No tensor of the correlation may be empty.

@@ -111,7 +111,7 @@ class FilterGradient {
   const ImageView x_, y_;
   const std::int64_t batch_, channels_, filters_;  // images; channels and filters per group
   PlaneSet x_planes_{}, y_planes_{};
-  const std::vector<Tap> taps_;
+  const detail::List<Tap> taps_;
   std::int64_t work_ = 0;                                 // multiplications
   std::int64_t filter_ranges_ = 0, filters_at_once_ = 0;  // per group
   std::int64_t channel_ranges_ = 0, channels_at_once_ = 0;
@@ -121,7 +121,7 @@ class FilterGradient {
   std::int64_t ranges_at_once_ = 0;
   std::int64_t n_ = 0;                                   // elements of a range that are multiplied
   std::int64_t y_stride_ = 0, x_step_ = 0, y_step_ = 0;  // between planes of y; between ranges
-  std::vector<std::ptrdiff_t> offsets_;                  // of taps in the packed planes of x
+  detail::List<std::ptrdiff_t> offsets_;                 // of taps in the packed planes of x
   Tensor partial_;                                       // [parts - 1, w.size()]; the first is w itself
 };
 

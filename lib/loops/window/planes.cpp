@@ -59,14 +59,14 @@ void PlaneSet::pack(const kernels::Convolution& kernel, const ImageView& x, cons
   }
 }
 
-std::vector<Tap> window_taps(const WindowGeometry& c, PlaneSet& set) {
+detail::List<Tap> window_taps(const WindowGeometry& c, PlaneSet& set) {
   set.row_step = c.rows.stride;
   set.column_step = c.columns.stride;
   set.image_rows = c.rows.extent;
   set.image_columns = c.columns.extent;
   set.rows = c.rows.results + (c.rows.taps - 1) * c.rows.dilation / c.rows.stride;
   set.columns = c.columns.results + (c.columns.taps - 1) * c.columns.dilation / c.columns.stride;
-  std::vector<Tap> taps;
+  detail::List<Tap> taps;
   for (std::int64_t i = 0; i < c.rows.taps; ++i)
     for (std::int64_t j = 0; j < c.columns.taps; ++j) {
       const std::int64_t row = i * c.rows.dilation, column = j * c.columns.dilation;

@@ -1,6 +1,5 @@
 // Shared by loops over windows: the planes that a window meets, packed with their padding.
 #pragma once
-#include <vector>
 
 #include "core/block.hpp"
 #include "kernels/kernels.hpp"
@@ -32,7 +31,7 @@ struct PlaneSet {
   struct Origin {
     std::int64_t row, column;
   };
-  std::vector<Origin> planes;
+  detail::List<Origin> planes;
   std::int64_t row_step, column_step;
   std::int64_t image_rows, image_columns;
   std::int64_t rows, columns;       // per plane
@@ -57,6 +56,6 @@ struct Tap {
 };
 
 /// The taps of a window and the planes that they meet, in which windows advance by one element per result.
-std::vector<Tap> window_taps(const WindowGeometry& geometry, PlaneSet& set);
+detail::List<Tap> window_taps(const WindowGeometry& geometry, PlaneSet& set);
 
 }  // namespace reel::loops

@@ -17,8 +17,8 @@ std::int64_t first_tap(const WindowAxis& axis, std::int64_t i) {
 
 // For each result, in rows of `width` with unused last columns, the first tap that meets an element.
 template <class T>
-std::vector<T> first_taps(const WindowGeometry& c, std::int64_t width, std::int64_t padded) {
-  std::vector<T> first(static_cast<std::size_t>(padded));
+detail::List<T> first_taps(const WindowGeometry& c, std::int64_t width, std::int64_t padded) {
+  detail::List<T> first(static_cast<std::size_t>(padded));
   for (std::int64_t i = 0; i < c.rows.results; ++i)
     for (std::int64_t j = 0; j < c.columns.results; ++j)
       first[static_cast<std::size_t>(i * width + j)] =
@@ -32,13 +32,13 @@ void greatest(const WindowGeometry& c, const Tensor& from, const Tensor& y, Plac
   const kernels::Convolution& k = kernels::active().convolution[static_cast<std::size_t>(y.dtype())];
   const auto lanes = static_cast<std::int64_t>(k.lanes), bytes = static_cast<std::int64_t>(sizeof(T));
   PlaneSet set{};
-  const std::vector<Tap> taps = window_taps(c, set);
+  const detail::List<Tap> taps = window_taps(c, set);
   set.fill = -std::numeric_limits<double>::infinity();
-  std::vector<std::ptrdiff_t> offsets;
+  detail::List<std::ptrdiff_t> offsets;
   for (const Tap& tap : taps) offsets.push_back(tap.offset(set));
   const std::int64_t rows = c.rows.results, columns = c.columns.results, width = set.columns,
                      n = (rows - 1) * width + columns, padded = round_up(n, 2 * lanes);
-  const std::vector<T> first = first_taps<T>(c, width, padded);
+  const detail::List<T> first = first_taps<T>(c, width, padded);
   const ImageView x(from);
   const std::int64_t channels = from.shape()[1], count = from.shape()[0] * channels;
   const std::int64_t plane_bytes = round_up((set.size() + set.past_end(lanes) + lanes) * bytes, 64);
@@ -69,7 +69,7 @@ void greatest(const WindowGeometry& c, const Tensor& from, const Tensor& y, Plac
 template <class Start, class F>
 void with_places(const WindowGeometry& c, const Tensor& places, std::int64_t windows, const Start& start, const F& f) {
   const std::int64_t rows = c.rows.results, columns = c.columns.results, plane = c.rows.extent * c.columns.extent;
-  std::vector<std::int64_t> shift;
+  detail::List<std::int64_t> shift;
   for (std::int64_t i = 0; i < c.rows.taps; ++i)
     for (std::int64_t j = 0; j < c.columns.taps; ++j)
       shift.push_back((i * c.rows.dilation - c.rows.before) * c.columns.extent + j * c.columns.dilation -

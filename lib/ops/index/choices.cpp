@@ -40,7 +40,7 @@ Tensor choose(const Operand& operand, std::span<const Tensor> choices, IndexMode
   for (const Tensor& x : choices)
     shape = ops::broadcast_shapes("choose", shape, ops::to_tensor("choose", x, "choice").shape());
   ops::require_rank("choose", shape.rank() + 1);
-  std::vector<Tensor> all;
+  detail::List<Tensor> all;
   for (const Tensor& x : choices) all.push_back(broadcast_to(x, shape));
   return take_along_axis(stack(all, 0), expand_dims(broadcast_to(numbers, shape), 0), 0)[0];
 }
@@ -79,7 +79,7 @@ Tensor piecewise(const Operand& operand, std::initializer_list<Tensor> condition
                      pieces.size());
   ops::CommonDType common;
   common.add(op, otherwise);
-  std::vector<Tensor> values;
+  detail::List<Tensor> values;
   for (std::size_t k = 0; k < pieces.size(); ++k) {
     values.push_back(ops::piece_at(x, ops::to_mask(op, conditions.begin()[k], "a condition"), pieces.begin()[k]));
     if (values.back().defined()) common.add(op, values.back());

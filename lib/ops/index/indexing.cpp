@@ -161,8 +161,8 @@ class Selection {
     Shape common;
     for (const IndexArray& a : arrays_) common = broadcast_shapes(op_, common, a.indices.shape());
     require_rank(op_, merged_.rank() - 1 + common.rank());
-    std::vector<const Tensor*> in;
-    std::vector<std::int64_t> axes_and_extents;
+    detail::List<const Tensor*> in;
+    detail::List<std::int64_t> axes_and_extents;
     if (arrays_[0].indices.shape() != common) arrays_[0].indices = broadcast_to(arrays_[0].indices, common);
     for (const IndexArray& a : arrays_) {
       in.push_back(&a.indices);
@@ -174,8 +174,8 @@ class Selection {
 
   const char* op_;
   Tensor x_, sliced_, merged_, positions_;
-  std::vector<SliceItem> parts_;
-  std::vector<IndexArray> arrays_;
+  detail::List<SliceItem> parts_;
+  detail::List<IndexArray> arrays_;
   bool changes_ = false, apart_ = false;  // the slices take a part; the arrays are separated
   Shape order_, moved_shape_;
   int axis_ = 0;

@@ -118,8 +118,8 @@ Tensor spline_coefficients(const Tensor& x, int axis, Border border) {
   const Quantity rows = 6.0 * Quantity(reshape(front, {n, x.size() / n}));
   const bool reflects = border == Border::reflect || border == Border::nearest;
   const bool cyclic = border == Border::grid_wrap && n > 2;
-  std::vector<double> diagonal(static_cast<std::size_t>(n), 4), beside(static_cast<std::size_t>(n - 1), 1);
-  std::vector<double> lower = beside, upper = beside;
+  detail::List<double> diagonal(static_cast<std::size_t>(n), 4), beside(static_cast<std::size_t>(n - 1), 1);
+  detail::List<double> lower = beside, upper = beside;
   if (reflects)
     diagonal.front() = diagonal.back() = 5;
   else if (cyclic)
@@ -129,7 +129,7 @@ Tensor spline_coefficients(const Tensor& x, int axis, Border border) {
   const Tensor below = from_data(lower), own = from_data(diagonal), above = from_data(upper);
   Quantity c = tridiagonal_solve(below, own, above, rows);
   if (cyclic) {
-    std::vector<double> corner(static_cast<std::size_t>(n), 0);
+    detail::List<double> corner(static_cast<std::size_t>(n), 0);
     corner.front() = -4, corner.back() = 1;
     const Tensor z = tridiagonal_solve(below, own, above, from_data(corner));
     const auto across = [n](const Tensor& v) { return Quantity(v(0)) - 0.25 * Quantity(v(n - 1)); };
@@ -143,7 +143,7 @@ Tensor padded(const Tensor& x, int axis, const MapCoordinatesOptions& options) {
   const Tensor places = arange(-spline_padding, n + spline_padding);
   const Tensor edges = gather(x, clip(places, 0, n - 1), axis);
   if (options.border == Border::nearest) return edges;
-  Shape s = std::vector<std::int64_t>(static_cast<std::size_t>(x.rank() - axis), 1);
+  Shape s = detail::List<std::int64_t>(static_cast<std::size_t>(x.rank() - axis), 1);
   s[0] = places.size();
   return where(reshape(logical_or(less(places, 0), greater_equal(places, n)), s), options.fill, edges);
 }
@@ -182,7 +182,7 @@ Tensor map_coordinates(const Operand& operand, const Operand& coordinates, const
   Shape result;
   for (int k = 0; k < batch_rank; ++k) result.push_back(x.shape()[k]);
   const std::int64_t batch = result.elements();
-  std::vector<AxisTaps> taps;
+  detail::List<AxisTaps> taps;
   Tensor outside;
   std::int64_t elements = 1;
   for (int k = 0; k < static_cast<int>(d); ++k) {
@@ -246,7 +246,7 @@ Tensor grid_sample(const Operand& operand, const Operand& positions, const GridS
   std::int64_t places = 1, elements = 1;
   for (int k = 0; k < d; ++k) places *= result[k + 2], elements *= x.shape()[k + 2];
   require_shape(sample_name, result);
-  std::vector<AxisTaps> taps(1);
+  detail::List<AxisTaps> taps(1);
   taps[0].extent = batch;
   taps[0].indices = reshape(broadcast_to(reshape(arange(batch), {batch, 1}), {batch, places}), {batch * places, 1});
   const Kernel kernel =
@@ -278,7 +278,7 @@ Tensor affine_grid(const Operand& operand, const Shape& size, bool align_corners
                      "or, with depth, [batch, 3, 4] and one more extent",
                      theta.shape(), size);
   const auto column = [&](std::int64_t k) {
-    Shape s = std::vector<std::int64_t>(static_cast<std::size_t>(d + 2), 1);
+    Shape s = detail::List<std::int64_t>(static_cast<std::size_t>(d + 2), 1);
     s[0] = size[0], s[-1] = d;
     return Quantity(reshape(theta(all, all, k), s));
   };
@@ -292,7 +292,7 @@ Tensor affine_grid(const Operand& operand, const Shape& size, bool align_corners
     const double step = align_corners ? 2.0 / static_cast<double>(std::max<std::int64_t>(n - 1, 1))
                                       : 2.0 / static_cast<double>(std::max<std::int64_t>(n, 1));
     const double first = align_corners ? (n > 1 ? -1.0 : 0.0) : -1.0 + step / 2;
-    Shape s = std::vector<std::int64_t>(static_cast<std::size_t>(k + 2), 1);
+    Shape s = detail::List<std::int64_t>(static_cast<std::size_t>(k + 2), 1);
     s[0] = n;
     const Quantity line = cast(first + step * Quantity(cast(arange(n), DType::float64)), wide);
     sums = sums + column(k) * reshape(line, s);

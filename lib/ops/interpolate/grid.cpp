@@ -4,7 +4,6 @@
 
 #include <reel/interpolate.hpp>
 #include <reel/ops/sorting.hpp>
-#include <vector>
 
 #include "tape/observe/observe.hpp"
 
@@ -19,7 +18,7 @@ Quantity tap_sums(const char* op, const Tensor& values, std::span<const AxisTaps
   for (const AxisTaps& axis : axes) all.push_back(axis.indices.shape()[1]);
   require_shape(op, all);
   const auto along = [&](const Tensor& x, int k) {
-    Shape s = std::vector<std::int64_t>(static_cast<std::size_t>(rank - 1), 1);
+    Shape s = detail::List<std::int64_t>(static_cast<std::size_t>(rank - 1), 1);
     s[0] = all[1], s[k + 1] = all[k + 2];
     return reshape(x, s);
   };
@@ -36,7 +35,7 @@ Quantity tap_sums(const char* op, const Tensor& values, std::span<const AxisTaps
   if (outside.defined()) sums = where(outside, fill, sums);
   for (int k = rank - 3; k >= 0; --k) {
     const Tensor& w = axes[static_cast<std::size_t>(k)].weights;
-    Shape s = std::vector<std::int64_t>(static_cast<std::size_t>(k + 2), 1);
+    Shape s = detail::List<std::int64_t>(static_cast<std::size_t>(k + 2), 1);
     s[0] = all[1], s[-1] = all[k + 2];
     if (w.defined()) sums = sums * reshape(w, s);
     sums = sum_of_rows(sums);
@@ -49,7 +48,7 @@ Quantity single_weight(const Tensor& x) {
   return where(isnan(at), at, 1.0);
 }
 Quantity as_weights(std::initializer_list<Quantity> w) {
-  const std::vector<Tensor> parts(w.begin(), w.end());
+  const detail::List<Tensor> parts(w.begin(), w.end());
   return stack(parts, -1);
 }
 
@@ -58,7 +57,7 @@ namespace {
 constexpr const char* grid_name = "regular_grid";
 
 struct Grid {
-  std::vector<Quantity> points;
+  detail::List<Quantity> points;
   Quantity values, x;  // [batch, points], [positions, axes]
   Shape rest;          // of the values
   DType dtype;
@@ -148,7 +147,7 @@ Tensor regular_grid(std::span<const Tensor> axes, const Operand& values, const O
   for (const Quantity& p : g.points) grid.push_back(p.size()), points *= p.size();
   Tensor v = reshape(transpose(reshape(g.values, {points, batch})), grid);
   const Quantity x = reshape(g.x, {positions, d});
-  std::vector<AxisTaps> taps;
+  detail::List<AxisTaps> taps;
   Tensor outside;
   for (int k = 0; k < d; ++k) {
     const Quantity &p = g.points[static_cast<std::size_t>(k)], own = x(all, k);

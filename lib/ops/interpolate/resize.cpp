@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numbers>
 #include <reel/image.hpp>
-#include <vector>
 
 #include "ops/interpolate/interpolate.hpp"
 #include "tape/observe/observe.hpp"
@@ -39,7 +38,7 @@ constexpr double radii[] = {0.5, 1, 2, 3, 5};
 // Weights of the elements first, first + 1 ..., of which neither the first nor the last is 0.
 struct Window {
   std::int64_t first;
-  std::vector<double> weights;
+  detail::List<double> weights;
 };
 Window window_at(double place, double scale, std::int64_t n, const Resizing& r) {
   const double reach = r.radius * scale;
@@ -61,8 +60,8 @@ Window window_at(double place, double scale, std::int64_t n, const Resizing& r) 
 }
 
 // The elements of n nearest to those of m.
-std::vector<std::int64_t> nearest_places(std::int64_t n, std::int64_t m, bool align_corners) {
-  std::vector<std::int64_t> places;
+detail::List<std::int64_t> nearest_places(std::int64_t n, std::int64_t m, bool align_corners) {
+  detail::List<std::int64_t> places;
   for (std::int64_t i = 0; i < m; ++i) {
     const std::int64_t to = std::max<std::int64_t>(m - 1, 1);
     places.push_back(align_corners ? (2 * i * (n - 1) + to) / (2 * to) : (2 * i + 1) * n / (2 * m));
@@ -79,15 +78,15 @@ Tensor resized(const Tensor& x, std::int64_t m, const ResizeOptions& options) {
   const auto from = static_cast<double>(n), to = static_cast<double>(m);
   const double step = !options.align_corners ? from / to : m > 1 ? (from - 1) / (to - 1) : 0;
   const double shift = options.align_corners ? 0 : step / 2 - 0.5;
-  std::vector<Window> windows;
+  detail::List<Window> windows;
   std::size_t taps = 1;
   for (std::int64_t i = 0; i < m; ++i) {
     windows.push_back(
         window_at(static_cast<double>(i) * step + shift, options.antialias ? std::max(step, 1.0) : 1, n, r));
     taps = std::max(taps, windows.back().weights.size());
   }
-  std::vector<std::int64_t> places;
-  std::vector<double> weights;
+  detail::List<std::int64_t> places;
+  detail::List<double> weights;
   for (const Window& w : windows)
     for (std::size_t k = 0; k < taps; ++k) {
       const std::size_t own = std::min(k, w.weights.size() - 1);
@@ -134,11 +133,12 @@ Tensor resize(const Operand& operand, const Shape& shape, const ResizeOptions& o
   if (shape.elements() == 0)
     return cast_to(reshape(gather(reshape(y, {y.size()}), zeros({0}, DType::int64)), shape), dtype);
   // Axes that become shorter come first: the others have less to do then.
-  std::vector<int> order;
+  detail::List<int> order;
   for (int k = 0; k < y.rank(); ++k)
     if (y.shape()[k] != shape[k]) order.push_back(k);
   const auto ratio = [&](int k) { return static_cast<double>(shape[k]) / static_cast<double>(given.shape()[k]); };
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return ratio(a) < ratio(b); });
+  std::sort(order.begin(), order.end(),
+            [&](int a, int b) { return ratio(a) < ratio(b) || (ratio(a) == ratio(b) && a < b); });
   for (const int k : order) {
     Shape result = y.shape();
     std::int64_t outer = 1, inner = 1;

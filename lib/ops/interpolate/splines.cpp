@@ -5,7 +5,6 @@
 #include <reel/interpolate.hpp>
 #include <reel/linalg/structured.hpp>
 #include <reel/ops/sorting.hpp>
-#include <vector>
 
 #include "loops/loops.hpp"
 #include "loops/sort/search.hpp"
@@ -86,8 +85,8 @@ constexpr Composed spline_functions[] = {
 
 Tensor spline_call(SplineFunction f, std::initializer_list<Tensor> x) {
   static const ComposedOps& composed = *new ComposedOps(spline_functions);
-  std::vector<Operand> operands(x.begin(), x.end());
-  std::vector<const Operand*> list;
+  detail::List<Operand> operands(x.begin(), x.end());
+  detail::List<const Operand*> list;
   for (const Operand& operand : operands) list.push_back(&operand);
   return composed.call(f, list);
 }

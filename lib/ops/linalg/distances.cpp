@@ -143,7 +143,7 @@ Tensor pdist(const Operand& operand, double p) {
   if (given.rank() != 2) fail<ShapeError>("pdist", "x has shape {}; it must be a matrix", given.shape());
   const std::int64_t n = given.shape()[0];
   const Tensor all = cdist(given, given, p);
-  std::vector<std::int64_t> pairs;
+  detail::List<std::int64_t> pairs;
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = i + 1; j < n; ++j) pairs.push_back(i * n + j);
   return ops::gather_at(reshape(all, {n * n}), from_data(pairs), 0);

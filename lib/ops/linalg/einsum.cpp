@@ -3,7 +3,6 @@
 #include <reel/ops/index.hpp>
 #include <reel/ops/reduce.hpp>
 #include <string>
-#include <vector>
 
 #include "ops/linalg/linalg.hpp"
 
@@ -15,7 +14,7 @@ constexpr const char* this_op = "einsum";
 
 // A label of an axis: a letter's code, or minus the distance from the end (from 1) for axes that "..." stands for.
 using Label = int;
-using Labels = std::vector<Label>;
+using Labels = detail::List<Label>;
 
 bool has(const Labels& labels, Label l) {
   for (Label other : labels)
@@ -57,7 +56,7 @@ Term parse_term(std::string_view subscripts, std::string_view text) {
 }
 
 struct Equation {
-  std::vector<Term> inputs;
+  detail::List<Term> inputs;
   Term output;
 };
 
@@ -172,7 +171,7 @@ Sorted sorted(const Labels& x, const Labels& y, const Kept& kept) {
 }
 
 struct Extents {
-  std::vector<std::int64_t> of_letter = std::vector<std::int64_t>(128, 1), of_batch;
+  detail::List<std::int64_t> of_letter = detail::List<std::int64_t>(128, 1), of_batch;
   std::int64_t& operator[](Label l) {
     if (l > 0) return of_letter[static_cast<std::size_t>(l)];
     if (of_batch.size() < static_cast<std::size_t>(-l)) of_batch.resize(static_cast<std::size_t>(-l), 1);
@@ -236,7 +235,7 @@ Value contracted(Value x, Value y, Extents& extents, const Labels& output, const
 
 // The operands, the labels of their axes, the labels of the result, and the extent of each label.
 struct LabeledOperands {
-  std::vector<Value> values;
+  detail::List<Value> values;
   Labels output;
   Extents extents;
 };

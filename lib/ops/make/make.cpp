@@ -48,7 +48,7 @@ constexpr Primitive full_primitive = {.rule = {.name = "full"}, .infer = infer_f
 
 // The same of a tensor.
 Tensor full_transpose(const tape::Record& r, const Tensor& g) {
-  std::vector<std::int64_t> axes;
+  detail::List<std::int64_t> axes;
   for (int d = r.batch_rank(); d < g.rank(); ++d) axes.push_back(d);
   return reshape(axes.empty() ? g : sum(g, axes), r.batched(r.shape(0)));
 }

@@ -15,7 +15,7 @@ namespace {
 // the rest repeat the last one.
 struct AdaptiveWindows {
   std::int64_t windows, taps;
-  std::vector<std::int64_t> elements, count;
+  detail::List<std::int64_t> elements, count;
 };
 
 AdaptiveWindows adaptive_windows(std::int64_t n, std::int64_t m) {

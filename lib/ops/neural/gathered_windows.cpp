@@ -19,7 +19,7 @@ namespace {
 // The elements of windows along the axis: x with the axis replaced by windows * taps.
 Tensor windows_along(const Tensor& x, int axis, const loops::WindowAxis& a) {
   if (a.stride == a.taps && a.results * a.taps == a.extent) return x;
-  std::vector<std::int64_t> places;
+  detail::List<std::int64_t> places;
   for (std::int64_t i = 0; i < a.results; ++i)
     for (std::int64_t k = 0; k < a.taps; ++k) places.push_back(i * a.stride + k);
   return gather(x, from_data(places), axis);
@@ -41,9 +41,9 @@ void check_order(const char* op, double p) {
 }
 
 // Indices along the axis of the taps of window i. A tap in the padding has the index of the first tap that is not.
-std::vector<std::int64_t> places_of(const loops::WindowAxis& a, std::int64_t i) {
+detail::List<std::int64_t> places_of(const loops::WindowAxis& a, std::int64_t i) {
   const auto inside = [&](std::int64_t place) { return place >= 0 && place < a.extent; };
-  std::vector<std::int64_t> places;
+  detail::List<std::int64_t> places;
   for (std::int64_t k = 0; k < a.taps; ++k) places.push_back(i * a.stride + k * a.dilation - a.before);
   const std::int64_t first = *std::find_if(places.begin(), places.end(), inside);
   for (std::int64_t& place : places)
@@ -53,7 +53,7 @@ std::vector<std::int64_t> places_of(const loops::WindowAxis& a, std::int64_t i) 
 
 // Positions in the plane, [windows, taps]. Those of a window first occur in row-major order.
 Tensor positions_of(const loops::WindowAxis& rows, const loops::WindowAxis& columns) {
-  std::vector<std::int64_t> all;
+  detail::List<std::int64_t> all;
   for (std::int64_t i = 0; i < rows.results; ++i)
     for (std::int64_t j = 0; j < columns.results; ++j)
       for (const std::int64_t row : places_of(rows, i))
@@ -116,7 +116,7 @@ Inside inside_of(const loops::WindowAxis& rows, const loops::WindowAxis& columns
     const std::int64_t place = i * a.stride + k * a.dilation - a.before;
     return place >= 0 && place < a.extent;
   };
-  std::vector<std::int64_t> mask, taps;
+  detail::List<std::int64_t> mask, taps;
   for (std::int64_t i = 0; i < rows.results; ++i)
     for (std::int64_t j = 0; j < columns.results; ++j) {
       const auto begin = static_cast<std::ptrdiff_t>(mask.size());

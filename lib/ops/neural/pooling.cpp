@@ -98,7 +98,7 @@ bool unpadded(const loops::WindowAxis& axis) {
 }
 // The number of elements of the axis in each window, as [n, 1] or [n].
 Tensor counts(const loops::WindowAxis& axis, DType dtype, bool column) {
-  std::vector<double> n;
+  detail::List<double> n;
   for (std::int64_t i = 0; i < axis.results; ++i) {
     const std::int64_t start = i * axis.stride - axis.before;
     const auto count = static_cast<double>(std::min(start + axis.taps, axis.extent) - std::max<std::int64_t>(start, 0));

@@ -2,7 +2,6 @@
 #pragma once
 #include <initializer_list>
 #include <reel/ops/make.hpp>
-#include <vector>
 
 #include "ops/engine.hpp"
 #include "ops/probability/ends.hpp"
@@ -11,7 +10,7 @@ namespace reel::ops {
 
 struct Converted {
   DType result;  // to which the value is cast at the end
-  std::vector<Tensor> x;
+  detail::List<Tensor> x;
   /// TypeError for complex operands. Integers and booleans become float64, float16 and bfloat16 float32.
   Converted(const char* op, std::initializer_list<const Operand*> operands) {
     const DType common = common_dtype(op, {operands.begin(), operands.size()});
@@ -22,7 +21,7 @@ struct Converted {
   }
 };
 /// The shape that all broadcast to. ShapeError naming the op.
-inline Shape broadcast_all(const char* op, const std::vector<Tensor>& x) {
+inline Shape broadcast_all(const char* op, const detail::List<Tensor>& x) {
   Shape shape;
   for (const Tensor& t : x) shape = broadcast_shapes(op, shape, t.shape());
   return shape;
@@ -30,7 +29,7 @@ inline Shape broadcast_all(const char* op, const std::vector<Tensor>& x) {
 
 /// Square matrices whose lower triangle is read. A diagonal element that is not positive becomes NaN: triangular_solve
 /// would refuse 0. ShapeError naming the op, also for the largest rank, which leaves no axis for columns.
-inline Tensor valid_factor(const char* op, const Tensor& factor, const std::vector<Tensor>& all) {
+inline Tensor valid_factor(const char* op, const Tensor& factor, const detail::List<Tensor>& all) {
   for (const Tensor& t : all) require_rank(op, t.rank() + 1);
   const Tensor diagonal_only = eye(factor.shape()[-1], DType::boolean);
   return where(logical_and(diagonal_only, logical_not(greater(factor, 0))), not_a_number, factor);

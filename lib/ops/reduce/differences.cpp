@@ -16,7 +16,7 @@ Tensor numbers(const char* op, const Operand& operand) {
 }
 
 Tensor along(const Tensor& x, int axis, const SliceItem& item) {
-  std::vector<SliceItem> items(static_cast<std::size_t>(axis));
+  detail::List<SliceItem> items(static_cast<std::size_t>(axis));
   items.push_back(item);
   return slice(x, items);
 }

@@ -128,7 +128,7 @@ constexpr Primitive logcumsumexp_primitive = {.rule = batched({"logcumsumexp", l
 Tensor exclusive_of(const Tensor& z, int axis, bool reverse) {
   const std::int64_t n = z.shape()[axis];
   if (n == 0) return z;
-  std::vector<SliceItem> items(static_cast<std::size_t>(axis));
+  detail::List<SliceItem> items(static_cast<std::size_t>(axis));
   items.push_back(reverse ? range(1, n) : range(0, n - 1));
   Shape edge = z.shape();
   edge[axis] = 1;

@@ -67,8 +67,8 @@ Tensor spread(const tape::Record& r, const Tensor& x) {
 Tensor shift(const Tensor& x, int axis, bool reverse) {
   const std::int64_t n = x.shape()[axis];
   if (n == 0) return x;
-  const std::vector<SliceItem> whole(static_cast<std::size_t>(axis));
-  std::vector<SliceItem> items = whole;
+  const detail::List<SliceItem> whole(static_cast<std::size_t>(axis));
+  detail::List<SliceItem> items = whole;
   items.push_back(reverse ? range(1, n) : range(0, n - 1));
   Shape none, one;
   for (int d = 0; d < x.rank(); ++d) {

@@ -75,7 +75,7 @@ RecurrentOperands recurrent_operands(const char* op, const Operand& operand, con
   return all;
 }
 
-void apply_recurrent(const Primitive& p, const std::vector<Tensor>& inputs, std::span<Tensor> outputs) {
+void apply_recurrent(const Primitive& p, const detail::List<Tensor>& inputs, std::span<Tensor> outputs) {
   const Tensor* all[most_inputs];
   for (std::size_t i = 0; i < inputs.size(); ++i) all[i] = &inputs[i];
   apply(p, {all, inputs.size()}, {}, outputs);

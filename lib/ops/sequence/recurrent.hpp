@@ -24,14 +24,14 @@ inline constexpr std::size_t most_inputs = 7;
 
 /// All operands in the dtype to compute in; missing biases and states are zeros.
 struct RecurrentOperands {
-  std::vector<Tensor> inputs;
+  detail::List<Tensor> inputs;
   DType result;
 };
 /// `gates`: 4 of lstm, which has a cell state, 3 of gru. ShapeError, TypeError.
 RecurrentOperands recurrent_operands(const char* op, const Operand& x, const Operand& input_weight,
                                      const Operand& hidden_weight, const RecurrentOptions& options, int gates);
 /// Applies a primitive of these inputs.
-void apply_recurrent(const Primitive& p, const std::vector<Tensor>& inputs, std::span<Tensor> outputs);
+void apply_recurrent(const Primitive& p, const detail::List<Tensor>& inputs, std::span<Tensor> outputs);
 
 // ---- For evaluate.
 

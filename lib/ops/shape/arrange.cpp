@@ -36,14 +36,14 @@ Tensor with_diagonal(const Tensor& x, const Operand& values, const Diagonal& d) 
 }
 
 // The order of transpose that moves axes source to destination.
-std::vector<std::int64_t> moved_order(const Tensor& x, const Axes& source, const Axes& destination) {
+detail::List<std::int64_t> moved_order(const Tensor& x, const Axes& source, const Axes& destination) {
   constexpr const char* op = "moveaxis";
   constexpr std::int64_t free = -1;
   const Shape &from = source.list(), &to = destination.list();
   if (source.all() || destination.all() || from.rank() != to.rank())
     fail<ValueError>(op, "source {} and destination {} must have as many axes", from, to);
-  std::vector<std::int64_t> order(static_cast<std::size_t>(x.rank()), free);
-  std::vector<bool> moved(order.size());
+  detail::List<std::int64_t> order(static_cast<std::size_t>(x.rank()), free);
+  detail::List<bool> moved(order.size());
   for (int k = 0; k < from.rank(); ++k) {
     const auto a = static_cast<std::size_t>(normalize(op, from[k], x.rank())),
                b = static_cast<std::size_t>(normalize(op, to[k], x.rank()));
@@ -95,7 +95,7 @@ Tensor matrix_transpose(const Operand& operand) {
 Tensor moveaxis(const Operand& operand, const Axes& source, const Axes& destination) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("moveaxis", operand);
-  const std::vector<std::int64_t> order = ops::moved_order(x, source, destination);
+  const detail::List<std::int64_t> order = ops::moved_order(x, source, destination);
   return order.empty() ? identity(x) : transpose(x, order);
 }
 
@@ -108,7 +108,7 @@ Tensor unflatten(const Operand& operand, std::int64_t axis, const Shape& extents
 Tensor swapaxes(const Operand& operand, std::int64_t first, std::int64_t second) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("swapaxes", operand);
-  std::vector<std::int64_t> order(static_cast<std::size_t>(x.rank()));
+  detail::List<std::int64_t> order(static_cast<std::size_t>(x.rank()));
   std::iota(order.begin(), order.end(), std::int64_t{0});
   const int a = ops::normalize("swapaxes", first, x.rank()), b = ops::normalize("swapaxes", second, x.rank());
   std::swap(order[static_cast<std::size_t>(a)], order[static_cast<std::size_t>(b)]);
@@ -180,7 +180,7 @@ Tensor block_diag(std::span<const Tensor> blocks) {
   if (blocks.empty()) fail<ValueError>("block_diag", "there are no blocks; pass at least one");
   ops::require_shape("block_diag", {rows, columns});
   const Tensor zero = zeros({}, common.dtype());  // pad's own is an integer, which booleans would be promoted with
-  std::vector<Tensor> bands;
+  detail::List<Tensor> bands;
   std::int64_t before = 0;
   for (const Tensor& block : blocks) {
     const std::int64_t own = block.shape()[1];

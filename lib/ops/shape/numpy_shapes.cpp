@@ -13,7 +13,7 @@ namespace reel {
 namespace ops {
 namespace {
 
-using Tensors = std::vector<Tensor>;
+using Tensors = detail::List<Tensor>;
 
 // A larger number of parts is taken for a mistake: an extent or a size.
 constexpr std::int64_t most_parts = std::int64_t{1} << 20;
@@ -171,7 +171,7 @@ std::vector<Tensor> array_split(const Operand& operand, std::int64_t parts, std:
   const std::int64_t n = x.shape()[a];
   std::vector<Tensor> pieces;
   std::int64_t first = 0;
-  std::vector<SliceItem> items(static_cast<std::size_t>(a) + 1);
+  detail::List<SliceItem> items(static_cast<std::size_t>(a) + 1);
   for (std::int64_t k = 0; k < parts; ++k) {
     const std::int64_t end = first + n / parts + (k < n % parts ? 1 : 0);
     items.back() = range(first, end);

@@ -140,8 +140,8 @@ constexpr Primitive fold_primitive = {.rule = linear<bordered_batch<padded>, bor
                                       .infer = infer_bordered<-1>,
                                       .evaluate = evaluate_fold};
 
-std::vector<std::int64_t> attributes_of(PadMode mode, const Shape& before, const Shape& after) {
-  std::vector<std::int64_t> attributes = {static_cast<std::int64_t>(mode)};
+detail::List<std::int64_t> attributes_of(PadMode mode, const Shape& before, const Shape& after) {
+  detail::List<std::int64_t> attributes = {static_cast<std::int64_t>(mode)};
   attributes.insert(attributes.end(), before.begin(), before.end());
   attributes.insert(attributes.end(), after.begin(), after.end());
   return attributes;

@@ -158,7 +158,7 @@ void pad_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradien
   const Shape before = first_half(r.attributes()), after = second_half(r.attributes());
   if (r.wanted(0)) {
     const Shape shape = r.shape(0);
-    std::vector<SliceItem> items(static_cast<std::size_t>(r.batch_rank()));
+    detail::List<SliceItem> items(static_cast<std::size_t>(r.batch_rank()));
     for (int d = 0; d < shape.rank(); ++d) items.push_back(range(before[d], before[d] + shape[d]));
     dx[0] = slice(g[0], items);
   }
@@ -259,7 +259,7 @@ Tensor pad(const Operand& operand, const Shape& before, const Shape& after, cons
   ops::check_border("after", after, shape);
   if (border.size() != 1)
     fail<ShapeError>("pad", "value has shape {}; it must be a number or have one element", border.shape());
-  std::vector<std::int64_t> attributes(before.begin(), before.end());
+  detail::List<std::int64_t> attributes(before.begin(), before.end());
   attributes.insert(attributes.end(), after.begin(), after.end());
   return ops::apply(ops::pad_primitive, {&x, &border}, attributes);
 }

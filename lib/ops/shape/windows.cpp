@@ -59,7 +59,7 @@ Tensor add_transpose(const tape::Record& r, const Tensor& g) {
   const Windows w(r.attributes());
   const int axis = w.axis + r.batch_rank();
   const std::int64_t covered = (given[w.axis] - 1) * w.stride + (given[-1] - 1) * w.dilation + 1;
-  std::vector<SliceItem> items(static_cast<std::size_t>(axis));
+  detail::List<SliceItem> items(static_cast<std::size_t>(axis));
   items.push_back(range(0, covered));
   return windows_of(covered < w.size ? slice(g, items) : g, Windows(words(axis, given[-1], w.stride, w.dilation)),
                     axis);
@@ -290,7 +290,7 @@ Tensor batch_to_space(const Operand& operand, const Shape& block, const Shape& b
     fail<ShapeError>("batch_to_space", "x has shape {}: axis 0 is no multiple of {}, all of block", given, b.count);
   Shape split = block, order{b.axes}, shape{given[0] / b.count};
   split.push_back(given[0] / b.count);
-  std::vector<SliceItem> items(1);
+  detail::List<SliceItem> items(1);
   for (int d = 1; d <= b.axes; ++d) {
     split.push_back(given[d]);
     order.push_back(b.axes + d);

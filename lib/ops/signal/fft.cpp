@@ -5,7 +5,6 @@
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
-#include <vector>
 
 #include "loops/elementwise/complex.hpp"
 #include "loops/fourier/fourier.hpp"
@@ -161,8 +160,8 @@ Tensor real_along(const char* op, const Tensor& x, std::int64_t n, int axis, Fft
 
 // The axes of a transform of several, counted from the front, in their order, and an n for each.
 struct TransformAxes {
-  std::vector<int> axes;
-  std::vector<std::int64_t> n;
+  detail::List<int> axes;
+  detail::List<std::int64_t> n;
   TransformAxes(const char* op, const Shape& shape, const Axes& given, int rank) {
     const int entries = shape.rank();
     if (!given.all()) {

@@ -6,7 +6,6 @@
 #include <reel/ops/reduce.hpp>
 #include <reel/ops/windows.hpp>
 #include <reel/signal.hpp>
-#include <vector>
 
 #include "loops/fourier/recursion.hpp"
 #include "ops/apply/apply.hpp"
@@ -24,7 +23,7 @@ Tensor real_signal(const char* op, const Operand& operand, const char* name) {
 }
 Tensor in_promised_dtype(const Tensor& x, DType d) { return is_half(d) ? cast_to(x, d) : x; }
 Tensor part_of(const Tensor& x, int axis, std::int64_t begin, std::int64_t end) {
-  std::vector<SliceItem> items(static_cast<std::size_t>(axis));
+  detail::List<SliceItem> items(static_cast<std::size_t>(axis));
   items.push_back(range(begin, end));
   return slice(x, items);
 }
@@ -89,7 +88,7 @@ Tensor by_products(const char* op, const Tensor& x, const Tensor& h, const Shape
 Tensor by_transforms(const Tensor& x, const Tensor& h, const Shape& axes) {
   if (axes.empty()) return x * h;
   Shape lengths;
-  std::vector<SliceItem> items(static_cast<std::size_t>(x.rank()));
+  detail::List<SliceItem> items(static_cast<std::size_t>(x.rank()));
   for (const std::int64_t axis : axes) {
     const std::int64_t n = x.shape()[axis] + h.shape()[axis] - 1;
     std::int64_t length = n;

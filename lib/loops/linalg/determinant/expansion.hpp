@@ -84,7 +84,7 @@ inline bool odd_sum(unsigned rows, unsigned columns) {
 // sums += minor times the cofactors of the directions in these rows and columns.
 template <class Number, class Element>
 void add_cofactors(const Problem<Element>& p, const Number& minor, unsigned rows, unsigned columns,
-                   std::vector<Number>& sums) {
+                   detail::List<Number>& sums) {
   bool odd_row = false;
   for (unsigned r = rows; r != 0; r &= r - 1, odd_row = !odd_row) {
     bool odd = odd_row;
@@ -103,9 +103,9 @@ void for_each_minor(std::int64_t n, std::int64_t degree, const F& f) {
 }
 
 template <class Number, class Element>
-std::vector<Number> complements(const Matrix<Element>& a, std::int64_t n, std::int64_t degree) {
+detail::List<Number> complements(const Matrix<Element>& a, std::int64_t n, std::int64_t degree) {
   const auto order = static_cast<unsigned>(n), every = (1u << n) - 1;
-  std::vector<Number> minors;
+  detail::List<Number> minors;
   for_each_minor(n, degree, [&](unsigned rows, unsigned columns) {
     const Number minor = minor_of<Number>(a, order, every & ~rows, every & ~columns);
     minors.push_back(odd_sum(rows, columns) ? -minor : minor);
@@ -114,8 +114,8 @@ std::vector<Number> complements(const Matrix<Element>& a, std::int64_t n, std::i
 }
 
 template <class Number, class Element>
-std::vector<Number> expanded(const Problem<Element>& p, const std::vector<Number>& minors) {
-  std::vector<Number> sums(p.size());
+detail::List<Number> expanded(const Problem<Element>& p, const detail::List<Number>& minors) {
+  detail::List<Number> sums(p.size());
   auto minor = minors.begin();
   for_each_minor(p.n, p.degree(), [&](unsigned rows, unsigned columns) {
     const Number factor = *minor++;

@@ -3,13 +3,12 @@
 #include <bit>
 #include <cstddef>
 #include <utility>
-#include <vector>
 
 namespace reel::loops::determinants {
 
 /// The coefficients of a polynomial, one for each set of variables: bit i stands for e_i.
 template <class Number>
-using Polynomial = std::vector<Number>;
+using Polynomial = detail::List<Number>;
 
 /// sum += x y, or sum -= x y.
 template <class Number>
@@ -63,8 +62,8 @@ class PolynomialMinors {
   }
 
   // For each set of columns the minor with the same number of rows, the first or the last ones.
-  std::vector<Number> expanded(bool first_rows) const {
-    std::vector<Number> minor((std::size_t{all()} + 1) * sets_);
+  detail::List<Number> expanded(bool first_rows) const {
+    detail::List<Number> minor((std::size_t{all()} + 1) * sets_);
     minor[0] = 1;
     for (unsigned set = 1; set <= all(); ++set) {
       const auto size = static_cast<unsigned>(std::popcount(set));
@@ -82,7 +81,7 @@ class PolynomialMinors {
 
   unsigned m_, sets_;
   Polynomial<Number> matrix_;
-  std::vector<Number> leading_, trailing_;
+  detail::List<Number> leading_, trailing_;
 };
 
 }  // namespace reel::loops::determinants

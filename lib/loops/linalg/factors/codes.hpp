@@ -3,7 +3,6 @@
 #include <complex>
 #include <limits>
 #include <new>
-#include <vector>
 
 #include "core/fail.hpp"
 #include "kernels/lapack.hpp"
@@ -12,7 +11,7 @@
 namespace reel::loops {
 
 /// Makes a fault of the first nonzero code; throws for codes that are not the matrix's fault.
-inline Fault first_fault(const std::vector<int>& codes) {
+inline Fault first_fault(const detail::List<int>& codes) {
   for (std::size_t i = 0; i < codes.size(); ++i) {
     if (codes[i] == kernels::out_of_memory) throw std::bad_alloc();
     if (codes[i] < 0)

@@ -9,7 +9,6 @@
 #include <new>
 #include <numeric>
 #include <type_traits>
-#include <vector>
 
 #include "core/fail.hpp"
 #include "kernels/decompositions/decompositions.hpp"
@@ -87,7 +86,7 @@ template <class One>
 Fault for_each(const Tensor& a, const One& one) {
   const Batch batch = batch_of(a);
   const Tensor dense = contiguous(a);
-  std::vector<int> codes(static_cast<std::size_t>(batch.count));
+  detail::List<int> codes(static_cast<std::size_t>(batch.count));
   with_any_type(a, [&]<class T>(T) {
     const T* from = mutable_data<T>(dense);
     for_each_matrix(batch.count, batch.largest_extent(),

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "loops/linalg/factors/codes.hpp"
 #include "loops/linalg/matrices.hpp"
@@ -69,9 +68,9 @@ Fault cholesky_update(const Tensor& l, const Tensor& x, bool downdate, const Ten
   const Tensor vectors = reel::detail::empty(x.dtype(), x.shape());
   copy(x, vectors);
   const std::int64_t n = order_of(out), count = count_of(out, n);
-  std::vector<int> codes(static_cast<std::size_t>(count));
+  detail::List<int> codes(static_cast<std::size_t>(count));
   with_any_type(out, [&]<class T>(T) {
-    std::vector<FactorRotation<T>> rotations(static_cast<std::size_t>(count * n));
+    detail::List<FactorRotation<T>> rotations(static_cast<std::size_t>(count * n));
     for_each_matrix(count, n, [&](std::int64_t at) {
       T* m = mutable_data<T>(out) + at * n * n;
       const T* v = mutable_data<T>(vectors) + at * n;

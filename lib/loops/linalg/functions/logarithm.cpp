@@ -37,7 +37,7 @@ void add(ComplexMatrix& to, double factor, const ComplexMatrix& from) {
 }
 
 // The parts of a perturbed matrix in the basis of the Schur vectors of part 0.
-using Parts = std::vector<ComplexMatrix>;
+using Parts = detail::List<ComplexMatrix>;
 
 // The sum over the partitions of a subset into two nonempty parts.
 ComplexMatrix proper_products(const Parts& x, const Parts& y, std::size_t all) {
@@ -212,7 +212,7 @@ std::int64_t sylvester(const Tensor& a, const Tensor& b, const Tensor& x) {
   };
   const Shape batch = batch_of(x), of_a = batch_of(a), of_b = batch_of(b);
   if (n == 0 || m == 0) return -1;
-  std::vector<int> codes(static_cast<std::size_t>(batch.elements()));
+  detail::List<int> codes(static_cast<std::size_t>(batch.elements()));
   for_each_in_tasks(batch.elements(), grain_of_functions(std::max(n, m)), [&](std::int64_t i) {
     const double *pa = numbers(left) + broadcast_index(i, batch, of_a) * n * n * width,
                  *pb = numbers(right) + broadcast_index(i, batch, of_b) * m * m * width;

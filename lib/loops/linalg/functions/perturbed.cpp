@@ -171,7 +171,7 @@ void scale(Perturbed& z, double factor) {
 double one_norm(const Tensor& x) {
   const std::int64_t n = order_of(x);
   const bool complex = is_complex(x.dtype());
-  std::vector<double> sums(static_cast<std::size_t>(n));
+  detail::List<double> sums(static_cast<std::size_t>(n));
   const double* from = numbers(x);
   for (std::int64_t i = 0; i < n; ++i)
     for (double& sum : sums) {
@@ -240,9 +240,9 @@ std::int64_t matrix_function(MatrixFunction f, const Tensor& a, const Tensor& di
   const PerturbedFunction function = function_of(f);
   // Tensors are made and dropped by this thread, for some matrices at a time.
   const std::int64_t count = batch.elements(), size = number_count(out) / count;
-  std::vector<int> codes(static_cast<std::size_t>(count));
+  detail::List<int> codes(static_cast<std::size_t>(count));
   for (std::int64_t first = 0; first < count; first += at_a_time) {
-    std::vector<Perturbed> some;
+    detail::List<Perturbed> some;
     for (std::int64_t i = first; i < std::min(count, first + at_a_time); ++i)
       some.push_back(
           perturbed_at(matrices, broadcast_index(i, batch, own), along, broadcast_index(i, batch, own_along)));

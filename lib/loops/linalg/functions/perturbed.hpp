@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <new>
 #include <reel/tensor.hpp>
-#include <vector>
 
 #include "kernels/blas.hpp"
 #include "kernels/lapack.hpp"
@@ -15,7 +14,7 @@ namespace reel::loops {
 
 /// The coefficient of the product of e_i over a subset of directions is the part whose number has those bits: 2^k
 /// matrices [n, n], float64 or complex128, row-major. Part 0 is the matrix itself.
-using Perturbed = std::vector<Tensor>;
+using Perturbed = detail::List<Tensor>;
 
 /// The elements as numbers; a complex one is two.
 double* numbers(const Tensor& x);

@@ -2,7 +2,7 @@
 #pragma once
 #include <complex>
 #include <cstdint>
-#include <vector>
+#include <reel/tensor.hpp>
 
 namespace reel::loops {
 
@@ -11,7 +11,7 @@ using Complex = std::complex<double>;
 /// A square matrix of complex numbers.
 struct ComplexMatrix {
   std::int64_t rows = 0, columns = 0;
-  std::vector<Complex> elements;
+  detail::List<Complex> elements;
 
   ComplexMatrix() = default;
   ComplexMatrix(std::int64_t n, std::int64_t m) : rows(n), columns(m), elements(static_cast<std::size_t>(n * m)) {}

@@ -31,7 +31,7 @@ template <class T, class Solve>
 Fault for_each_system(const Tensor& matrices, const Shape& own, std::int64_t size, const Tensor& x, const Shape& batch,
                       std::int64_t room, std::int64_t work, const Solve& solve) {
   const std::int64_t count = batch.elements(), step = count == 0 ? 0 : x.size() / count;
-  std::vector<std::int64_t> codes(static_cast<std::size_t>(count));
+  detail::List<std::int64_t> codes(static_cast<std::size_t>(count));
   const T* from = elements<T>(matrices);
   T* to = elements<T>(x);
   Workspaces workspaces(count, room * static_cast<std::int64_t>(sizeof(T)));

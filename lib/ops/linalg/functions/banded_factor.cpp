@@ -8,7 +8,6 @@
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
 #include <reel/ops/shape.hpp>
-#include <vector>
 
 #include "loops/linalg/structured/structured.hpp"
 #include "loops/loops.hpp"
@@ -34,7 +33,7 @@ Tensor moved(const Tensor& x, std::int64_t count) {
 }
 // Zero rows above and below.
 Tensor between_zeros(const Tensor& x, std::int64_t above, std::int64_t below) {
-  std::vector<Tensor> parts{x};
+  detail::List<Tensor> parts{x};
   const auto zero = [&](std::int64_t count) {
     Shape shape = x.shape();
     shape[-2] = count;

@@ -6,7 +6,6 @@
 #include <reel/ops/make.hpp>
 #include <reel/ops/reduce.hpp>
 #include <string>
-#include <vector>
 
 #include "ops/linalg/linalg.hpp"
 #include "ops/shape/view.hpp"
@@ -61,7 +60,7 @@ class Chain {
     extents_.push_back(static_cast<double>(factors[0].shape()[0]));
     for (const Tensor& x : factors) extents_.push_back(static_cast<double>(x.shape()[1]));
     splits_.resize(count_ * count_);
-    std::vector<double> cost(count_ * count_);
+    detail::List<double> cost(count_ * count_);
     for (std::size_t length = 1; length < count_; ++length)
       for (std::size_t i = 0; i + length < count_; ++i) {
         const std::size_t j = i + length;
@@ -83,17 +82,17 @@ class Chain {
  private:
   std::span<const Tensor> factors_;
   std::size_t count_;
-  std::vector<double> extents_;
-  std::vector<std::size_t> splits_;
+  detail::List<double> extents_;
+  detail::List<std::size_t> splits_;
 };
 
 // The factors as matrices of one dtype.
-std::vector<Tensor> chain_of(std::span<const Tensor> given) {
+detail::List<Tensor> chain_of(std::span<const Tensor> given) {
   constexpr const char* op = "multi_dot";
   if (given.empty()) fail<ValueError>(op, "there are no factors; pass at least one");
   CommonDType common;
   for (const Tensor& x : given) common.add(op, x);
-  std::vector<Tensor> factors;
+  detail::List<Tensor> factors;
   for (std::size_t i = 0; i < given.size(); ++i) {
     Tensor x = cast_to(given[i], common.dtype());
     const bool first = i == 0, last = i + 1 == given.size();
@@ -216,7 +215,7 @@ Tensor matvec(const Operand& first, const Operand& second) {
 
 Tensor multi_dot(std::span<const Tensor> given) {
   const tape::OpScope scope;
-  const std::vector<Tensor> factors = ops::chain_of(given);
+  const detail::List<Tensor> factors = ops::chain_of(given);
   Tensor y = ops::Chain(factors).product(0, factors.size() - 1);
   if (given.size() == 1) y = identity(y);
   if (given.back().rank() == 1 && given.size() > 1) y = squeeze(y, 1);

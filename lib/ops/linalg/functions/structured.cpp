@@ -9,7 +9,6 @@
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
-#include <vector>
 
 #include "loops/loops.hpp"
 #include "ops/apply/apply.hpp"
@@ -44,7 +43,7 @@ Tensor banded(const Band& band, const Tensor& bands, const Tensor& b);
 
 // The band of left right^H: element (j + d, j) at (above + d, j).
 Tensor band_of_product(const Band& band, const Tensor& left, const Tensor& right) {
-  std::vector<Tensor> rows;
+  detail::List<Tensor> rows;
   const Tensor factor = conjugated(right);
   for (std::int64_t d = -band.above; d <= band.below; ++d)
     rows.push_back(sum(multiply(moved_rows(left, -d), factor), -1));
@@ -184,7 +183,7 @@ Tensor toeplitz_solution(const Tensor& diagonals, const Tensor& b) {
 
 // The operands in the dtype in which they are computed, and the dtype of the result.
 struct StructuredOperands {
-  std::vector<Tensor> tensors;
+  detail::List<Tensor> tensors;
   DType dtype;
 };
 StructuredOperands in_wide_dtype(const char* op, std::initializer_list<const Operand*> operands) {
