@@ -1,7 +1,7 @@
 // What data-parallel training costs on many ranks: mpirun -n 2 bench_mpi. Measures here
 // 1. alpha and beta of t(n) = alpha + beta n, by messages of n bytes to and fro between two ranks;
 // 2. all_reduce of several sizes, beside what the model says of it;
-// 3. a step of the network of samples/digits.cpp, with the exchange behind the reverse pass and during it;
+// 3. a step of the network of samples/digits, with the exchange behind the reverse pass and during it;
 // and prints what the model says of a step on 1 to 1000 ranks. bench/README.md has the model.
 #include <algorithm>
 #include <chrono>
@@ -103,7 +103,7 @@ Model all_reduces(const Communicator& ranks, const Line& message) {
 
 constexpr std::int64_t batch = 64;
 
-// The network of samples/digits.cpp, with a squared error.
+// The network of samples/digits, with a squared error.
 struct Network {
   Variable w1, b1, w2, b2, w3, b3;
   auto leaves() { return std::tie(w1, b1, w2, b2, w3, b3); }
