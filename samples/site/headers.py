@@ -16,6 +16,17 @@ def title(header):
     return f"&lt;{name(header)}&gt;"
 
 
+def link(function):
+    """A link to its declaration."""
+    return f'\\ref reel::{function} "{function}"'
+
+
+def escaped(text):
+    """A comment in which Doxygen sees no commands, tags and links."""
+    text = re.sub(r"[#@\\]", r"\\\g<0>", text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
+    return re.sub(r"\b(?:Gradient|Linear)\b", r"%\g<0>", text)  # words, not the types of these names
+
+
 def description(header):
     """The // lines that the header begins with, as Doxygen reads them."""
     lines = []
@@ -23,11 +34,8 @@ def description(header):
         if not line.startswith("//"):
             break
         lines.append(line[2:].removeprefix(" "))
-    text = "\n".join(lines)
-    for character, entity in {"&": "&amp;", "<": "&lt;", ">": "&gt;", "#": "&#35;", "\\": "&#92;", "@": "&#64;"}.items():
-        text = text.replace(character, entity)
+    text = escaped("\n".join(lines))
     text = re.sub(r"^([a-z]\w*(?:\([^)]*\))?):", r"<code>\1</code>:", text)  # Doxygen writes the first letter as a capital
-    text = re.sub(r"\b(?:Gradient|Linear)\b", r"%\g<0>", text)  # words, not the types of these names
     return text.replace("et al. ", "et al.&nbsp;")  # no end of a sentence
 
 

@@ -1,8 +1,8 @@
 """Builds the documentation site, and fails when it is not whole.
 
-Usage: site.py ROOT OUTPUT VERSION STYLES-AND-PICTURES... Doxygen reads the public headers and the pages of the tree; *.css
-are style sheets, the others are what samples have drawn: NAME.svg and NAME.html of the sample NAME, for the gallery. The
-site is OUTPUT/html. It fails for
+Usage: site.py ROOT OUTPUT VERSION STYLES-AND-PICTURES... Doxygen reads the public headers and the pages of the tree, and
+gradients.py makes a page of the headers' formulas. *.css are style sheets, the others are what samples have drawn:
+NAME.svg and NAME.html of the sample NAME, for the gallery. The site is OUTPUT/html. It fails for
 
   - a public type, enumeration or function without a comment (members of a commented type may explain themselves),
   - a reference that Doxygen does not resolve, or a command or tag that it does not know; its other warnings, which depend
@@ -19,6 +19,7 @@ import subprocess
 import sys
 import urllib.parse
 
+import gradients
 import headers
 
 # Each page of the tree, the name of its page in the site, and the title that the menu shows.
@@ -44,6 +45,7 @@ USELESS = [re.compile(pattern) for pattern in (
     r"\s+(?=</t[dhr]>)", r' type="text/(?:css|javascript)"', r"<!--.*?-->\n?", r"/\* @license.*?\*/\n?")]
 HASH = re.compile(r"(?<![^\W_])(g?a[0-9a-f]{11})[0-9a-f]{21}\b")  # the anchor of a function, abbreviated
 FOUND = re.compile(r"'\.\./([^']*)'")  # an address in an index of the search
+LOGO = re.compile(r'<img class="footer" src="doxygen.svg"[^>]*>')
 SECOND_NAME = re.compile(r'(<a id="([^"]*)") name="\2"')
 # Entries of the tree that the pages of the headers have, too.
 UNGROUPED = re.compile(r'^    \[ "[^"]*", "group__\w+\.html#\w+", (?:null|\[\n(?:      .*\n)*    \]) \],?\n', re.MULTILINE)
@@ -86,10 +88,10 @@ def outside_code(text, change):
 
 
 def linked_ops(text):
-    """The text, in which each op of the op table is a link to its declaration."""
-    link = lambda word: f'\\ref reel::{word[1]} "{word[0]}"'
+    """The text, in which each op of the op table is a link to its declaration, and the page of gradients follows the table."""
+    link = lambda word: headers.link(word[1]) + word[0].removeprefix(word[1])
     row = lambda match: match[1] + re.sub(r"(\w+)[*']*", link, match[2])
-    return OP_TABLE.sub(lambda table: OP_ROW.sub(row, table[0]), text)
+    return OP_TABLE.sub(lambda table: OP_ROW.sub(row, table[0]) + "\n\\ref gradients lists what the gradient of each is.\n", text)
 
 
 def page_of_site(root, source):
@@ -117,7 +119,7 @@ def page_of_site(root, source):
 
     def for_doxygen(text):
         text = HEADING.sub(heading, re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL))
-        code = lambda span: f"<code>{html.escape(span[1]).replace('#', '&#35;')}</code>"
+        code = lambda span: "<code>" + re.sub("#|--", r"\\\g<0>", html.escape(span[1], quote=False)) + "</code>"
         return SPAN_WITH_HASH.sub(code, LINK.sub(link, text))
 
     return outside_code(linked_ops((root / source).read_text()), for_doxygen)
@@ -204,10 +206,21 @@ def layout(text):
     return text.replace(group, described.replace('<briefdescription visible="yes"/>', '<briefdescription visible="no"/>'))
 
 
+def one_index(site):
+    """Leaves the search one index, of all names, and its menu one entry: the others repeat parts of it."""
+    data = site / "search/searchdata.js"
+    kinds = re.findall(r'^  [1-9]\d*: "([a-z]+)",?$', data.read_text(), re.MULTILINE)
+    data.write_text(re.sub(r',\n  [1-9]\d*: "[^"]*"', "", data.read_text()))
+    for kind in kinds:
+        for file in site.glob(f"search/{kind}_*"):
+            file.unlink()
+
+
 def shorten(site):
     """Takes out what no reader sees, so that the site stays small."""
-    for page in site.glob("*-members.html"):
-        page.unlink()
+    one_index(site)
+    for page in [*site.glob("*-members.html"), site / "doxygen.svg"]:
+        page.unlink(missing_ok=True)
     for name in LISTS:
         for page in [*site.glob(f"{name}.html"), *site.glob(f"{name}_*.html")]:
             page.unlink()
@@ -216,6 +229,7 @@ def shorten(site):
         if file.suffix == ".html":
             for useless in USELESS:
                 text = useless.sub("", text)
+            text = LOGO.sub("Doxygen", text).replace("&amp;lt;reel/", "&lt;reel/").replace(".hpp&amp;gt;", ".hpp&gt;")
             text = SECOND_NAME.sub(r"\1", text).replace(f'href="{file.name}#', 'href="#')
         elif file.name == "navtreedata.js":
             text = re.sub(r",(\s*\] \]\s*\];)", r"\1", UNGROUPED.sub("", text))
@@ -229,6 +243,7 @@ def build(root, output, version, styles, pictures):
     for source, (name, _) in PAGES.items():
         (pages / f"{name}.md").write_text(page_of_site(root, source))
     (pages / "reel.dox").write_text(NAMESPACE + headers.page(root / "include/reel"))
+    (pages / "gradients.md").write_text(gradients.page(root / "include/reel", (root / "samples/README.md").read_text()))
     if pictures:
         (pages / "gallery.md").write_text(gallery(root, pictures))
     subprocess.run(["doxygen", "-l", output / "layout.xml"], check=True)
