@@ -215,8 +215,9 @@ Tensor quad(const Integrand& f, const Operand& from, const Operand& to, const Qu
     fail<ValueError>(quad_name,
                      "tolerances are {} and {}, intervals {}; tolerances must be numbers, intervals at least 1",
                      options.tolerance, options.absolute_tolerance, options.max_intervals);
-  const auto [d, wide] = ops::real_dtypes(quad_name, {&from, &to});
-  const auto end_of = [wide = wide](const Operand& x, const char* operand) {
+  const ops::RealDTypes dtypes = ops::real_dtypes(quad_name, {&from, &to});
+  const DType wide = dtypes.wide;
+  const auto end_of = [wide](const Operand& x, const char* operand) {
     const tape::QuietScope may_be_infinite;
     return ops::real_operand(quad_name, x, wide, operand);
   };
@@ -241,7 +242,7 @@ Tensor quad(const Integrand& f, const Operand& from, const Operand& to, const Qu
   }
   if (std::isfinite(high) && tape::followed(b)) y = y + autodiff::variation(f, reshape(b, {1}));
   if (std::isfinite(low) && tape::followed(a)) y = y - autodiff::variation(f, reshape(a, {1}));
-  return ops::cast_to(y, d);
+  return ops::cast_to(y, dtypes.result);
 }
 
 }  // namespace reel
