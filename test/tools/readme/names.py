@@ -5,6 +5,7 @@ Usage: names.py ROOT [--write]. It fails for
   - an op of the op table in samples/README.md without a row,
   - a name in a first column that no header of include/reel has,
   - a row whose columns are not those of HEAD, an op named twice in a section, or a peer's name that is malformed,
+  - an op whose own row names a function of TensorFlow, PyTorch or JAX, though test/op_cases/peers.txt says that it has none,
   - lists from the peers' names to reel's that do not follow from the rows; --write writes them.
 """
 import pathlib
@@ -40,6 +41,21 @@ def rows_of(page):
             yield section, [cell.strip() for cell in line.strip("|").split("|")]
 
 
+def contradictions(root, rows):
+    """What test/op_cases/peers.txt denies: it has a letter for each op in TensorFlow, PyTorch, JAX and others, "-" for none."""
+    letters = {}
+    for line in (root / "test/op_cases/peers.txt").read_text().splitlines():
+        if line and line[0] != "#":
+            peers, *ops = line.split()
+            letters |= dict.fromkeys(ops, peers)
+    for _, cells in rows:
+        op = cells[0]
+        peers = letters.pop(op, None)  # the first row of an op is its own
+        for letter, column in zip(peers or "", (2, 3, 4)):
+            if letter == "-" and cells[column]:
+                yield f"{PAGE}: {op} is {cells[column]}, but test/op_cases/peers.txt says that there is none"
+
+
 def lists(rows):
     """A table for each peer, from its names to reel's, by the alphabet."""
     text = ""
@@ -71,6 +87,7 @@ def faults(root, page):
             for name in cells[column].split():
                 if not re.fullmatch(rf"(?:{'|'.join(roots)})(?:\.\w+)+", name):
                     yield f"{PAGE}: {name} is no name of {peer}"
+    yield from contradictions(root, good)
     named = {name for _, cells in good for name in cells[0].split()}
     for op in ops_of_table((root / "samples/README.md").read_text()):
         if op not in named:
