@@ -63,7 +63,10 @@ def wrap(root, version, meson, work):
     (project / "subprojects/reel.wrap").write_text(text.replace("@URL@", root.as_uri()))
     (project / "meson.build").write_text("project('consumer', 'cpp', default_options: 'cpp_std=c++20')\n"
                                          f"dependency('reel', version: '{version}')\n")
-    run(meson, "setup", project / "build", project, "--force-fallback-for=reel", "-Dreel:lapack=disabled")
+    arguments = ("--force-fallback-for=reel", "-Dreel:lapack=disabled")
+    for kind in ("debug", "release"):  # users are told that Meson's own default is slow
+        log = run(meson, "setup", project / kind, project, *arguments, f"-Dbuildtype={kind}")
+        assert ("reel is compiled without optimisation" in log) == (kind == "debug"), log
 
 
 def options_exist(root, names):
