@@ -66,8 +66,7 @@ void draw(const std::string& path, const Training& training, const digits::Image
         << y_of(sum / static_cast<double>(to - from)) << ' ';
   }
   svg << "'/>\n<text x='" << left + width << "' y='" << top + height + 16 << "' text-anchor='end'>step "
-      << training.losses.size()
-      << "</text>\n<text x='50' y='280' font-size='15'>The most confidently wrong</text>\n";
+      << training.losses.size() << "</text>\n<text x='50' y='280' font-size='15'>The most confidently wrong</text>\n";
   const std::vector<float> images = test.pixels.to_vector<float>();
   for (std::size_t k = 0; k < std::min<std::size_t>(10, mistakes.size()); ++k) {
     const Mistake& m = mistakes[k];

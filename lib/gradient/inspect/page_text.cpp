@@ -55,7 +55,7 @@ th button, td button { border: 0; padding: 0; font-weight: 600; background: none
 const std::string_view page_behind = R"html(</script>
 <script>
 'use strict';
-const PART = 300, WIDE = 176, HIGH = 88, BOX = 156, TALL = 54, $ = s => document.querySelector(s);
+const PART = 300, WIDE = 176, HIGH = 88, BOX = 156, TALL = 58, $ = s => document.querySelector(s);
 const data = JSON.parse($('#data').textContent), nodes = data.nodes;
 const columns = {op: '#', name: 'Name', result: 'Result', bytes: 'Kept', forward: 'Op time', backward: 'Rule time', line: 'Called at'};
 let node, part = 0, sort, down, at;
@@ -118,8 +118,8 @@ function box(n) {
   const facts = keys.filter(k => /bytes|ward/.test(k) && n[k] >= 0).map(k => show(k, n[k])).join(' · '), {x, y} = at[n.id];
   const lines = [n.title, n.result, facts || n.kind];
   return make('g', {id: 'n' + n.id, role: 'button', 'aria-label': lines.join(), transform: `translate(${x} ${y})`, onclick: () => choose(n.id)},
-    make('rect', {x: -BOX / 2, width: BOX, height: TALL, rx: n.kind === 'op' ? 6 : 27}),
-    make('rect', {class: 'kept', x: 6 - BOX / 2, y: 48, width: (BOX - 12) * (n.bytes || 0) / most, height: 3}),
+    make('rect', {x: -BOX / 2, width: BOX, height: TALL, rx: n.kind === 'op' ? 6 : 29}),
+    make('rect', {class: 'kept', x: 6 - BOX / 2, y: 51, width: (BOX - 12) * (n.bytes || 0) / most, height: 3}),
     ...lines.map((s, k) => make('text', {y: 17 + 14 * k, class: k ? '' : 'name'}, s.length > 20 + 5 * !!k ? s.slice(0, 19 + 5 * !!k) + '…' : s)));
 }
 function draw() {
