@@ -140,7 +140,7 @@ const detail::Block* memory_of(const Tensor& x) {
 std::set<const detail::Block*> kept_by(const GradientTape& tape) {
   std::set<const detail::Block*> kept;
   const tape::Tape& t = GradientTapeAccess::get(tape);
-  for (tape::Arena::Place at = t.entries.end(); const tape::Entry* e = t.entries.step_back(at);)
+  for (tape::Arena::Cursor at = t.entries.end(); const tape::Entry* e = t.entries.step_back(at);)
     for (std::uint32_t i = 0; i < e->saved; ++i)
       if (e->values()[i].defined()) kept.insert(memory_of(e->values()[i]));
   return kept;

@@ -44,7 +44,7 @@ constexpr std::int64_t rows_per_batch_column = 2;
 // an op without a jvp that no path sees.
 Gradient batch_columns(Tape& t, const Tensor& target, const Source& source, const Shape& column) {
   const bool used_up = !t.options.persistent;
-  if (used_up && t.place == Tape::Place::on_stack) tape::pop(&t);
+  if (used_up && t.status == Tape::Status::on_stack) tape::pop(&t);
   const tape::Replaying replaying(t);  // a user's jvp may destroy the tape
   struct UseUp {
     Tape* tape;
@@ -187,7 +187,7 @@ std::vector<Variable> GradientTape::watched_variables() const {
   return list;
 }
 
-bool GradientTape::active() const noexcept { return state(tape_).place.load() == Tape::Place::on_stack; }
+bool GradientTape::active() const noexcept { return state(tape_).status.load() == Tape::Status::on_stack; }
 
 std::string GradientTape::explain_all(std::span<const Target> targets, std::span<const Source> sources) const {
   return autodiff::explain(state(tape_), targets, sources);

@@ -65,17 +65,17 @@ class Arena {
     std::swap(count_, other.count_);
   }
 
-  /// A position in the arena.
-  struct Place {
+  /// A position in the arena, from which entries are visited.
+  struct Cursor {
     std::size_t chunk = 0;
     std::uint32_t offset = 0;
   };
   /// Past the last entry.
-  Place end() const noexcept {
+  Cursor end() const noexcept {
     return {chunks_.empty() ? 0 : chunks_.size() - 1, chunks_.empty() ? 0 : chunks_.back().used};
   }
   /// Moves `at` to the entry before it, and returns that; null at the front.
-  Entry* step_back(Place& at) const noexcept {
+  Entry* step_back(Cursor& at) const noexcept {
     while (at.offset == 0) {
       if (at.chunk == 0) return nullptr;
       at = {at.chunk - 1, chunks_[at.chunk - 1].used};
@@ -86,7 +86,7 @@ class Arena {
     return reinterpret_cast<Entry*>(c.data + at.offset);
   }
   /// Returns the entry at `at`, and moves `at` past it; null at `end`.
-  Entry* step_forward(Place& at, Place end) const noexcept {
+  Entry* step_forward(Cursor& at, Cursor end) const noexcept {
     while (at.chunk < end.chunk && at.offset == chunks_[at.chunk].used) at = {at.chunk + 1, 0};
     if (at.chunk == end.chunk && at.offset >= end.offset) return nullptr;
     auto* e = reinterpret_cast<Entry*>(chunks_[at.chunk].data + at.offset);
@@ -104,7 +104,7 @@ class Arena {
       }
   }
   /// Frees the chunks behind that of `at`: the replay of a used-up tape no longer needs them.
-  void release_after(Place at) noexcept {
+  void release_after(Cursor at) noexcept {
     while (chunks_.size() > at.chunk + 1) drop_last();
   }
 

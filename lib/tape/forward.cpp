@@ -88,7 +88,7 @@ void drop_tangent(Tape& t, std::uint32_t slot) noexcept {
 }
 
 void advance(Tape& t) {
-  Arena::Place at = t.entries.end();
+  Arena::Cursor at = t.entries.end();
   Entry& e = *t.entries.step_back(at);
   t.tangents.resize(t.slots.size());
   const Replaying kept(t);  // a user's jvp may destroy the accumulator

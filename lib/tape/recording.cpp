@@ -244,7 +244,7 @@ class Forward {
   /// From the outermost to the innermost.
   void advance(const Call& call) {
     for (int i = count_; i-- > 0;) {
-      if (tapes_[i]->place.load() != Tape::Place::on_stack) continue;
+      if (tapes_[i]->status.load() != Tape::Status::on_stack) continue;
       publish(*tapes_[i], call, inputs_[i]);
       tape::advance(*tapes_[i]);
     }
@@ -303,7 +303,7 @@ class Forward {
 // The common case: one tape on the stack, which records, and no observer.
 inline bool alone(const Tape* t) noexcept {
   return t && !t->below && t->kind == Tape::Kind::reverse && t->recording() && !watching() && !Capture::innermost() &&
-         t->place.load(std::memory_order_acquire) == Tape::Place::on_stack;
+         t->status.load(std::memory_order_acquire) == Tape::Status::on_stack;
 }
 }  // namespace
 

@@ -29,7 +29,7 @@ bool reachable(const Tape& t, const Entry& e, std::uint32_t slot) {
 std::size_t find_live(Tape& t, detail::List<char>& keep) {
   detail::List<char> needed(t.slots.size());
   std::size_t kept = 0, index = keep.size();
-  for (Arena::Place at = t.entries.end(); Entry* e = t.entries.step_back(at);) {
+  for (Arena::Cursor at = t.entries.end(); Entry* e = t.entries.step_back(at);) {
     bool live = false;
     for (std::uint32_t k = 0; k < e->outputs; ++k)
       live = live || needed[e->output(k)] || reachable(t, *e, e->output(k));
@@ -49,8 +49,8 @@ std::size_t find_live(Tape& t, detail::List<char>& keep) {
 template <class F>
 void for_entries(const Arena& entries, const detail::List<char>& flags, bool value, const F& f) {
   std::size_t index = 0;
-  const Arena::Place end = entries.end();
-  for (Arena::Place at; const Entry* e = entries.step_forward(at, end);)
+  const Arena::Cursor end = entries.end();
+  for (Arena::Cursor at; const Entry* e = entries.step_forward(at, end);)
     if ((flags[index++] != 0) == value) f(*e);
 }
 

@@ -31,7 +31,7 @@ bool same(const Meta& m, std::uint64_t hash, DType dtype, const std::int64_t* ex
 }  // namespace
 
 bool reap(Tape* t) noexcept {
-  if (t->place.load(std::memory_order_acquire) != Tape::Place::abandoned || t->replaying) return false;
+  if (t->status.load(std::memory_order_acquire) != Tape::Status::abandoned || t->replaying) return false;
   pop(t);
   delete t;
   return true;
@@ -190,10 +190,10 @@ Tape* make_tape(const TapeOptions& options, Tape::Kind kind) {
 }
 
 void free_tape(Tape* t) noexcept {
-  if (t->place.load(std::memory_order_acquire) == Tape::Place::on_stack) {
+  if (t->status.load(std::memory_order_acquire) == Tape::Status::on_stack) {
     if (t->thread != detail::this_thread_slot()) {
-      Tape::Place expected = Tape::Place::on_stack;
-      if (t->place.compare_exchange_strong(expected, Tape::Place::abandoned)) return;
+      Tape::Status expected = Tape::Status::on_stack;
+      if (t->status.compare_exchange_strong(expected, Tape::Status::abandoned)) return;
     } else {
       pop(t);
     }
@@ -209,7 +209,7 @@ void free_tape(Tape* t) noexcept {
 
 void push(Tape* t) {
   t->below = top();
-  t->place = Tape::Place::on_stack;
+  t->status = Tape::Status::on_stack;
   top() = t;
 }
 
@@ -227,8 +227,8 @@ void pop(Tape* t) noexcept {
     }
   t->below = nullptr;
   t->hidden = 0;
-  Tape::Place expected = Tape::Place::on_stack;
-  t->place.compare_exchange_strong(expected, Tape::Place::off);
+  Tape::Status expected = Tape::Status::on_stack;
+  t->status.compare_exchange_strong(expected, Tape::Status::off);
 }
 
 void check_thread(const Tape& t, const char* what) {
@@ -302,7 +302,7 @@ void end_thread(ThreadState& state) noexcept {
   // The thread ends with tapes on its stack: they are owned elsewhere, or their owner has abandoned them.
   for (Tape* t = top(); t;) {
     Tape* below = t->below;
-    if (t->place.exchange(Tape::Place::off) == Tape::Place::abandoned) delete t;
+    if (t->status.exchange(Tape::Status::off) == Tape::Status::abandoned) delete t;
     t = below;
   }
   top() = nullptr;

@@ -45,7 +45,8 @@ using ById = std::unordered_map<std::uint64_t, V, std::hash<std::uint64_t>, std:
                                 detail::PoolAllocator<std::pair<const std::uint64_t, V>>>;
 
 struct Tape : detail::TapeState {
-  enum class Place { off, on_stack, abandoned };  // abandoned: destroyed by another thread; the owning thread frees it
+  // abandoned: destroyed by another thread; the owning thread frees it
+  enum class Status { off, on_stack, abandoned };
   // forward: an accumulator, which holds a tangent per slot instead of entries (forward.cpp).
   // capture: stands at the bottom of a stack for the tapes that a Capture hides.
   // observer: records nothing; it is below all others while every op is observed (observe.hpp).
@@ -55,7 +56,7 @@ struct Tape : detail::TapeState {
   Kind kind = Kind::reverse;
   std::uint32_t serial = 0;
   std::uint64_t thread = 0;
-  std::atomic<Place> place{Place::off};
+  std::atomic<Status> status{Status::off};
   Tape* below = nullptr;
   int paused = 0, hidden = 0, replaying = 0;  // hidden: from the ops of an outer accumulator's jvp
   bool used = false, warned_growth = false;

@@ -80,12 +80,12 @@ Gradient ForwardAccumulator::tangent(const Target& target, UnconnectedGradients 
 
 void ForwardAccumulator::stop() {
   check_thread(state(tape_), "ForwardAccumulator.stop");
-  if (state(tape_).place.load() == Tape::Place::on_stack) tape::pop(&state(tape_));
+  if (state(tape_).status.load() == Tape::Status::on_stack) tape::pop(&state(tape_));
 }
 
 void ForwardAccumulator::resume() {
   check_thread(state(tape_), "ForwardAccumulator.resume");
-  if (state(tape_).place.load() == Tape::Place::on_stack)
+  if (state(tape_).status.load() == Tape::Status::on_stack)
     fail<TapeError>("ForwardAccumulator.resume", "the accumulator is active already");
   if (state(tape_).replaying)
     fail<TapeError>("ForwardAccumulator.resume",

@@ -20,7 +20,7 @@ std::vector<char> needed(const Tape& t, std::span<const Tensor> targets) {
   std::vector<char> marked(t.slots.size());
   for (const Tensor& y : targets)
     if (const std::uint32_t s = slot_of(t, y); s != no_slot) marked[s] = 1;
-  for (Arena::Place at = t.entries.end(); const Entry* e = t.entries.step_back(at);) {
+  for (Arena::Cursor at = t.entries.end(); const Entry* e = t.entries.step_back(at);) {
     bool any = false;
     for (std::uint32_t k = 0; k < e->outputs; ++k) any |= marked[e->output(k)] != 0;
     for (std::uint32_t i = 0; any && i < e->inputs; ++i)
@@ -46,7 +46,7 @@ void accumulate(Tensor& sum, Tensor part) {
 std::vector<Tensor> pushforward(Tape& t, std::span<const Source> sources, std::span<const Tensor> tangents,
                                 std::span<const Tensor> targets) {
   const tape::Replaying replaying(t);  // ops recorded on this tape meanwhile do not trigger a sweep
-  const Arena::Place end = t.entries.end();
+  const Arena::Cursor end = t.entries.end();
   const std::vector<char> marked = needed(t, targets);
   std::vector<Tensor> tangent_of(t.slots.size());
   std::vector<Tensor> result(targets.size());
@@ -54,7 +54,7 @@ std::vector<Tensor> pushforward(Tape& t, std::span<const Source> sources, std::s
 
   std::vector<Tensor> dx, dy;
   std::vector<char> wanted;
-  for (Arena::Place at; const Entry* e = t.entries.step_forward(at, end);) {
+  for (Arena::Cursor at; const Entry* e = t.entries.step_forward(at, end);) {
     if (!any_output(*e, marked)) continue;
     dx.assign(e->inputs, {});
     wanted.assign(e->inputs, 0);
@@ -91,8 +91,8 @@ Path path_between(Tape& t, std::span<const Source> sources, std::span<const Tens
   for (const Source& x : sources)
     if (const std::uint32_t s = slot_of(t, x); s != no_slot) varied[s] = 1;
   Path path;
-  const Arena::Place end = t.entries.end();
-  for (Arena::Place at; const Entry* e = t.entries.step_forward(at, end);) {
+  const Arena::Cursor end = t.entries.end();
+  for (Arena::Cursor at; const Entry* e = t.entries.step_forward(at, end);) {
     if (!any_output(*e, marked)) continue;
     bool any = false;
     for (std::uint32_t i = 0; i < e->inputs; ++i) any |= e->input(i) != no_slot && varied[e->input(i)];

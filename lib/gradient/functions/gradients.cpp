@@ -40,7 +40,7 @@ Tape& innermost(const char* op) {
 
 void require_recording(const char* op, const Tape& t) {
   check_thread(t, op);
-  if (t.place.load() != Tape::Place::on_stack || !t.recording())
+  if (t.status.load() != Tape::Status::on_stack || !t.recording())
     fail<TapeError>(op, "the tape does not record, so the first derivatives would be constants to it; call resume()");
 }
 

@@ -41,15 +41,15 @@ std::vector<std::uint32_t> followed(const Tape& t, std::span<const Target> targe
 std::vector<std::string> path(const Tape& t, std::uint32_t from, std::span<const std::uint32_t> targets) {
   std::vector<bool> varied(t.slots.size()), leads(t.slots.size());
   varied[from] = true;
-  const Arena::Place end = t.entries.end();
-  for (Arena::Place at; const Entry* e = t.entries.step_forward(at, end);) {
+  const Arena::Cursor end = t.entries.end();
+  for (Arena::Cursor at; const Entry* e = t.entries.step_forward(at, end);) {
     bool any = false;
     for (std::uint32_t i = 0; i < e->inputs; ++i) any |= e->input(i) != no_slot && varied[e->input(i)];
     for (std::uint32_t k = 0; any && k < e->outputs; ++k) varied[e->output(k)] = true;
   }
   for (std::uint32_t s : targets) leads[s] = true;
   std::vector<std::string> names;
-  for (Arena::Place at = end; const Entry* e = t.entries.step_back(at);) {
+  for (Arena::Cursor at = end; const Entry* e = t.entries.step_back(at);) {
     bool on_path = false;
     for (std::uint32_t k = 0; k < e->outputs; ++k) on_path |= varied[e->output(k)] && leads[e->output(k)];
     if (!on_path) continue;
@@ -67,7 +67,7 @@ std::vector<std::string> path(const Tape& t, std::uint32_t from, std::span<const
 std::vector<bool> useful_slots(const Tape& t, std::span<const Target> targets) {
   std::vector<bool> useful(t.slots.size());
   for (const std::uint32_t s : followed(t, targets)) useful[s] = true;
-  for (Arena::Place at = t.entries.end(); const Entry* e = t.entries.step_back(at);) {
+  for (Arena::Cursor at = t.entries.end(); const Entry* e = t.entries.step_back(at);) {
     bool any = false;
     for (std::uint32_t k = 0; k < e->outputs; ++k) any |= useful[e->output(k)];
     for (std::uint32_t i = 0; any && i < e->inputs; ++i)
@@ -124,7 +124,7 @@ std::string explain(const Tape& t, std::span<const Target> targets, std::span<co
       text += "is the target itself";
       continue;
     }
-    constexpr std::size_t shown = 12;
+    constexpr std::size_t shown = 12;  // ops
     text += fmt::format("connected through {} recorded op{}: ", names.size(), names.size() == 1 ? "" : "s");
     for (std::size_t k = 0; k < std::min(shown, names.size()); ++k) text += (k ? ", " : "") + names[k];
     if (names.size() > shown) text += ", ...";

@@ -24,7 +24,7 @@ std::int64_t bytes_of(const tape::Meta& m) {
 template <class F>
 void for_each_entry_back(const Tape& t, F f) {
   std::int64_t index = t.entries.count();
-  for (Arena::Place at = t.entries.end(); const Entry* e = t.entries.step_back(at);) f(*e, --index);
+  for (Arena::Cursor at = t.entries.end(); const Entry* e = t.entries.step_back(at);) f(*e, --index);
 }
 
 }  // namespace

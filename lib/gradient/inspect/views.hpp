@@ -8,8 +8,8 @@ namespace reel::autodiff {
 template <class F>
 void for_each_entry(const tape::Tape& t, F f) {
   std::int64_t index = 0;
-  const tape::Arena::Place end = t.entries.end();
-  for (tape::Arena::Place at; const tape::Entry* e = t.entries.step_forward(at, end); ++index) f(*e, index);
+  const tape::Arena::Cursor end = t.entries.end();
+  for (tape::Arena::Cursor at; const tape::Entry* e = t.entries.step_forward(at, end); ++index) f(*e, index);
 }
 
 /// Bytes of the values that the entry's rule keeps.

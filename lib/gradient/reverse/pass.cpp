@@ -101,7 +101,7 @@ Pass::Largest Pass::largest(std::uint32_t target) const {
     w = {std::max(w.elements, shape.elements()), std::max(w.rank, shape.rank())};
   };
   if (target != no_slot) reach(target);
-  for (Arena::Place at = end_; const Entry* e = tape_.entries.step_back(at);) {
+  for (Arena::Cursor at = end_; const Entry* e = tape_.entries.step_back(at);) {
     bool any = false;
     for (std::uint32_t k = 0; k < e->outputs; ++k) any |= reached[e->output(k)] && !(flags_[e->output(k)] & stopped);
     if (!any) continue;
@@ -271,7 +271,7 @@ template <bool Simple>
 void Pass::sweep_back(bool use_up, std::int64_t batch, tape::IdentityRows identity_rows) {
   batch_ = batch;
   identity_rows_ = identity_rows;
-  Arena::Place at = end_;
+  Arena::Cursor at = end_;
   index_ = tape_.entries.count();
   if (use_up) tape_.references.give_back();
   const bool simple = !batch && !lines_ && tape_.borrowed.empty();
@@ -298,7 +298,7 @@ void Pass::sweep_back(bool use_up, std::int64_t batch, tape::IdentityRows identi
 [[gnu::cold]] void Pass::sweep_back(bool use_up, const Callback<void(std::uint32_t)>& final) {
   detail::List<std::int64_t> first_reader;
   first_reader.resize(flags_.size());
-  Arena::Place at;
+  Arena::Cursor at;
   for (index_ = 0; const Entry* e = tape_.entries.step_forward(at, end_);) {
     ++index_;  // from 1: 0 is a slot that no entry reads
     for (std::uint32_t i = 0; i < e->inputs; ++i)

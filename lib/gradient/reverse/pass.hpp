@@ -131,7 +131,7 @@ class Pass {
   detail::List<std::uint8_t> flags_;
   tape::DeferredRelease released_;
   Gradients cotangents_;
-  tape::Arena::Place end_;
+  tape::Arena::Cursor end_;
   std::int64_t batch_ = 0;
   tape::IdentityRows identity_rows_;
   // For the current entry; they only grow.

@@ -186,7 +186,7 @@ Gradients replay_from(Tape& t, std::span<const Target> targets, std::span<const 
                       const GradientOptions& options, Gradients cotangents, std::int64_t rows,
                       const FinalGradient* each = nullptr) {
   const bool use_up = !t.options.persistent;
-  if (use_up && t.place == Tape::Place::on_stack) pop(&t);
+  if (use_up && t.status == Tape::Status::on_stack) pop(&t);
   const std::int64_t before = t.entries.count();
   const tape::Replaying replaying(t);
   UseUp guard{use_up ? &t : nullptr};
@@ -257,7 +257,7 @@ Gradients replay_seeds(const char* who, Tape& t, const Target& target, std::span
   if (is_complex(y.dtype()))
     fail<TypeError>(who, "the target is {}; take the derivatives of its real and of its imaginary part", y.dtype());
   const bool use_up = !t.options.persistent;
-  if (use_up && t.place == Tape::Place::on_stack) pop(&t);
+  if (use_up && t.status == Tape::Status::on_stack) pop(&t);
   const std::int64_t before = t.entries.count();
   const tape::Replaying replaying(t);
   UseUp guard{use_up ? &t : nullptr};

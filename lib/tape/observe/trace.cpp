@@ -41,8 +41,8 @@ void trace_recorded(const char* name, std::span<const Tensor* const> inputs, std
 std::vector<std::string> slot_names(const Tape& t) {
   std::vector<std::string> names(t.slots.size());
   std::int64_t index = 0;
-  const Arena::Place end = t.entries.end();
-  for (Arena::Place at; const Entry* e = t.entries.step_forward(at, end); ++index)
+  const Arena::Cursor end = t.entries.end();
+  for (Arena::Cursor at; const Entry* e = t.entries.step_forward(at, end); ++index)
     for (std::uint32_t k = 0; k < e->outputs; ++k)
       names[e->output(k)] = fmt::format("{}_{}:{}", e->rule->name, index, k);
   for (const auto& [v, slot] : t.variables) names[slot] = v.name();
