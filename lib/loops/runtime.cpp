@@ -59,7 +59,7 @@ void start_workers() {
 // OpenBLAS allocates its buffers at the first product that is not tiny.
 void start_blas() {
   if constexpr (kernels::has_lapack) {
-    constexpr std::ptrdiff_t n = 64;
+    constexpr std::ptrdiff_t n = 64;  // order of such a product
     const detail::List<float> a(n * n, 1.f);
     detail::List<float> c(n * n);
     static_cast<void>(kernels::gemm<float>(kernels::Transposed::no, kernels::Transposed::no, n, n, n, 1.f, a.data(), n,

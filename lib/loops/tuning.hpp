@@ -47,6 +47,9 @@ inline constexpr std::int64_t special_grain = 64;
 /// Indices along an axis that are converted to positions at a time, 4 KiB of the stack; and the least columns per task,
 /// two cache lines of float64. Rows: "along_axis".
 inline constexpr std::int64_t along_chunk = 512, along_columns = 64;
+/// Multiply-adds of the factorisations of small matrices in one task: some 100 us at two per nanosecond. Systems solved
+/// by scalar recurrences, at a tenth of that speed, take a tenth. No bench row.
+inline constexpr std::int64_t factor_grain = 200000, recurrence_grain = factor_grain / 10;
 /// Blocks of four draws.
 inline constexpr std::int64_t random_grain = 4096;
 /// Elements of the rows in one task. Rows: "softmax", "layer_norm".

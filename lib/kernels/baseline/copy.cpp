@@ -100,6 +100,9 @@ void transpose(const char* from, std::ptrdiff_t from_line, char* to, std::ptrdif
 constexpr std::ptrdiff_t long_fill = 256;
 // Bytes per row of a tile: four cache lines. Row: "sum(transpose(x)*x)".
 constexpr std::ptrdiff_t line = 256;
+// Bytes of a matrix from which on it is transposed through tiles, the smallest first-level data cache; and of a column,
+// one cache line. Row: "sum(transpose(x)*x)".
+constexpr std::ptrdiff_t large_matrix = 32 * 1024, least_column = 64;
 
 // The same for a matrix larger than L1, through a tile in L1, so that whole cache lines are read and written.
 template <std::size_t Bytes>
@@ -191,7 +194,7 @@ void copy_matrix(const void* in, std::ptrdiff_t row_stride, std::ptrdiff_t colum
   }
   with_size(bytes, [&](auto size) {
     constexpr std::ptrdiff_t step = size(), side = step >= 8 ? 16 : 32;
-    const bool large = rows * columns * step > 32 * 1024 && columns * step > line && rows * step >= 64;
+    const bool large = rows * columns * step > large_matrix && columns * step > line && rows * step >= least_column;
     if (row_stride == 1 && !large)
       return transpose<size()>(from, column_stride * step, to, out_stride * step, rows, columns);
     if constexpr (step < 8)  // wider elements do not profit

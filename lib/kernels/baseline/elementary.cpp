@@ -33,8 +33,10 @@ struct DoubleDouble {
 };
 // |1 + z|^2 - 1 = 2 x + x^2 + y^2 may cancel: it is summed in twice the precision.
 Z log1p_of(Z z) {
+  constexpr double square_max = 1e100;  // numbers whose squares, in twice the precision, are finite
+  constexpr double near_zero = 0.5;     // of 1 + z: its logarithm does not cancel there
   const double x = z.real(), y = z.imag(), angle = std::atan2(y, 1 + x);
-  if (!(std::abs(x) < 1e100 && std::abs(y) < 1e100) || std::abs(x + 1) + std::abs(y) < 0.5)
+  if (!(std::abs(x) < square_max && std::abs(y) < square_max) || std::abs(x + 1) + std::abs(y) < near_zero)
     return {std::log(std::hypot(1 + x, y)), angle};
   DoubleDouble excess{2 * x, 0};
   excess.add_square(x);

@@ -41,7 +41,7 @@ struct FloatReduction {
   }
   static void merge_all(const void* const* in, std::ptrdiff_t count, void* out, std::ptrdiff_t n) {
     using L = Vec<T>;
-    constexpr std::ptrdiff_t vectors = 8;
+    constexpr std::ptrdiff_t vectors = 8;  // of sums at a time: they and the terms fit 16 registers
     const auto row = [&](std::ptrdiff_t r) { return static_cast<const T*>(in[r]); };
     T* to = static_cast<T*>(out);
     std::ptrdiff_t i = 0;
@@ -161,7 +161,7 @@ struct IsLess {
 template <class T, class Before>
 void first_of_neighbours(Strided in, std::ptrdiff_t n, std::ptrdiff_t count, std::int64_t* out) {
   using Index = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
-  constexpr std::ptrdiff_t width = 64;
+  constexpr std::ptrdiff_t width = 64;  // columns at a time: eight of the longest vectors of float64
   const T* p = static_cast<const T*>(in.data);
   for (std::ptrdiff_t j = 0; j < count; j += width, p += width, out += width) {
     T extreme[width];

@@ -87,7 +87,7 @@ struct NormFunctions {
 
   // ---- Rows with given means
 
-  static constexpr std::ptrdiff_t sideways = 8;
+  static constexpr std::ptrdiff_t sideways = 8;  // elements of a row up to which lanes are rows
   // Calls f(row, first(k) = values of operand k, numbers(k) = operand k's number per row) for all rows.
   template <class F>
   [[gnu::always_inline]] static void centred_rows(const void* const* in, std::ptrdiff_t n, std::ptrdiff_t rows,

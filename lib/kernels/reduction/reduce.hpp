@@ -58,7 +58,7 @@ struct Min {
 template <VecElement T, class Operation>
 struct Pairwise {
   using L = Vec<T>;
-  static constexpr std::ptrdiff_t accumulators = 8, block = 8 * accumulators * L::size;
+  static constexpr std::ptrdiff_t accumulators = 8, block = 8 * accumulators * L::size;  // sums, elements
 
   [[gnu::always_inline]] static L combine(L a, L b) { return Operation::combine(a, b); }
 

@@ -9,7 +9,7 @@ namespace reel::kernels {
 template <VecElement T, bool Across = false>
 struct RowFunctions {
   using L = Vec<T>;
-  static constexpr std::ptrdiff_t sideways = 8, sideways_log = 32;
+  static constexpr std::ptrdiff_t sideways = 8, sideways_log = 32;  // elements of a row up to which lanes are rows
 
   template <std::ptrdiff_t Longest, class F>
   [[gnu::always_inline]] static void for_each(std::ptrdiff_t n, std::ptrdiff_t rows, const F& f) {

@@ -43,7 +43,8 @@ bool too_large_for_caches(std::int64_t bytes, std::int64_t nontemporal_from) {
 }
 
 std::int64_t grain_of(std::int64_t size) {
-  return std::clamp(size / tasks_wanted / 1024 * 1024, pointwise_grain_min, pointwise_grain_max);
+  constexpr std::int64_t multiple = 1024;  // elements: a page of float32
+  return std::clamp(size / tasks_wanted / multiple * multiple, pointwise_grain_min, pointwise_grain_max);
 }
 
 // Sets the plan's operands, and chooses matrices for the transposed ones. Operands that no tile can transpose are

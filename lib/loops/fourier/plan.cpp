@@ -193,8 +193,8 @@ class Cache {
   }
 
  private:
-  static constexpr std::size_t plans_max = 64;
-  static constexpr std::int64_t bytes_max = std::int64_t{64} << 20;
+  static constexpr std::size_t plans_max = 64;                       // of all lengths and dtypes
+  static constexpr std::int64_t bytes_max = std::int64_t{64} << 20;  // of their tables
   struct Kept {
     std::int64_t n = 0;
     const kernels::Fourier* kernels = nullptr;

@@ -58,7 +58,8 @@ class Workspace {
 
  private:
   static constexpr std::int64_t alignment = 64;
-  alignas(alignment) std::byte near_[16 * 1024];
+  static constexpr std::size_t near_bytes = 16 * 1024;  // half of the smallest first-level data cache
+  alignas(alignment) std::byte near_[near_bytes];
   std::unique_ptr<std::byte[]> far_;
   std::byte* memory_ = near_;
 };

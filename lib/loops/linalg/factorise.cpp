@@ -162,8 +162,10 @@ void log_determinant(const Tensor& factors, const Tensor& pivots, const Tensor& 
       const auto p = pivot_product(of, order, n);
       const double m = magnitude(p.mantissa);
       // A single logarithm while the value is in range: no cancellation near a determinant of 1.
-      const double log = std::abs(p.exponent) < 1000 ? std::log(magnitude(p.value()))
-                                                     : std::log(m) + static_cast<double>(p.exponent) * std::log(2.0);
+      constexpr std::int64_t normal_exponent_max = 1000;  // of 1021
+      const double log = std::abs(p.exponent) < normal_exponent_max
+                             ? std::log(magnitude(p.value()))
+                             : std::log(m) + static_cast<double>(p.exponent) * std::log(2.0);
       mutable_data<Real>(logdet)[i] = static_cast<Real>(log);
       if constexpr (std::is_floating_point_v<T>)
         mutable_data<T>(sign)[i] = static_cast<T>(std::isnan(m) ? m : m == 0 ? 0.0 : std::copysign(1.0, p.mantissa));

@@ -9,6 +9,7 @@
 #include "core/block.hpp"
 #include "kernels/blas.hpp"
 #include "loops/parallel.hpp"
+#include "loops/tuning.hpp"
 
 namespace reel::loops {
 
@@ -55,7 +56,10 @@ void for_each_in_tasks(std::int64_t count, std::int64_t grain, const F& f) {
 /// Calls f(i) for each of `count` matrices of order n, which determines the matrices per task.
 template <class F>
 void for_each_matrix(std::int64_t count, std::int64_t n, const F& f) {
-  for_each_in_tasks(count, std::max<std::int64_t>(1, 200000 / (n * n * std::min<std::int64_t>(n, 1000) + 100)), f);
+  constexpr std::int64_t capped = 1000;   // keeps n^3 in range: such matrices are a task each
+  constexpr std::int64_t overhead = 100;  // multiply-adds that a call costs
+  const std::int64_t cost = n * n * std::min<std::int64_t>(n, capped) + overhead;
+  for_each_in_tasks(count, std::max<std::int64_t>(1, tuning::factor_grain / cost), f);
 }
 
 /// a(rows[i], columns[j]) = (L D U)(i, j), up to a remainder in rows and columns from `count` on.

@@ -22,6 +22,12 @@ inline std::complex<double> joined(const std::complex<double>& mantissa, int e) 
   return {std::ldexp(mantissa.real(), e), std::ldexp(mantissa.imag(), e)};
 }
 
+/// The exponent as an int: beyond +-5000, twice the range of float64, values are 0 or infinite.
+constexpr int clamped_exponent(std::int64_t exponent) {
+  constexpr std::int64_t bound = 5000;
+  return static_cast<int>(std::clamp(exponent, -bound, bound));
+}
+
 /// mantissa 2^exponent; |mantissa|, or the larger part of a complex one, in [0.5, 1), or 0, or not finite.
 template <class Number>
 struct BasicScaled {
@@ -33,7 +39,7 @@ struct BasicScaled {
     const Number mantissa = split(x, e);
     return {mantissa, e};
   }
-  Number value() const { return joined(mantissa, static_cast<int>(std::clamp<std::int64_t>(exponent, -5000, 5000))); }
+  Number value() const { return joined(mantissa, clamped_exponent(exponent)); }
   BasicScaled& operator*=(const Number& x) {
     int e = 0;
     mantissa = split(mantissa * x, e);

@@ -51,8 +51,9 @@ TiledProduct::Blocks TiledProduct::largest_blocks() const {
 bool TiledProduct::packs_a(std::int64_t columns) const {
   if (parts_ > 1) return a_.column_stride != 1;
   if (columns <= loops_.columns * tuning::product_direct_panels) return false;
-  if (a_.column_stride == 1) return a_.row_stride * size_ % 4096 == 0;
-  return a_.row_stride != 1 || block_k_ * a_.column_stride * size_ > 256 * 1024;
+  constexpr std::int64_t page_bytes = 4096;  // rows at such distances share the sets of a first-level cache
+  if (a_.column_stride == 1) return a_.row_stride * size_ % page_bytes == 0;
+  return a_.row_stride != 1 || block_k_ * a_.column_stride * size_ > tuning::product_a_bytes;
 }
 
 bool TiledProduct::packs_b(std::int64_t rows, std::int64_t columns) const {
@@ -125,13 +126,15 @@ namespace {
 // product has the same bits in every form: eager, compiled, or as part of a derivative.
 enum class ShapeClass : std::uint8_t { shallow, narrow, low, small, middle, large };
 ShapeClass class_of(std::int64_t m, std::int64_t n, std::int64_t k) {
+  // Multiplications, and elements of c. Measured against BLAS; rows "matmul".
+  constexpr std::int64_t large_volume = 1 << 24, small_volume = 1 << 15, wide_area = 1 << 15;
   std::int64_t area, volume;
   if (__builtin_mul_overflow(m, n, &area) || __builtin_mul_overflow(area, k, &volume)) return ShapeClass::large;
-  if (volume > 1 << 24) return ShapeClass::large;
+  if (volume > large_volume) return ShapeClass::large;
   if (n < 8 && k > 16) return ShapeClass::narrow;  // most lanes of a vector would be idle
   if (m < 4 && k > 8) return ShapeClass::low;      // too few sums at a time to hide the latency of multiply-adds
-  if (k < 32 && area >= 1 << 15) return ShapeClass::shallow;  // dominated by writing c
-  return volume <= 1 << 15 ? ShapeClass::small : ShapeClass::middle;
+  if (k < 32 && area >= wide_area) return ShapeClass::shallow;  // dominated by writing c
+  return volume <= small_volume ? ShapeClass::small : ShapeClass::middle;
 }
 
 using Classes = unsigned;  // a bit per class

@@ -28,8 +28,9 @@ WeightCheck draw_choices(RandomStream from, const Tensor& weights, bool replace,
   auto* to = detail::mutable_data<std::int64_t>(y);
   std::vector<double> sums(static_cast<std::size_t>(n));
   // Powers of 2 keep the sum in range.
+  constexpr int exponent_max = 1000;  // of 1023
   const double most = n > 0 ? *std::max_element(w, w + n) : 0,
-               unit = most > 0 ? std::ldexp(1, std::min(-std::ilogb(most), 1000)) : 1;
+               unit = most > 0 ? std::ldexp(1, std::min(-std::ilogb(most), exponent_max)) : 1;
   double sum = 0;
   WeightCheck check;
   for (std::int64_t i = 0; i < n; ++i) {

@@ -63,7 +63,8 @@ struct Run {
     }
 
    private:
-    alignas(std::max_align_t) std::byte here_[6144];
+    static constexpr std::size_t here_bytes = 6144;  // of the stack
+    alignas(std::max_align_t) std::byte here_[here_bytes];
     std::size_t used_ = 0;
     detail::List<Tensor> more_;
   };

@@ -87,7 +87,7 @@ Result<Number> by_inverse(const Problem<Number>& p, const Inverse<Number>& a) {
 
 // ---- The choice, and batches
 
-constexpr std::int64_t small_order_max = 4;
+constexpr std::int64_t small_order_max = 4;  // up to which derivatives are expanded into minors anyway
 
 template <class Number>
 bool all_finite(const Matrix<Number>& m) {

@@ -159,9 +159,11 @@ AnyPerturbed series(const AnyPerturbed& x, int halvings) {
 template <class AnyPerturbed>
 void exponentiate(AnyPerturbed& x) {
   // The tenth power must not overflow, nor must the norm.
+  constexpr int exponent_max = 90;           // of the norm: 10 times as much is below 1023
+  constexpr int halvings_of_infinity = 512;  // a sum of finite elements is finite after the first
   int halvings = 0;
-  for (double norm = one_norm(x[0]); norm > 0x1p90; norm = one_norm(x[0])) {
-    const int more = std::isinf(norm) ? 512 : std::max(1, std::ilogb(norm) - 90);
+  for (double norm = one_norm(x[0]); norm > std::ldexp(1.0, exponent_max); norm = one_norm(x[0])) {
+    const int more = std::isinf(norm) ? halvings_of_infinity : std::max(1, std::ilogb(norm) - exponent_max);
     halvings += more;
     scale(x, std::ldexp(1.0, -more));
   }

@@ -143,7 +143,10 @@ bool is_singular(const Schur& s) {
 }
 
 // Whether products of elements of the Schur form may overflow: that of a triangular matrix takes none.
-bool is_too_large(const ComplexMatrix& a) { return largest_element(a) > 0x1p500 && !is_triangular(a); }
+bool is_too_large(const ComplexMatrix& a) {
+  constexpr double factor_max = 0x1p500;  // sums of 2^23 squares are below 2^1023
+  return largest_element(a) > factor_max && !is_triangular(a);
+}
 // Divides a matrix that is too large by 4^e. Returns e.
 int scale_down(Perturbed& x) {
   const std::int64_t n = order_of(x[0]);

@@ -9,6 +9,7 @@
 #include "kernels/blas.hpp"
 #include "kernels/lapack.hpp"
 #include "loops/parallel.hpp"
+#include "loops/tuning.hpp"
 
 namespace reel::loops {
 
@@ -59,8 +60,12 @@ int code_of(const F& f) {
   }
 }
 
-/// Matrices of order n per task: a function of one takes some 50 products.
-inline std::int64_t grain_of_functions(std::int64_t n) { return std::max<std::int64_t>(1, 4000 / (n * n * n + 100)); }
+/// Matrices of order n per task.
+inline std::int64_t grain_of_functions(std::int64_t n) {
+  constexpr std::int64_t products = 50;   // that a function of a matrix takes, about
+  constexpr std::int64_t overhead = 100;  // multiply-adds that a product costs besides
+  return std::max<std::int64_t>(1, tuning::factor_grain / products / (n * n * n + overhead));
+}
 
 namespace functions {
 bool exponential(Perturbed& x);

@@ -35,13 +35,14 @@ Fault for_each_system(const Tensor& matrices, const Shape& own, std::int64_t siz
   const T* from = elements<T>(matrices);
   T* to = elements<T>(x);
   Workspaces workspaces(count, room * static_cast<std::int64_t>(sizeof(T)));
-  parallel_for(count, std::max<std::int64_t>(1, 20000 / (work + 1)), [&](std::int64_t begin, std::int64_t end) {
-    workspaces.use([&](std::byte* memory) {
-      for (std::int64_t i = begin; i < end; ++i)
-        codes[static_cast<std::size_t>(i)] =
-            solve(from + broadcast_index(i, batch, own) * size, to + i * step, reinterpret_cast<T*>(memory));
-    });
-  });
+  parallel_for(count, std::max<std::int64_t>(1, tuning::recurrence_grain / (work + 1)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 workspaces.use([&](std::byte* memory) {
+                   for (std::int64_t i = begin; i < end; ++i)
+                     codes[static_cast<std::size_t>(i)] = solve(from + broadcast_index(i, batch, own) * size,
+                                                                to + i * step, reinterpret_cast<T*>(memory));
+                 });
+               });
   for (std::size_t i = 0; i < codes.size(); ++i)
     if (codes[i] > 0) return {static_cast<std::int64_t>(i), codes[i]};
   return {};
