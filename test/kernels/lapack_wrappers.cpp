@@ -254,7 +254,7 @@ TEST_CASE("workspace lengths beyond 32 bits return an error code") {
   std::complex<double> vectors;
   CHECK(memory_is_asked_for(2, [&] { return geev(50000, no_d, &vectors, &vectors); }));
   CHECK(memory_is_asked_for(1, [&] { return gesdd(Vectors::none, n, n, no_c, no_f, no_c, no_c); }));
-  CHECK_THROWS_WITH(reel::loops::first_fault({0, too_large}), Catch::Contains("the workspace that LAPACK"));
+  CHECK_THROWS_WITH(reel::loops::first_info({0, too_large}), Catch::Contains("the workspace that LAPACK"));
 }
 
 TEST_CASE("empty matrices are no error") {

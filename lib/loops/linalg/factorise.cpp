@@ -25,7 +25,7 @@ using reel::detail::mutable_data;
 
 }  // namespace
 
-Fault cholesky(const Tensor& a) {
+FactorInfo cholesky(const Tensor& a) {
   const std::int64_t n = order_of(a), count = count_of(a, n);
   detail::List<int> codes(static_cast<std::size_t>(count));
   with_any_type(a, [&]<class T>(T) {
@@ -43,10 +43,10 @@ Fault cholesky(const Tensor& a) {
       for (std::int64_t i = 0; i < n; ++i) std::fill(m + i * n + i + 1, m + (i + 1) * n, T(0));
     });
   });
-  return first_fault(codes);
+  return first_info(codes);
 }
 
-Fault factorise(const Tensor& a, const Tensor& lu, const Tensor& pivots) {
+FactorInfo factorise(const Tensor& a, const Tensor& lu, const Tensor& pivots) {
   copy(a, lu);
   const std::int64_t n = order_of(a), count = count_of(a, n);
   detail::List<int> codes(static_cast<std::size_t>(count));
@@ -62,7 +62,7 @@ Fault factorise(const Tensor& a, const Tensor& lu, const Tensor& pivots) {
       }
     });
   });
-  return first_fault(codes);
+  return first_info(codes);
 }
 
 void solve(const Tensor& factors, const Tensor& pivots, bool transpose, const Tensor& x, const Shape& batch,
@@ -81,7 +81,7 @@ void solve(const Tensor& factors, const Tensor& pivots, bool transpose, const Te
                           mutable_data<int>(pivots) + from * n, mutable_data<T>(x) + at * n * columns, columns);
     });
   });
-  static_cast<void>(first_fault(codes));
+  static_cast<void>(first_info(codes));
 }
 
 detail::List<std::int64_t> invert(const Tensor& factors, const Tensor& pivots) {
@@ -97,14 +97,14 @@ detail::List<std::int64_t> invert(const Tensor& factors, const Tensor& pivots) {
     });
   });
   detail::List<std::int64_t> singular;
-  if (first_fault(codes))
+  if (first_info(codes))
     for (std::size_t i = 0; i < codes.size(); ++i)
       if (codes[i] > 0) singular.push_back(static_cast<std::int64_t>(i));
   return singular;
 }
 
-Fault solve_triangular(const Tensor& matrices, const TriangularSystem& system, const Tensor& x, const Shape& batch,
-                       std::int64_t columns) {
+FactorInfo solve_triangular(const Tensor& matrices, const TriangularSystem& system, const Tensor& x, const Shape& batch,
+                            std::int64_t columns) {
   const Factor a = factor(matrices, batch.rank(), false);
   const std::int64_t n = a.rows, count = batch.elements();
   if (n == 0 || columns == 0 || count == 0) return {};
@@ -131,7 +131,7 @@ Fault solve_triangular(const Tensor& matrices, const TriangularSystem& system, c
                               mutable_data<T>(x) + at * n * columns, columns);
     });
   });
-  return first_fault(codes);
+  return first_info(codes);
 }
 
 namespace {

@@ -7,19 +7,19 @@
 
 namespace reel::loops {
 
-/// The first matrix of a batch without a factorisation: its row-major position, and the order (from 1) of the failing
-/// pivot or minor.
-struct Fault {
+/// As LAPACK's info, true after a failure: the first matrix of a batch without a factorisation, by its row-major
+/// position, and the order (from 1) of the failing pivot or minor.
+struct FactorInfo {
   std::int64_t batch = -1, order = 0;
   explicit operator bool() const { return batch >= 0; }
 };
 
 /// a becomes the lower triangular L with L L^H = a; its upper triangle and the imaginary parts of its diagonal are not
 /// read.
-Fault cholesky(const Tensor& a);
+FactorInfo cholesky(const Tensor& a);
 /// lu becomes the LU factors of a (with any strides), pivots (int32 [..., n]) the row order; see kernels::getrf. All
-/// matrices are processed, whatever the fault.
-Fault factorise(const Tensor& a, const Tensor& lu, const Tensor& pivots);
+/// matrices are factorised, also after a failure.
+FactorInfo factorise(const Tensor& a, const Tensor& lu, const Tensor& pivots);
 /// x [batch..., n, columns] becomes the solution of op(A) X = x, by A's factors, whose batch axes broadcast to x's.
 void solve(const Tensor& factors, const Tensor& pivots, bool transpose, const Tensor& x, const Shape& batch,
            std::int64_t columns);
@@ -28,13 +28,13 @@ detail::List<std::int64_t> invert(const Tensor& factors, const Tensor& pivots);
 /// z becomes the inverse of a, by its factors. For a singular matrix: infinities with the signs of its adjugate, +
 /// where that is zero; NaN if it is complex.
 void inverse_by_factors(const Tensor& a, const Tensor& lu, const Tensor& pivots, const Tensor& z);
-/// The same as solve() for a triangular A with any strides. The fault is a zero on the diagonal; with `any_diagonal`
-/// none, but infinities and NaN.
+/// The same as solve() for a triangular A with any strides. FactorInfo: a zero on the diagonal. With
+/// `any_diagonal` there is no failure, but infinities and NaN.
 struct TriangularSystem {
   bool lower, transpose, unit_diagonal, any_diagonal = false;
 };
-Fault solve_triangular(const Tensor& a, const TriangularSystem& system, const Tensor& x, const Shape& batch,
-                       std::int64_t columns);
+FactorInfo solve_triangular(const Tensor& a, const TriangularSystem& system, const Tensor& x, const Shape& batch,
+                            std::int64_t columns);
 /// det [...] from the factors, without overflow on the way.
 void determinant(const Tensor& factors, const Tensor& pivots, const Tensor& det);
 /// Sign (of a complex matrix: a number of magnitude 1) and logarithm of the magnitude of the determinant.

@@ -104,9 +104,9 @@ constexpr tape::Rule solve_rule = batched({"solve", solve_vjp, solve_jvp});
 constexpr const char* singular_remedy = "add a multiple of eye(n), or solve a least-squares problem instead";
 
 // ValueError for the first singular matrix of the batch.
-void require_nonsingular(const char* op, const Tensor& a, const loops::Fault& fault) {
-  if (fault)
-    fail<ValueError>(op, "a is singular: pivot {}{} is zero; {}", fault.order, matrix_name(fault.batch, batch_of(a)),
+void require_nonsingular(const char* op, const Tensor& a, const loops::FactorInfo& info) {
+  if (info)
+    fail<ValueError>(op, "a is singular: pivot {}{} is zero; {}", info.order, matrix_name(info.batch, batch_of(a)),
                      singular_remedy);
 }
 
@@ -118,8 +118,8 @@ void infer_solve(const Call& call, Metas& out) {
 }
 void evaluate_solve(const Call& call, Outputs& out) {
   const Tensor &a = call.input(0), &b = call.input(1);
-  const loops::Fault fault = loops::factorise(a, out[1], out[2]);
-  if (call.attribute(solve_any) == 0) require_nonsingular("solve", a, fault);
+  const loops::FactorInfo info = loops::factorise(a, out[1], out[2]);
+  if (call.attribute(solve_any) == 0) require_nonsingular("solve", a, info);
   const System s = system_of("solve", a, b);
   loops::copy(b, out[0]);
   loops::solve(out[1], out[2], call.attribute(solve_transpose) != 0, out[0], s.batch, s.columns);
@@ -213,10 +213,10 @@ void evaluate_triangular(const Call& call, Outputs& out) {
   loops::copy(b, out[0]);
   const loops::TriangularSystem system = {call.attribute(0) != 0, call.attribute(1) != 0, call.attribute(2) != 0,
                                           static_cast<Caller>(call.attribute(triangular_caller)) == Caller::rule};
-  if (const loops::Fault fault = loops::solve_triangular(a, system, out[0], s.batch, s.columns)) {
+  if (const loops::FactorInfo info = loops::solve_triangular(a, system, out[0], s.batch, s.columns)) {
     const CallerNames names = names_of(call.attribute(triangular_caller), "triangular_solve");
     fail<ValueError>(names.op, "{} is singular: element {} of the diagonal{} is zero; add a multiple of eye(n){}",
-                     names.operand, fault.order - 1, matrix_name(fault.batch, s.batch),
+                     names.operand, info.order - 1, matrix_name(info.batch, s.batch),
                      names.operand[0] == 'a' ? ", or set unit_diagonal if the diagonal is not stored" : "");
   }
 }
@@ -259,12 +259,12 @@ void cholesky_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<T
 void evaluate_cholesky(const Call& call, Outputs& out) {
   const Tensor& a = call.input(0);
   loops::copy(a, out[0]);
-  if (const loops::Fault fault = loops::cholesky(out[0])) {
+  if (const loops::FactorInfo info = loops::cholesky(out[0])) {
     const CallerNames names = names_of(call.attribute(0), "cholesky");
     fail<ValueError>(names.op,
                      "{} is not positive definite: the leading minor of order {}{} is not positive; add a multiple "
                      "of eye(n), or check that {} is symmetric",
-                     names.operand, fault.order, matrix_name(fault.batch, batch_of(a)), names.operand);
+                     names.operand, info.order, matrix_name(info.batch, batch_of(a)), names.operand);
   }
 }
 

@@ -10,8 +10,8 @@
 
 namespace reel::loops {
 
-/// Makes a fault of the first nonzero code; throws for codes that are not the matrix's fault.
-inline Fault first_fault(const detail::List<int>& codes) {
+/// The first positive code of a batch; throws for negative ones, which the elements of a matrix do not cause.
+inline FactorInfo first_info(const detail::List<int>& codes) {
   for (std::size_t i = 0; i < codes.size(); ++i) {
     if (codes[i] == kernels::out_of_memory) throw std::bad_alloc();
     if (codes[i] < 0)

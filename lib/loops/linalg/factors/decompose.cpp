@@ -83,7 +83,7 @@ std::unique_ptr<T[]> matrix_scratch(std::int64_t rows, std::int64_t columns, int
 
 // Calls one(T{}, matrix i of a, i), which returns a code, for each matrix of the batch.
 template <class One>
-Fault for_each(const Tensor& a, const One& one) {
+FactorInfo for_each(const Tensor& a, const One& one) {
   const Batch batch = batch_of(a);
   const Tensor dense = contiguous(a);
   detail::List<int> codes(static_cast<std::size_t>(batch.count));
@@ -92,7 +92,7 @@ Fault for_each(const Tensor& a, const One& one) {
     for_each_matrix(batch.count, batch.largest_extent(),
                     [&](std::int64_t at) { codes[static_cast<std::size_t>(at)] = one(from + at * batch.size(), at); });
   });
-  return first_fault(codes);
+  return first_info(codes);
 }
 
 // ---- QR
@@ -169,8 +169,8 @@ bool rows_of_pivots(const Tensor& pivots, const Tensor& rows) {
 
 // ---- Spectra
 
-Fault eigh([[maybe_unused]] const Tensor& a, [[maybe_unused]] bool lower, [[maybe_unused]] const Tensor& w,
-           [[maybe_unused]] const Tensor& v) {
+FactorInfo eigh([[maybe_unused]] const Tensor& a, [[maybe_unused]] bool lower, [[maybe_unused]] const Tensor& w,
+                [[maybe_unused]] const Tensor& v) {
   if constexpr (kernels::has_lapack) {
     const std::int64_t n = batch_of(a).rows;
     return for_each(a, [&]<class T>(const T* matrix, std::int64_t at) {
@@ -244,8 +244,8 @@ int svd_of(const Batch& b, const T* a, Real<T>* s, T* u, T* vh, T* rest_u, T* re
 
 }  // namespace
 
-Fault svd([[maybe_unused]] const Tensor& a, [[maybe_unused]] const Tensor& s,
-          [[maybe_unused]] const SingularVectors& vectors) {
+FactorInfo svd([[maybe_unused]] const Tensor& a, [[maybe_unused]] const Tensor& s,
+               [[maybe_unused]] const SingularVectors& vectors) {
   if constexpr (kernels::has_lapack) {
     const Batch b = batch_of(a);
     const std::int64_t m = b.rows, n = b.columns, k = b.k();
@@ -258,7 +258,7 @@ Fault svd([[maybe_unused]] const Tensor& a, [[maybe_unused]] const Tensor& s,
   return {};
 }
 
-Fault eig([[maybe_unused]] const Tensor& a, [[maybe_unused]] const Tensor& w, [[maybe_unused]] const Tensor& v) {
+FactorInfo eig([[maybe_unused]] const Tensor& a, [[maybe_unused]] const Tensor& w, [[maybe_unused]] const Tensor& v) {
   if constexpr (kernels::has_lapack) {
     const std::int64_t n = batch_of(a).rows;
     return for_each(a, [&]<class T>(const T* matrix, std::int64_t at) {
@@ -306,7 +306,7 @@ std::int64_t first_beyond(const Tensor& x, const Tensor& reference, int own_axes
 
 // ---- Least squares
 
-Fault pinv(const Tensor& a, double rtol, const Tensor& p) {
+FactorInfo pinv(const Tensor& a, double rtol, const Tensor& p) {
   const Batch b = batch_of(a);
   const std::int64_t k = b.k();
   Shape batch = a.shape();
@@ -320,7 +320,7 @@ Fault pinv(const Tensor& a, double rtol, const Tensor& p) {
   const Tensor s = reel::detail::empty(single ? DType::float32 : DType::float64, with({k})),
                u = reel::detail::empty(a.dtype(), with({b.rows, k})),
                vh = reel::detail::empty(a.dtype(), with({k, b.columns}));
-  if (const Fault fault = svd(a, s, {u, vh, {}, {}})) return fault;
+  if (const FactorInfo info = svd(a, s, {u, vh, {}, {}})) return info;
   with_any_type(a, [&]<class T>(T) {
     const Real<T>* values = mutable_data<Real<T>>(s);
     T* rows = mutable_data<T>(vh);
@@ -338,8 +338,8 @@ Fault pinv(const Tensor& a, double rtol, const Tensor& p) {
   return {};
 }
 
-Fault lstsq([[maybe_unused]] const Tensor& a, [[maybe_unused]] const Tensor& b, [[maybe_unused]] double rtol,
-            [[maybe_unused]] const Tensor& x) {
+FactorInfo lstsq([[maybe_unused]] const Tensor& a, [[maybe_unused]] const Tensor& b, [[maybe_unused]] double rtol,
+                 [[maybe_unused]] const Tensor& x) {
   if constexpr (kernels::has_lapack) {
     const Batch shape = batch_of(a);
     const std::int64_t m = shape.rows, n = shape.columns, count = batch_of(b).columns;

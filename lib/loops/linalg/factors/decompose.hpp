@@ -23,25 +23,25 @@ void lu(const Tensor& a, const Tensor& packed, const Tensor& pivots, const Tenso
 /// rows int64 [..., n] of pivots [..., n]. False if a pivot is not in [its own position, n).
 bool rows_of_pivots(const Tensor& pivots, const Tensor& rows);
 
-// The fault is a matrix without convergence.
+// FactorInfo names a matrix whose iteration did not converge.
 
 /// Eigenvalues w [..., n], ascending, and, unless the handle is empty, eigenvectors v [..., n, n] in columns, of the
 /// Hermitian matrix in the lower or upper triangle of a.
-Fault eigh(const Tensor& a, bool lower, const Tensor& w, const Tensor& v);
+FactorInfo eigh(const Tensor& a, bool lower, const Tensor& w, const Tensor& v);
 /// s [..., k], descending; u [..., m, k], vh [..., k, n], and what completes them to square: [..., m, m - k],
 /// [..., n - k, n]. Either no vectors, or u and vh, or all are asked for.
 struct SingularVectors {
   Tensor u, vh, rest_u, rest_vh;
 };
-Fault svd(const Tensor& a, const Tensor& s, const SingularVectors& vectors);
+FactorInfo svd(const Tensor& a, const Tensor& s, const SingularVectors& vectors);
 /// Complex eigenvalues w [..., n] and, unless the handle is empty, eigenvectors v [..., n, n] in columns of norm 1.
-Fault eig(const Tensor& a, const Tensor& w, const Tensor& v);
+FactorInfo eig(const Tensor& a, const Tensor& w, const Tensor& v);
 /// The first matrix x [..., own axes] whose largest magnitude exceeds `least`, and `tolerance` times that of its
 /// reference matrix of the same dtype; -1 if there is none.
 std::int64_t first_beyond(const Tensor& x, const Tensor& reference, int own_axes, double tolerance, double least);
 /// p [..., n, m] = V diag(1 / s) U^H, where singular values up to rtol times the largest count as 0.
-Fault pinv(const Tensor& a, double rtol, const Tensor& p);
+FactorInfo pinv(const Tensor& a, double rtol, const Tensor& p);
 /// x [..., n, columns] of least norm that minimises ||a x - b||, b [..., m, columns] with the same batch axes.
-Fault lstsq(const Tensor& a, const Tensor& b, double rtol, const Tensor& x);
+FactorInfo lstsq(const Tensor& a, const Tensor& b, double rtol, const Tensor& x);
 
 }  // namespace reel::loops

@@ -21,34 +21,34 @@ Tensor matrices_like(const Tensor& a, DType dtype, std::int64_t rows, std::int64
 
 // f(singular values, their number, the result) of each matrix.
 template <class F>
-Fault for_each_spectrum(const Tensor& a, const Tensor& y, const F& f) {
+FactorInfo for_each_spectrum(const Tensor& a, const Tensor& y, const F& f) {
   const std::int64_t k = std::min(a.shape()[-2], a.shape()[-1]);
   const Tensor s = matrices_like(a, y.dtype(), 1, k);
-  const Fault fault = svd(a, s, {});
+  const FactorInfo info = svd(a, s, {});
   with_type(y, [&]<class T>(T) {
     for (std::int64_t i = 0; i < y.size(); ++i) f(mutable_data<T>(s) + i * k, k, mutable_data<T>(y)[i]);
   });
-  return fault;
+  return info;
 }
 
 }  // namespace
 
-Fault singular_value(const Tensor& a, bool smallest, const Tensor& y) {
+FactorInfo singular_value(const Tensor& a, bool smallest, const Tensor& y) {
   return for_each_spectrum(a, y,
                            [smallest](const auto* s, std::int64_t k, auto& value) { value = s[smallest ? k - 1 : 0]; });
 }
 
-Fault nuclear_norm(const Tensor& a, const Tensor& y) {
+FactorInfo nuclear_norm(const Tensor& a, const Tensor& y) {
   return for_each_spectrum(a, y, [](const auto* s, std::int64_t k, auto& value) {
     value = 0;
     for (std::int64_t i = k; i > 0; --i) value += s[i - 1];  // the smallest first
   });
 }
 
-Fault polar_factor(const Tensor& a, const Tensor& s, const Tensor& q) {
+FactorInfo polar_factor(const Tensor& a, const Tensor& s, const Tensor& q) {
   const std::int64_t m = a.shape()[-2], n = a.shape()[-1];
   const Tensor u = matrices_like(a, a.dtype(), m, n), vh = matrices_like(a, a.dtype(), n, n);
-  const Fault fault = svd(a, s, {u, vh, {}, {}});
+  const FactorInfo info = svd(a, s, {u, vh, {}, {}});
   with_any_type(a, [&]<class T>(T) {
     using Real = decltype(std::abs(T()));
     const Real least = static_cast<Real>(n + 10) * std::numeric_limits<Real>::epsilon();
@@ -60,7 +60,7 @@ Fault polar_factor(const Tensor& a, const Tensor& s, const Tensor& q) {
     }
   });
   matmul(u, vh, {}, q);
-  return fault;
+  return info;
 }
 
 }  // namespace reel::loops

@@ -63,7 +63,7 @@ int update(T* l, const T* x, std::int64_t n, bool downdate, FactorRotation<T>* r
 
 }  // namespace
 
-Fault cholesky_update(const Tensor& l, const Tensor& x, bool downdate, const Tensor& out) {
+FactorInfo cholesky_update(const Tensor& l, const Tensor& x, bool downdate, const Tensor& out) {
   copy(l, out);
   const Tensor vectors = reel::detail::empty(x.dtype(), x.shape());
   copy(x, vectors);
@@ -86,7 +86,7 @@ Fault cholesky_update(const Tensor& l, const Tensor& x, bool downdate, const Ten
       }
     });
   });
-  return first_fault(codes);
+  return first_info(codes);
 }
 
 }  // namespace reel::loops

@@ -8,8 +8,8 @@ namespace reel::loops {
 
 /// out [..., n, n] = the lower triangular factor, of positive diagonal, of l l^H + x x^H, or of l l^H - x x^H if
 /// `downdate`. l [..., n, n], of which the lower triangle is read, and x [..., n] have the batch axes of out, any
-/// strides, and its dtype. A matrix or vector that is not finite gives NaN. The fault is a leading minor that is not
-/// positive.
-Fault cholesky_update(const Tensor& l, const Tensor& x, bool downdate, const Tensor& out);
+/// strides, and its dtype. A matrix or vector that is not finite gives NaN. FactorInfo: a leading minor that is
+/// not positive.
+FactorInfo cholesky_update(const Tensor& l, const Tensor& x, bool downdate, const Tensor& out);
 
 }  // namespace reel::loops

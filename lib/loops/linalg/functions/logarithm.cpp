@@ -235,7 +235,7 @@ std::int64_t sylvester(const Tensor& a, const Tensor& b, const Tensor& x) {
     }
     std::fill_n(px, n * m * width, std::numeric_limits<double>::quiet_NaN());
   });
-  return first_fault(codes).batch;
+  return first_info(codes).batch;
 }
 
 }  // namespace reel::loops

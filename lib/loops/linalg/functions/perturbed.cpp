@@ -263,7 +263,7 @@ std::int64_t matrix_function(MatrixFunction f, const Tensor& a, const Tensor& di
     else
       for_each_in_tasks(tasks, grain_of_functions(order_of(a)), evaluate);
   }
-  return first_fault(codes).batch;
+  return first_info(codes).batch;
 }
 
 }  // namespace reel::loops

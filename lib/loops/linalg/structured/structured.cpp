@@ -28,8 +28,8 @@ T* elements(const Tensor& x) {
 // Calls solve(one, x, scratch) for each system of the batch, where `one` is the matrix, of `size` elements, and scratch
 // has room for `room` elements. solve returns the order of the failing step, or 0.
 template <class T, class Solve>
-Fault for_each_system(const Tensor& matrices, const Shape& own, std::int64_t size, const Tensor& x, const Shape& batch,
-                      std::int64_t room, std::int64_t work, const Solve& solve) {
+FactorInfo for_each_system(const Tensor& matrices, const Shape& own, std::int64_t size, const Tensor& x,
+                           const Shape& batch, std::int64_t room, std::int64_t work, const Solve& solve) {
   const std::int64_t count = batch.elements(), step = count == 0 ? 0 : x.size() / count;
   detail::List<std::int64_t> codes(static_cast<std::size_t>(count));
   const T* from = elements<T>(matrices);
@@ -222,14 +222,14 @@ Shape batch_behind(const Tensor& x, int own_axes) {
 }
 
 template <class F>
-Fault with_elements(const Tensor& x, const F& f) {
+FactorInfo with_elements(const Tensor& x, const F& f) {
   return is_complex(block(x)->dtype) ? f(std::complex<double>()) : f(double());
 }
 
 }  // namespace
 
-Fault solve_banded(const Tensor& bands, Bandwidths widths, bool adjoint, const Tensor& x, const Shape& batch,
-                   std::int64_t columns) {
+FactorInfo solve_banded(const Tensor& bands, Bandwidths widths, bool adjoint, const Tensor& x, const Shape& batch,
+                        std::int64_t columns) {
   const Tensor matrices = contiguous(bands);
   const std::int64_t n = bands.shape()[-1];
   if (x.size() == 0) return {};
@@ -248,7 +248,7 @@ Fault solve_banded(const Tensor& bands, Bandwidths widths, bool adjoint, const T
 namespace {
 // work(triangle, l, x) for each matrix x of the batch, and its l.
 template <class Work>
-Fault for_each_triangle(const Tensor& l, const Tensor& x, const Work& work) {
+FactorInfo for_each_triangle(const Tensor& l, const Tensor& x, const Work& work) {
   if (x.size() == 0) return {};
   const Tensor matrices = contiguous(l);
   const std::int64_t n = x.shape()[-1], rows = x.shape()[-2];
@@ -261,7 +261,7 @@ Fault for_each_triangle(const Tensor& l, const Tensor& x, const Work& work) {
 }
 }  // namespace
 
-Fault banded_cholesky(const Tensor& a) {
+FactorInfo banded_cholesky(const Tensor& a) {
   return for_each_triangle(a, a, [](const auto& triangle, const auto*, auto* x) { return triangle.factorise(x); });
 }
 void banded_cholesky_change(const Tensor& l, const Tensor& b) {
@@ -277,7 +277,7 @@ void banded_cholesky_cotangent(const Tensor& l, const Tensor& g) {
   });
 }
 
-Fault solve_toeplitz(const Tensor& diagonals, const Tensor& x, const Shape& batch, std::int64_t columns) {
+FactorInfo solve_toeplitz(const Tensor& diagonals, const Tensor& x, const Shape& batch, std::int64_t columns) {
   const Tensor matrices = contiguous(diagonals);
   const std::int64_t length = diagonals.shape()[-1], n = (length + 1) / 2;
   if (x.size() == 0) return {};

@@ -52,7 +52,9 @@ void evaluate_invariant(const Call& call, Outputs& out) {
   loops::copy(x, out[0]);
   const double eps = epsilon(x.dtype());
   const int own = defect.rank() - (reference.rank() - 2);
-  if (loops::first_beyond(defect, reference, own, 100 * std::sqrt(eps), 1000 * eps) >= 0)
+  // Rounding errors of a gradient that does not depend on the gauge: relative to the reference, and of a zero one.
+  const double tolerance = 100 * std::sqrt(eps), least = 1000 * eps;
+  if (loops::first_beyond(defect, reference, own, tolerance, least) >= 0)
     fail<ValueError>(gauge_names[call.attribute(0)], "the gradient depends on {}", gauges[call.attribute(0)]);
 }
 constexpr Primitive invariant = {.rule = linear<pass, pass>("linalg.invariant"),
@@ -89,8 +91,8 @@ Tensor require_invariant(Gauge gauge, const Tensor& x, const Tensor& defect, con
 
 Tensor complement(const Tensor& q, const Tensor& rest) { return apply(complement_primitive, {&q, &rest}); }
 
-void require_convergence(const char* op, const loops::Fault& fault) {
-  if (fault) fail<ValueError>(op, "no convergence for matrix {} of the batch", fault.batch);
+void require_convergence(const char* op, const loops::FactorInfo& info) {
+  if (info) fail<ValueError>(op, "no convergence for matrix {} of the batch", info.batch);
 }
 
 Shape with_extents(Shape batch, std::initializer_list<std::int64_t> extents) {

@@ -62,7 +62,7 @@ Tensor require_invariant(Gauge gauge, const Tensor& x, const Tensor& defect, con
 Tensor complement(const Tensor& q, const Tensor& rest);
 
 /// ValueError of an iteration that has not converged.
-void require_convergence(const char* op, const loops::Fault& fault);
+void require_convergence(const char* op, const loops::FactorInfo& info);
 
 /// A shape with other last extents.
 Shape with_extents(Shape batch, std::initializer_list<std::int64_t> extents);

@@ -27,10 +27,10 @@ void factor_update_jvp(const tape::Record& r, std::span<const Tensor> dx, std::s
 void infer_factor_update(const Call& call, Metas& out) { out.add(call.input(0).dtype(), call.input(0).shape()); }
 void evaluate_factor_update(const Call& call, Outputs& out) {
   const bool downdate = call.attribute(0) != 0;
-  if (const loops::Fault fault = loops::cholesky_update(call.input(0), call.input(1), downdate, out[0]))
+  if (const loops::FactorInfo info = loops::cholesky_update(call.input(0), call.input(1), downdate, out[0]))
     fail<ValueError>(
         "cholesky_update", "{} is not positive definite: its leading minor of order {}{} is not positive; {}",
-        downdate ? "l l^H - x x^H" : "l l^H + x x^H", fault.order, matrix_name(fault.batch, batch_of(call.input(0))),
+        downdate ? "l l^H - x x^H" : "l l^H + x x^H", info.order, matrix_name(info.batch, batch_of(call.input(0))),
         downdate ? "scale x down, or do not subtract it" : "l must have no zero on its diagonal");
 }
 constexpr Primitive factor_update_primitive = {

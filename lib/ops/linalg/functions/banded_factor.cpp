@@ -130,11 +130,11 @@ void factor_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Ten
 void infer_factor(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 void evaluate_factor(const Call& call, Outputs& out) {
   loops::copy(call.input(0), out[0]);
-  if (const loops::Fault fault = loops::banded_cholesky(out[0]))
+  if (const loops::FactorInfo info = loops::banded_cholesky(out[0]))
     fail<ValueError>("banded_cholesky",
                      "the matrix is not positive definite: the leading minor of order {}{} is not positive; add a "
                      "multiple of the identity",
-                     fault.order, matrix_name(fault.batch, batch_of(call.input(0))));
+                     info.order, matrix_name(info.batch, batch_of(call.input(0))));
 }
 constexpr Primitive factor_primitive = {.rule = {"banded_cholesky", factor_vjp, factor_jvp},
                                         .infer = infer_factor,

@@ -84,15 +84,15 @@ void evaluate_function(const Call& call, Outputs& out) {
   const auto function = static_cast<MatrixFunction>(call.attribute(0));
   const std::int64_t n = a.shape()[-1];
   const Tensor none_of_them = reel::detail::empty(a.dtype(), {0, n, n});
-  const std::int64_t fault = loops::matrix_function(function, a, none_of_them, out[0]);
-  if (fault < 0) return;
+  const std::int64_t failed = loops::matrix_function(function, a, none_of_them, out[0]);
+  if (failed < 0) return;
   const bool root = function == MatrixFunction::square_root;
   if (is_complex(a.dtype()))
     fail<ValueError>("logm", "an eigenvalue{} is zero, to rounding: a singular matrix has no logarithm",
-                     matrix_name(fault, batch_of(a)));
+                     matrix_name(failed, batch_of(a)));
   fail<ValueError>(root ? "sqrtm" : "logm", "an eigenvalue{} is {}: it has no real {}; cast it to complex128 first{}",
-                   matrix_name(fault, batch_of(a)), root ? "negative" : "negative or zero", root ? "root" : "logarithm",
-                   root ? "" : ", unless it is singular");
+                   matrix_name(failed, batch_of(a)), root ? "negative" : "negative or zero",
+                   root ? "root" : "logarithm", root ? "" : ", unless it is singular");
 }
 constexpr Primitive function_primitive(const char* name, std::uint8_t effects) {
   return {.rule = batched({name, function_vjp, function_jvp}),
@@ -148,12 +148,12 @@ void infer_sylvester(const Call& call, Metas& out) {
 void evaluate_sylvester(const Call& call, Outputs& out) {
   const Tensor &a = call.input(0), &b = call.input(1);
   loops::copy(call.input(2), out[0]);
-  const std::int64_t fault = loops::sylvester(a, b, out[0]);
-  if (fault >= 0)
+  const std::int64_t failed = loops::sylvester(a, b, out[0]);
+  if (failed >= 0)
     fail<ValueError>(reinterpret_cast<const char*>(call.attribute(0)),
                      "an eigenvalue of a is the negative of one of b{}: the equation has no unique solution; add a "
                      "multiple of eye(n) to one of them",
-                     matrix_name(fault, batch_of(out[0])));
+                     matrix_name(failed, batch_of(out[0])));
 }
 constexpr Primitive sylvester_primitive = {.rule = batched({"sylvester", sylvester_vjp, sylvester_jvp}),
                                            .infer = infer_sylvester,

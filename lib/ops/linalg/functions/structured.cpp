@@ -94,10 +94,10 @@ void evaluate_banded(const Call& call, Outputs& out) {
   const Band band(call.attributes);
   loops::copy(call.input(1), out[0]);
   const Shape batch = batch_of(out[0]);
-  if (const loops::Fault fault =
+  if (const loops::FactorInfo info =
           loops::solve_banded(call.input(0), {band.below, band.above}, band.adjoint, out[0], batch, out[0].shape()[-1]))
     fail<ValueError>("banded_solve", "the matrix is singular: pivot {}{} is zero; add a multiple of the identity",
-                     fault.order, matrix_name(fault.batch, batch));
+                     info.order, matrix_name(info.batch, batch));
 }
 constexpr Primitive banded_primitive = {.rule = batched({"banded_solve", banded_vjp, banded_jvp}),
                                         .infer = infer_banded,
@@ -163,11 +163,11 @@ void infer_toeplitz(const Call& call, Metas& out) {
 void evaluate_toeplitz(const Call& call, Outputs& out) {
   loops::copy(call.input(1), out[0]);
   const Shape batch = batch_of(out[0]);
-  if (const loops::Fault fault = loops::solve_toeplitz(call.input(0), out[0], batch, out[0].shape()[-1]))
+  if (const loops::FactorInfo info = loops::solve_toeplitz(call.input(0), out[0], batch, out[0].shape()[-1]))
     fail<ValueError>("toeplitz_solve",
                      "the leading minor of order {}{} is singular, and the recursion does not pivot; use "
                      "solve(toeplitz(column, row), b)",
-                     fault.order, matrix_name(fault.batch, batch));
+                     info.order, matrix_name(info.batch, batch));
 }
 constexpr Primitive toeplitz_primitive = {.rule = batched({"toeplitz_solve", toeplitz_vjp, toeplitz_jvp}),
                                           .infer = infer_toeplitz,
