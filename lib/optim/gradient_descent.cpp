@@ -225,7 +225,8 @@ template <class Formula>
 class Step {
   using Program = Update<Formula>;
   static constexpr std::size_t states = Program::states, written = Program::written;
-  using Places = std::array<Tensor*, written>;
+  // The value of a variable, then its states.
+  using StatePointers = std::array<Tensor*, written>;
 
   // The memory for the step of one variable, allocated before any variable changes: replacements for states that are
   // empty or shared, then the rows that IndexedSlices name. For dtypes that are converted, the new states or rows.
@@ -296,24 +297,24 @@ class Step {
                   .variables = all});
   }
 
-  // Calls change(place) for the variable's value and for each of its states.
+  // Calls change(pointers) for the variable's value and for each of its states.
   template <class Change>
   void modify(std::size_t i, const Change& change) {
-    Places places;
+    StatePointers state;
     VariableAccess::modify(variables_[i], [&](Tensor& value) {
-      places[0] = &value;
-      modify_from<1>(i, places, change);
+      state[0] = &value;
+      modify_from<1>(i, state, change);
     });
   }
-  // Calls it for the places from J on.
+  // The same, with the states from J on still to be added.
   template <std::size_t J, class Change>
-  void modify_from(std::size_t i, Places& places, const Change& change) {
+  void modify_from(std::size_t i, StatePointers& state, const Change& change) {
     if constexpr (J == written) {
-      change(places);
+      change(state);
     } else {
       auto next = [&](Tensor& place) {
-        places[J] = &place;
-        modify_from<J + 1>(i, places, change);
+        state[J] = &place;
+        modify_from<J + 1>(i, state, change);
       };
       if constexpr (J < states)
         OptimizerAccess::modify(*memories_[i].tensors[J - 1], next);
@@ -323,51 +324,51 @@ class Step {
   }
 
   void prepare(std::size_t i) {
-    modify(i, [&](const Places& places) {
-      if (!in_place(i, places)) ready_.push_back(allocate(i, places));
+    modify(i, [&](const StatePointers& state) {
+      if (!in_place(i, state)) ready_.push_back(allocate(i, state));
     });
   }
 
   // Whether the step of the variable allocates nothing.
-  bool in_place(std::size_t i, const Places& places) const {
+  bool in_place(std::size_t i, const StatePointers& state) const {
     if (parts_[i].by_rows() || !Program::fuses(variables_[i].dtype())) return false;
-    return std::all_of(places.begin(), places.end(),
+    return std::all_of(state.begin(), state.end(),
                        [](const Tensor* x) { return x->defined() && detail::reusable(detail::block(*x)); });
   }
 
-  Ready allocate(std::size_t i, const Places& places) {
+  Ready allocate(std::size_t i, const StatePointers& state) {
     const Part& part = parts_[i];
     const Variable& v = variables_[i];
     Ready ready{i, {}};
     if (!Program::fuses(v.dtype()))
-      compute(i, places, ready.spare);
+      compute(i, state, ready.spare);
     else if (part.by_rows())
       for (std::size_t j = written; j < ready.spare.size(); ++j)
         ready.spare[j] = detail::empty(v.dtype(), part.gradient().shape());
     for (std::size_t j = 0; j < written; ++j) {
       if (ready.spare[j].defined()) continue;
-      if (!places[j]->defined())
+      if (!state[j]->defined())
         ready.spare[j] = zeros(v.shape(), kept_dtype(v.dtype()));
-      else if (!detail::reusable(detail::block(*places[j])))
-        ready.spare[j] = detail::empty(places[j]->dtype(), places[j]->shape());
+      else if (!detail::reusable(detail::block(*state[j])))
+        ready.spare[j] = detail::empty(state[j]->dtype(), state[j]->shape());
     }
     return ready;
   }
 
   // For dtypes that are converted: the new states, or their rows, in new memory.
-  void compute(std::size_t i, const Places& places, std::array<Tensor, written + states>& spare) {
+  void compute(std::size_t i, const StatePointers& state, std::array<Tensor, written + states>& spare) {
     const Part& part = parts_[i];
-    const Tensor& value = *places[0];
+    const Tensor& value = *state[0];
     std::array<Tensor, states> old;
     const Tensor* in[written + Program::options + 1];
     for (std::size_t j = 0; j < states; ++j) {
-      old[j] = places[j]->defined() ? *places[j] : zeros(value.shape(), kept_dtype(value.dtype()));
+      old[j] = state[j]->defined() ? *state[j] : zeros(value.shape(), kept_dtype(value.dtype()));
       in[j] = &old[j];
       if (!part.by_rows()) continue;
       Tensor whole = std::exchange(old[j], gather(old[j], part.indices()));
-      if (!places[j]->defined()) spare[j] = std::move(whole);
+      if (!state[j]->defined()) spare[j] = std::move(whole);
     }
-    if constexpr (written > states) in[states] = places[states];
+    if constexpr (written > states) in[states] = state[states];
     for (std::size_t k = 0; k < Program::options; ++k) in[written + k] = &numbers_[k];
     in[written + Program::options] = &part.gradient();
     std::array<Tensor, written> fresh;
@@ -382,30 +383,30 @@ class Step {
     for (std::size_t i = first; i < last; ++i) {
       if (!parts_[i]) continue;
       Ready& ready = next < ready_.size() && ready_[next].part == i ? ready_[next++] : unused;
-      modify(i, [&](const Places& places) { commit(i, places, ready.spare); });
+      modify(i, [&](const StatePointers& state) { commit(i, state, ready.spare); });
     }
     ready_.clear();
   }
 
-  void commit(std::size_t i, const Places& places, std::array<Tensor, written + states>& spare) {
+  void commit(std::size_t i, const StatePointers& state, std::array<Tensor, written + states>& spare) {
     const Part& part = parts_[i];
-    if (in_place(i, places) && !ops::call_listener())
-      return ops::evaluate_in_own_memory(Program::dense(), places, inputs_of(part));
+    if (in_place(i, state) && !ops::call_listener())
+      return ops::evaluate_in_own_memory(Program::dense(), state, inputs_of(part));
     const bool fused = Program::fuses(variables_[i].dtype());
     if (!fused && !part.by_rows()) {
-      for (std::size_t j = 0; j < written; ++j) std::swap(*places[j], spare[j]);
+      for (std::size_t j = 0; j < written; ++j) std::swap(*state[j], spare[j]);
       return;
     }
     for (std::size_t j = 0; j < states; ++j)
-      if (!places[j]->defined()) *places[j] = std::move(spare[j]);
+      if (!state[j]->defined()) *state[j] = std::move(spare[j]);
     if (fused)
-      return ops::evaluate_in_place(part.by_rows() ? Program::rows() : Program::dense(), places,
+      return ops::evaluate_in_place(part.by_rows() ? Program::rows() : Program::dense(), state,
                                     inputs_of(part).subspan(written), {}, {.spare = spare});
     for (std::size_t j = 0; j < states; ++j) {
-      make_writable(*places[j], spare[j]);
-      loops::put_rows(spare[written + j], part.indices(), *places[j]);
+      make_writable(*state[j], spare[j]);
+      loops::put_rows(spare[written + j], part.indices(), *state[j]);
     }
-    if constexpr (written > states) std::swap(*places[states], spare[states]);
+    if constexpr (written > states) std::swap(*state[states], spare[states]);
   }
 
   std::span<const Part> parts_;

@@ -189,12 +189,12 @@ class Operands {
   Tensor wide_, terms_;
 };
 
-// Where terms [outer, count, inner] go in a tensor [outer, extent, inner].
-struct Places {
+// Maps terms [outer, count, inner] to elements of a tensor [outer, extent, inner].
+struct ScatterMap {
   AxisSplit split;
   std::int64_t count;
   const std::int64_t* position;
-  Places(const Tensor& whole, const Tensor& positions, int axis)
+  ScatterMap(const Tensor& whole, const Tensor& positions, int axis)
       : split(whole.shape(), axis), count(positions.size()), position(detail::mutable_data<std::int64_t>(positions)) {}
   std::int64_t first(std::int64_t outer) const { return outer * split.extent * split.inner; }
   std::int64_t to(std::int64_t outer, std::int64_t k) const { return first(outer) + position[k] * split.inner; }
@@ -232,15 +232,15 @@ struct Places {
 
 void scatter(ScatterFunction f, const Tensor& terms, const Tensor& positions, int axis, const Tensor& y) {
   if (terms.size() == 0) return;
-  const Places places(y, positions, axis);
+  const ScatterMap map(y, positions, axis);
   const Operands operands(f, terms, y);
-  places.for_each_block([&](std::int64_t outer, std::int64_t begin, std::int64_t end) {
-    if (places.split.inner == 1) {
-      operands.at(places.first(outer), places.from(outer, 0), places.position, places.count, places.split.extent);
+  map.for_each_block([&](std::int64_t outer, std::int64_t begin, std::int64_t end) {
+    if (map.split.inner == 1) {
+      operands.at(map.first(outer), map.from(outer, 0), map.position, map.count, map.split.extent);
       return;
     }
-    for (std::int64_t k = 0; k < places.count; ++k)
-      operands.run(places.to(outer, k) + begin, places.from(outer, k) + begin, end - begin);
+    for (std::int64_t k = 0; k < map.count; ++k)
+      operands.run(map.to(outer, k) + begin, map.from(outer, k) + begin, end - begin);
   });
   operands.finish();
 }
@@ -291,23 +291,23 @@ namespace {
 
 // results = the product of the terms before (running on in `products`) and after each term.
 template <class T>
-void from_both_sides(const Places& places, const T* terms, T* products, T* results) {
+void from_both_sides(const ScatterMap& map, const T* terms, T* products, T* results) {
   T one{};
   if constexpr (is_complex_number<T>)
     one.re = 1;
   else
     one = 1;
-  places.for_each_block([=](std::int64_t outer, std::int64_t begin, std::int64_t end) {
-    places.for_each_term(outer, begin, end, [=](std::int64_t place, std::int64_t term) {
+  map.for_each_block([=](std::int64_t outer, std::int64_t begin, std::int64_t end) {
+    map.for_each_term(outer, begin, end, [=](std::int64_t place, std::int64_t term) {
       results[term] = products[place];
       Multiply<T>::apply(products[place], terms[term]);
     });
-    places.for_each_term(outer, begin, end, [=](std::int64_t place, std::int64_t) { products[place] = one; });
-    for (std::int64_t k = places.count; k-- > 0;)
+    map.for_each_term(outer, begin, end, [=](std::int64_t place, std::int64_t) { products[place] = one; });
+    for (std::int64_t k = map.count; k-- > 0;)
       for (std::int64_t i = begin; i < end; ++i) {
-        T& product = products[places.to(outer, k) + i];
-        Multiply<T>::apply(results[places.from(outer, k) + i], product);
-        Multiply<T>::apply(product, terms[places.from(outer, k) + i]);
+        T& product = products[map.to(outer, k) + i];
+        Multiply<T>::apply(results[map.from(outer, k) + i], product);
+        Multiply<T>::apply(product, terms[map.from(outer, k) + i]);
       }
   });
 }
@@ -321,10 +321,10 @@ void products_of_others(const Tensor& strided, const Tensor& terms, const Tensor
   copy(strided, running);
   Tensor scratch;
   const Tensor& factors = contiguous(terms, scratch);
-  const Places places(running, positions, axis);
+  const ScatterMap map(running, positions, axis);
   visit(running.dtype(), [&]<class T>() {
     if constexpr (!std::is_same_v<T, float16> && !std::is_same_v<T, bfloat16>)
-      from_both_sides(places, detail::mutable_data<const T>(factors), detail::mutable_data<T>(running),
+      from_both_sides(map, detail::mutable_data<const T>(factors), detail::mutable_data<T>(running),
                       detail::mutable_data<T>(others));
   });
 }
@@ -337,13 +337,13 @@ struct Shares {
   const T *x, *terms, *y;
   T *x_shares, *term_shares, *counts;
 
-  void compute(const Places& places, bool member) const {
-    places.for_each_block([=, *this](std::int64_t outer, std::int64_t begin, std::int64_t end) {
+  void compute(const ScatterMap& map, bool member) const {
+    map.for_each_block([=, *this](std::int64_t outer, std::int64_t begin, std::int64_t end) {
       const auto each_place = [=](auto f) {
-        for (std::int64_t row = 0; row < places.split.extent; ++row)
-          for (std::int64_t i = begin; i < end; ++i) f((outer * places.split.extent + row) * places.split.inner + i);
+        for (std::int64_t row = 0; row < map.split.extent; ++row)
+          for (std::int64_t i = begin; i < end; ++i) f((outer * map.split.extent + row) * map.split.inner + i);
       };
-      const auto each_term = [=](auto f) { places.for_each_term(outer, begin, end, f); };
+      const auto each_term = [=](auto f) { map.for_each_term(outer, begin, end, f); };
       each_place([=, *this](std::int64_t at) { x_shares[at] = static_cast<T>(!member || same(x[at], y[at])); });
       if (!member) each_term([=, *this](std::int64_t to, std::int64_t) { x_shares[to] = 0; });
       each_place([=, *this](std::int64_t at) { counts[at] = x_shares[at]; });
@@ -364,13 +364,13 @@ void extreme_shares(const Tensor& x, const Tensor& terms, const Tensor& position
   Tensor dense_x, dense_terms, dense_y;
   const Tensor &a = contiguous(x, dense_x), &b = contiguous(terms, dense_terms), &c = contiguous(y, dense_y);
   const Tensor counts = detail::empty(x.dtype(), x.shape());
-  const Places places(x_shares, positions, axis);
+  const ScatterMap map(x_shares, positions, axis);
   visit(x.dtype(), [&]<class T>() {
     if constexpr (std::is_floating_point_v<T>)
       Shares<T>{detail::mutable_data<const T>(a),     detail::mutable_data<const T>(b),
                 detail::mutable_data<const T>(c),     detail::mutable_data<T>(x_shares),
                 detail::mutable_data<T>(term_shares), detail::mutable_data<T>(counts)}
-          .compute(places, member);
+          .compute(map, member);
   });
 }
 

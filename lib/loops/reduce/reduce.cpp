@@ -1,8 +1,9 @@
 // Reductions over any axes. Elements are combined in a tree that extents and strides alone determine:
 // 1. If a reduced axis has the smallest stride, the kernel combines runs along it, pairwise.
 // 2. Otherwise rows along a remaining axis are merged, in the order of a binary counter of partial rows.
-// 3. The terms (runs, or rows) of a large problem are divided into ranges, even with one thread. Their partial results
-// form a small problem of the same kind.
+// 3. The terms (runs, or rows) of a large reduction are divided into ranges, even with one thread. Their partial
+// results are reduced in the same way.
+//
 // The elements may be computed on the way, a run or a row at a time, without an array of all of them.
 #include "loops/reduce/reduce.hpp"
 
@@ -22,7 +23,7 @@ using kernels::Reduction;
 
 constexpr std::int64_t combine_grain = 65536;   // elements that one task combines, approximately
 constexpr std::int64_t computed_length = 2048;  // length of the parts of a run that is computed on the way
-constexpr std::int64_t max_tasks = 256;         // approximate limit, for the largest problems
+constexpr std::int64_t max_tasks = 256;         // approximate limit, for the largest reductions
 // Rows longer than this are divided into strips; a range has few_rows of each. Elements that are near in memory are
 // near in time.
 constexpr std::int64_t long_row = 2048;     // bytes
@@ -33,11 +34,12 @@ constexpr int max_levels = 40;                                 // of the counter
 constexpr std::int64_t counter_bytes = max_levels * long_row;  // or few_rows of strips
 constexpr std::int64_t least_run = 16;  // smallest extent of a reduced axis that is combined by runs
 constexpr std::int64_t least_row = 16;  // smallest extent of a remaining axis that is merged by rows
-// Problems up to this size, with rows up to this length, are halved repeatedly instead of merged by rows.
+// Reductions of up to this many elements, with rows up to this length, are halved repeatedly instead of merged by rows.
 constexpr std::int64_t halved_elements = 2048;
 constexpr std::int64_t halved_row = 128;
 
-struct Problem {
+// What one reduction reads, combines and writes.
+struct ReductionPlan {
   const Reduction& op;
   DType dtype;
   std::size_t bytes;
@@ -47,7 +49,7 @@ struct Problem {
   LoopNest<1> reduced;  // by decreasing stride; strides are not negative
   // Computes the elements if they are not in memory: `from` is null then, and strides are those of a dense array.
   const ElementwisePlan* computed = nullptr;
-  // For a problem that is one line of elements: the runs, combined already. There are no elements then.
+  // If not null, for one line of elements: the runs, combined already. `from` is null then.
   const std::byte* runs = nullptr;
 };
 
@@ -65,7 +67,7 @@ LoopNest<1> without(const LoopNest<1>& nest, int axis) {
 }
 std::int64_t offset_of(const LoopNest<1>& nest, std::int64_t at) { return nest.offset(0, at, nest.rank); }
 
-// The division of a problem: outputs into groups, terms (runs, or rows) into ranges.
+// How a reduction is divided: outputs into groups, terms (runs, or rows) into ranges.
 struct Partition {
   std::int64_t groups, per_group, ranges, terms;
   std::int64_t tasks_at_once;  // number of tasks that are worth a thread
@@ -83,12 +85,13 @@ Partition partition(std::int64_t outputs, std::int64_t terms, std::int64_t eleme
           std::max<std::int64_t>(1, combine_grain / (elements / (groups * ranges) + 1))};
 }
 
-void solve(const Problem& p);
+void execute(const ReductionPlan& p);
 
 // Calls body(first, last, range, out) for each range and group of outputs; `out` holds the range's partial results.
 // Then combines these.
 template <class Body>
-void for_ranges(const Problem& p, const Partition& c, std::int64_t outputs, std::int64_t results, const Body& body) {
+void for_ranges(const ReductionPlan& p, const Partition& c, std::int64_t outputs, std::int64_t results,
+                const Body& body) {
   Tensor scratch;
   std::byte* out = p.to;
   if (c.ranges > 1) {
@@ -104,16 +107,16 @@ void for_ranges(const Problem& p, const Partition& c, std::int64_t outputs, std:
   };
   parallel_for(c.groups * c.ranges, c.tasks_at_once, run);
   if (c.ranges == 1) return;
-  Problem rest{p.op, p.dtype, p.bytes, out, p.to, {}, {}};
+  ReductionPlan rest{p.op, p.dtype, p.bytes, out, p.to, {}, {}};
   append(rest.kept, results, 1);
   append(rest.reduced, c.ranges, results);
-  solve(rest);
+  execute(rest);
 }
 
 // Combines any number of single values: runs of 64 of them, of 64 of those, and so on.
 class Partials {
  public:
-  explicit Partials(const Problem& p) : op_(p.op), bytes_(p.bytes) {}
+  explicit Partials(const ReductionPlan& p) : op_(p.op), bytes_(p.bytes) {}
   // The place for the next value; call added() afterwards.
   void* next() { return at(0, filled_[0]); }
   void added() {
@@ -133,8 +136,8 @@ class Partials {
   }
 
  private:
-  static constexpr std::int64_t width = 64;
-  static constexpr int levels = 8;
+  static constexpr std::int64_t width = 64;  // values per run
+  static constexpr int levels = 8;           // 64^8 values
   int top() const {
     int level = levels - 1;
     while (level > 0 && filled_[level] == 0) --level;
@@ -148,14 +151,14 @@ class Partials {
 };
 
 // A run whose elements are computed on the way.
-void run_computed(const Problem& p, std::int64_t begin, std::int64_t n, void* to) {
+void run_computed(const ReductionPlan& p, std::int64_t begin, std::int64_t n, void* to) {
   alignas(64) std::byte buffer[computed_length * 16];
   p.computed->compute(begin, begin + n, buffer);
   p.op.run({buffer, 1}, n, to);
 }
 
 // Each output is a tree of runs along one reduced axis.
-void by_runs(const Problem& p, int axis) {
+void by_runs(const ReductionPlan& p, int axis) {
   const bool any = p.reduced.rank > 0;
   const std::int64_t length = any ? p.reduced.extent[axis] : 1, stride = any ? p.reduced.stride[0][axis] : 0;
   const LoopNest<1> others = without(p.reduced, axis);
@@ -193,7 +196,7 @@ void by_runs(const Problem& p, int axis) {
 
 // Combines rows of up to `width` elements, one for each index of the reduced axes.
 struct Rows {
-  const Problem& p;
+  const ReductionPlan& p;
   std::int64_t stride, width;  // stride of a row's elements; number of elements
 
   void load(std::int64_t offset, std::byte* to) const {
@@ -241,7 +244,7 @@ struct Rows {
 };
 
 // Outputs are rows along the last remaining axis; one row per index of the reduced axes is added to them.
-void by_rows(const Problem& p) {
+void by_rows(const ReductionPlan& p) {
   const int last = p.kept.rank - 1;
   const std::int64_t length = p.kept.extent[last], stride = p.kept.stride[0][last], terms = count(p.reduced);
   const LoopNest<1> outer = without(p.kept, last);
@@ -264,7 +267,7 @@ void by_rows(const Problem& p) {
 }
 
 // Adjacent short rows, not many: the second half is combined with the first until one row is left.
-void halved(const Problem& p) {
+void halved(const ReductionPlan& p) {
   const int last = p.kept.rank - 1;
   const std::int64_t width = p.kept.extent[last], total = p.reduced.extent[0];
   const LoopNest<1> outer = without(p.kept, last);
@@ -288,32 +291,32 @@ void halved(const Problem& p) {
 }
 
 // Many adjacent short rows: `fold` of them are taken as one long row, which is halved at the end.
-void folded(const Problem& p) {
+void folded(const ReductionPlan& p) {
   const int last = p.kept.rank - 1, inner = p.reduced.rank - 1;
   const std::int64_t width = p.kept.extent[last], rows = p.reduced.extent[inner];
   const std::int64_t fold = 256 / width, whole = rows / fold, left = rows % fold, outputs = count(p.kept);
   const LoopNest<1> outer = without(p.kept, last);
   const Tensor wide = detail::empty(p.dtype, {outputs * fold});
-  Problem first{p.op, p.dtype, p.bytes, p.from, detail::block(wide)->data, outer, without(p.reduced, inner)};
+  ReductionPlan first{p.op, p.dtype, p.bytes, p.from, detail::block(wide)->data, outer, without(p.reduced, inner)};
   append(first.kept, fold * width, 1);
   append(first.reduced, whole, fold * width);
-  solve(first);
-  Problem second{p.op, p.dtype, p.bytes, first.to, p.to, {}, {}};
+  execute(first);
+  ReductionPlan second{p.op, p.dtype, p.bytes, first.to, p.to, {}, {}};
   append(second.kept, outputs / width, fold * width);
   append(second.kept, width, 1);
   append(second.reduced, fold, width);
-  solve(second);
+  execute(second);
   if (left == 0) return;
   const std::byte* from = p.from + whole * fold * width * static_cast<std::int64_t>(p.bytes);
   const Tensor tail = detail::empty(p.dtype, {outputs});
-  Problem third{p.op, p.dtype, p.bytes, from, detail::block(tail)->data, outer, without(p.reduced, inner)};
+  ReductionPlan third{p.op, p.dtype, p.bytes, from, detail::block(tail)->data, outer, without(p.reduced, inner)};
   append(third.kept, width, 1);
   append(third.reduced, left, width);
-  solve(third);
+  execute(third);
   p.op.merge(p.to, third.to, outputs);
 }
 
-void solve(const Problem& p) {
+void execute(const ReductionPlan& p) {
   if (p.kept.rank == 0 || p.reduced.rank == 0) return by_runs(p, std::max(0, p.reduced.rank - 1));
   const int inner = p.reduced.rank - 1;
   const std::int64_t run = p.reduced.extent[inner], run_stride = p.reduced.stride[0][inner];
@@ -337,8 +340,8 @@ void solve(const Problem& p) {
   by_rows(p);
 }
 
-// Divides the axes of a problem: reduced ones, by decreasing stride, and remaining ones.
-void set_axes(Problem& p, int rank, const std::int64_t* extents, const std::int64_t* strides, const Shape& axes) {
+// Divides the axes: reduced ones, by decreasing stride, and remaining ones.
+void set_axes(ReductionPlan& p, int rank, const std::int64_t* extents, const std::int64_t* strides, const Shape& axes) {
   std::int64_t extent[max_rank], stride[max_rank];
   int reduced = 0;
   auto axis = axes.begin();
@@ -375,9 +378,9 @@ void reduce(const kernels::Reduction& reduction, const Tensor& in, const Shape& 
   }
   if (y->size == 1 && x->contiguous() && x->size <= run_length)
     return reduction.run({x->data, 1}, static_cast<std::ptrdiff_t>(x->size), y->data);
-  Problem p{reduction, x->dtype, item_size(x->dtype), x->data, y->data, {}, {}};
+  ReductionPlan p{reduction, x->dtype, item_size(x->dtype), x->data, y->data, {}, {}};
   set_axes(p, x->rank, x->extents(), x->strides(), axes);
-  solve(p);
+  execute(p);
 }
 
 bool pointwise_reduce(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in,
@@ -396,7 +399,7 @@ bool pointwise_reduce(kernels::Loop loop, const Shape& shape, std::span<const Te
   ElementwisePlan plan(loop, in.size(), item_size(y->dtype));
   plan.set_operands(shape, x);
   plan.classify();
-  Problem p{reduction, y->dtype, item_size(y->dtype), nullptr, y->data, {}, {}, &plan};
+  ReductionPlan p{reduction, y->dtype, item_size(y->dtype), nullptr, y->data, {}, {}, &plan};
   std::int64_t strides[max_rank], dense_stride = 1;
   for (int d = shape.rank() - 1; d >= 0; dense_stride *= shape.begin()[d--]) strides[d] = dense_stride;
   set_axes(p, shape.rank(), shape.begin(), strides, axes);
@@ -457,7 +460,7 @@ bool pointwise_reduce(kernels::Loop loop, const Shape& shape, std::span<const Te
 
 void sum_of_runs(const Tensor& runs, std::int64_t size, const Tensor& out) {
   const detail::Block *x = detail::block(runs), *y = detail::block(out);
-  Problem p{reduction_of(ReduceFunction::sum, x->dtype), x->dtype, item_size(x->dtype), nullptr, y->data, {}, {}};
+  ReductionPlan p{reduction_of(ReduceFunction::sum, x->dtype), x->dtype, item_size(x->dtype), nullptr, y->data, {}, {}};
   append(p.reduced, size, 1);
   p.runs = x->data;
   by_runs(p, 0);

@@ -80,18 +80,18 @@ void evaluate_in_place(const Primitive& primitive, std::span<Tensor* const> plac
 
 /// The same without allocations, if every place has memory that no other handle holds, and there are as many outputs as
 /// places and no residuals. `inputs` has room for the places in front. There must be no listener.
-template <std::size_t Places>
-void evaluate_in_own_memory(const Primitive& primitive, const std::array<Tensor*, Places>& places,
+template <std::size_t Count>
+void evaluate_in_own_memory(const Primitive& primitive, const std::array<Tensor*, Count>& places,
                             std::span<const Tensor*> inputs) {
   // The handles are moved in, not copied, and moved back in any case.
   struct Borrowed {
-    const std::array<Tensor*, Places>& from;
-    std::array<Tensor, Places> values;
+    const std::array<Tensor*, Count>& from;
+    std::array<Tensor, Count> values;
     ~Borrowed() {
-      for (std::size_t k = 0; k < Places; ++k) *from[k] = std::move(values[k]);
+      for (std::size_t k = 0; k < Count; ++k) *from[k] = std::move(values[k]);
     }
   } borrowed{places, {}};
-  for (std::size_t k = 0; k < Places; ++k) {
+  for (std::size_t k = 0; k < Count; ++k) {
     borrowed.values[k] = std::move(*places[k]);
     inputs[k] = &borrowed.values[k];
   }

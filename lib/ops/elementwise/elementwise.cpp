@@ -104,8 +104,8 @@ namespace {
 // cotangent or tangent has the shape of that. Unless a tape must record it, target(i) is called for each computed
 // result. It returns a tensor of `shape`, a tensor of one element to which the result is summed in the same pass, or a
 // sum of `shape` that it is added to.
-struct Place {
-  Tensor to;
+struct Destination {
+  Tensor tensor;
   bool adds = false;
 };
 template <class Target, class Use>
@@ -131,9 +131,9 @@ void evaluate(const tape::Record& record, const Derivative& derivative, std::spa
       std::size_t k = 0;
       for (std::size_t i = 0; i < derivative.results.size(); ++i) {
         if (derivative.results[i].kind != Kind::output) continue;
-        Place place = target(i);
-        out[k] = std::move(place.to);
-        writes[k++] = place.adds ? loops::Write::sum : loops::Write::place;
+        Destination to = target(i);
+        out[k] = std::move(to.tensor);
+        writes[k++] = to.adds ? loops::Write::sum : loops::Write::place;
       }
       program.code().run(record.output_dtype(), shape, in, CallParameters(record.attributes()), out, writes);
     }
@@ -168,7 +168,7 @@ void vjp(const tape::Record& record, std::span<const Tensor> g, std::span<Gradie
   const Derivative& derivative = program_of(record.attributes()).derivative(direction);
   const Shape shape = std::find_if(g.begin(), g.end(), [](const Tensor& x) { return x.defined(); })->shape();
   Positions added(dx.size());
-  const auto target = [&](std::size_t i) -> Place {
+  const auto target = [&](std::size_t i) -> Destination {
     const Shape own = record.batched(record.shape(i));
     if (own == shape)
       if (Tensor sum = record.take_sum(i); sum.defined()) {
@@ -195,7 +195,8 @@ void jvp(const tape::Record& record, std::span<const Tensor> dx, std::span<Tenso
   const Derivative& derivative = program_of(record.attributes()).derivative({Positions(), defined(dx)});
   const Shape shape = record.output_shape();
   evaluate(
-      record, derivative, dx, shape, [&](std::size_t) { return Place{detail::empty(record.output_dtype(), shape)}; },
+      record, derivative, dx, shape,
+      [&](std::size_t) { return Destination{detail::empty(record.output_dtype(), shape)}; },
       [&](std::size_t k, Kind kind, Tensor result) {
         if (result.defined())
           dy[k] = result.shape() == shape ? std::move(result) : broadcast_to(result, shape);

@@ -30,7 +30,7 @@ class Executable {
 
  private:
   struct Frame;
-  struct Places;
+  struct SessionFrame;
   class Lease;
   struct Step {
     const Instruction* instruction;
@@ -45,7 +45,7 @@ class Executable {
     std::size_t number;
   };
   std::unique_ptr<Frame> new_frame() const;
-  std::unique_ptr<Places> new_places() const;
+  std::unique_ptr<SessionFrame> new_session_frame() const;
   void bind(Frame& frame, std::span<const Tensor> arguments) const;
   void execute(const Step& step, Frame& frame) const;
   void hand_over_token(const Step& step, Frame& frame) const;
@@ -63,10 +63,10 @@ class Executable {
   std::vector<std::uint32_t> made_;               // indices in Frame::outputs that a run fills
   mutable std::atomic<Frame*> latest_ = nullptr;  // an idle frame, the one used last: taken without the mutex
   mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<Frame>> frames_;   // other idle frames
-  mutable std::size_t frame_count_ = 0;                  // idle or in use
-  mutable std::vector<std::unique_ptr<Places>> places_;  // of idle sessions
-  mutable std::size_t places_count_ = 0;                 // idle or in use
+  mutable std::vector<std::unique_ptr<Frame>> frames_;                 // other idle frames
+  mutable std::size_t frame_count_ = 0;                                // idle or in use
+  mutable std::vector<std::unique_ptr<SessionFrame>> session_frames_;  // of idle sessions
+  mutable std::size_t session_frame_count_ = 0;                        // idle or in use
 };
 
 }  // namespace reel::program

@@ -13,7 +13,7 @@ struct Executable::Frame {
 };
 
 // A session's frame, whose operands lie in memory that the caller provides.
-struct Executable::Places {
+struct Executable::SessionFrame {
   struct Part {
     detail::Block* block;
     std::int64_t offset;
@@ -22,8 +22,8 @@ struct Executable::Places {
   std::vector<Part> parts;  // operands of argument 0, of argument 1, ..., and of allocated values
   // Index in `parts` for each argument and for allocated values; then the number of parts
   std::vector<std::size_t> first;
-  std::vector<std::vector<Index>> held;  // the operands of each argument that is a token
-  std::vector<std::uint32_t> transient;  // indices in Frame::outputs of tokens and of unwanted outputs
+  std::vector<std::vector<Index>> tokens;  // the operands of each argument that is a token
+  std::vector<std::uint32_t> transient;    // indices in Frame::outputs of tokens and of unwanted outputs
 
   void move(std::size_t group, std::byte* place) noexcept {
     for (std::size_t p = first[group]; p < first[group + 1]; ++p) parts[p].block->data = place + parts[p].offset;

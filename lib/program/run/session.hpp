@@ -13,7 +13,7 @@ class Executable::Session {
   ~Session();
   /// Argument k is at `place` from now on, in the layout that was traced.
   void set(std::size_t k, std::byte* place) noexcept;
-  /// The same for an argument as a tensor, which must outlive its use; tokens must be given so.
+  /// The same for an argument as a tensor, which must outlive its use; a token must be set in this way.
   void set(std::size_t k, const Tensor& x);
   /// Computes the results. Computed values are written to memory of fresh_bytes() bytes; other results are arguments or
   /// constants.
@@ -24,7 +24,7 @@ class Executable::Session {
 
  private:
   const Executable& program_;
-  std::unique_ptr<Places> places_;
+  std::unique_ptr<SessionFrame> session_frame_;
 };
 
 /// Carries results of a program over to the arguments of its next run.
@@ -50,12 +50,12 @@ class Recurrence {
 
  private:
   static constexpr std::int64_t unchanged = -1;
-  struct Place {
+  struct Carried {
     Link link;
     std::int64_t offset;
     std::size_t copied;  // offset in bytes; 0: the session writes it in place
   };
-  std::vector<Place> links_;
+  std::vector<Carried> links_;
   std::int64_t bytes_ = 0;
 };
 

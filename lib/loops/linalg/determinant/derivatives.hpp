@@ -36,7 +36,7 @@ void scale_by(Matrix<Number>& x, int exponent) {
 }
 
 template <class Number>
-Result<Number> gradient_by_inverse(const Problem<Number>& p, const Inverse<Number>& a) {
+Result<Number> gradient_by_inverse(const DirectionalDerivative<Number>& p, const Inverse<Number>& a) {
   Result<Number> result{Matrix<Number>(p.size()), {a.determinant.exponent}};
   for (std::int64_t i = 0; i < p.n; ++i)
     for (std::int64_t j = 0; j < p.n; ++j)
@@ -46,8 +46,8 @@ Result<Number> gradient_by_inverse(const Problem<Number>& p, const Inverse<Numbe
 
 // (tr(x) z - x z)^T, where x is z times the direction.
 template <class Number>
-Result<Number> second_by_inverse(const Problem<Number>& p, const Inverse<Number>& a, const Matrix<Number>& x,
-                                 const BasicScaled<Number>& scale) {
+Result<Number> second_by_inverse(const DirectionalDerivative<Number>& p, const Inverse<Number>& a,
+                                 const Matrix<Number>& x, const BasicScaled<Number>& scale) {
   Matrix<Number> product;
   add_matrix_product<Number>(product, 1, x, a.elements, p.n, p.n, p.n);
   const Number t = trace(x, p.n);
@@ -59,7 +59,7 @@ Result<Number> second_by_inverse(const Problem<Number>& p, const Inverse<Number>
 }
 
 template <class Number>
-Result<Number> by_inverse(const Problem<Number>& p, const Inverse<Number>& a) {
+Result<Number> by_inverse(const DirectionalDerivative<Number>& p, const Inverse<Number>& a) {
   const std::int64_t n = p.n;
   if (p.count() == 0) return gradient_by_inverse(p, a);
   BasicScaled<Number> scale = a.determinant;
@@ -156,7 +156,7 @@ Prepared<InDouble<T>> prepared(const T* a, const T* lu, const int* pivots, std::
 }
 
 template <class Number>
-Result<Number> derivative(const Problem<Number>& p, const Prepared<Number>& a) {
+Result<Number> derivative(const DirectionalDerivative<Number>& p, const Prepared<Number>& a) {
   if (a.way == Way::vanishes) return {Matrix<Number>(p.size()), {0}};
   if (a.way == Way::expansion) return by_expansion(p, a.minors);
   if (a.way == Way::not_finite || !std::all_of(p.directions.begin(), p.directions.end(), all_finite<Number>))
@@ -209,9 +209,9 @@ void for_each_derivative(const DeterminantDirections& p, const Shape& batch, boo
   for_each_matrix(batch.elements(), n, [&](std::int64_t i) {
     const Prepared<Number>& matrix = matrices[at(broadcast_index(i, batch, batch_a))];
     const T* h = mutable_data<T>(directions) + broadcast_index(i, batch, batch_h) * k * n * n;
-    Problem<Number> problem{n, cofactors, matrix.a, {}};
-    for (std::int64_t d = 0; d < k; ++d, h += n * n) problem.directions.emplace_back(h, h + n * n);
-    write(i, derivative(problem, matrix));
+    DirectionalDerivative<Number> request{n, cofactors, matrix.a, {}};
+    for (std::int64_t d = 0; d < k; ++d, h += n * n) request.directions.emplace_back(h, h + n * n);
+    write(i, derivative(request, matrix));
   });
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <bit>
 
-#include "loops/linalg/determinant/problem.hpp"
+#include "loops/linalg/determinant/directional_derivative.hpp"
 
 namespace reel::loops::determinants {
 template <class Number>
@@ -51,10 +51,11 @@ Number minor_of(const Matrix<Element>& a, unsigned n, unsigned rows, unsigned co
 // The coefficient of e_1 e_2 ... in the minor of e_1 h_1 + e_2 h_2 + ... in these rows and columns; there is one
 // direction per row.
 template <class Number, class Element>
-Number mixed_minor_of(const Problem<Element>& p, unsigned rows, unsigned columns, unsigned directions);
+Number mixed_minor_of(const DirectionalDerivative<Element>& p, unsigned rows, unsigned columns, unsigned directions);
 
 template <class Number, class Element>
-Number mixed_minor_expanded(const Problem<Element>& p, unsigned rows, unsigned columns, unsigned directions) {
+Number mixed_minor_expanded(const DirectionalDerivative<Element>& p, unsigned rows, unsigned columns,
+                            unsigned directions) {
   const std::size_t row = first_of(rows) * at(p.n);
   Number sum{};
   bool negative = false;
@@ -69,7 +70,8 @@ Number mixed_minor_expanded(const Problem<Element>& p, unsigned rows, unsigned c
 }
 
 template <class Number, class Element>
-inline Number mixed_minor_of(const Problem<Element>& p, unsigned rows, unsigned columns, unsigned directions) {
+inline Number mixed_minor_of(const DirectionalDerivative<Element>& p, unsigned rows, unsigned columns,
+                             unsigned directions) {
   if (rows == 0) return Number{1};
   if ((rows & (rows - 1)) != 0) return mixed_minor_expanded<Number>(p, rows, columns, directions);
   const Element element = p.directions[first_of(directions)][first_of(rows) * at(p.n) + first_of(columns)];
@@ -83,7 +85,7 @@ inline bool odd_sum(unsigned rows, unsigned columns) {
 
 // sums += minor times the cofactors of the directions in these rows and columns.
 template <class Number, class Element>
-void add_cofactors(const Problem<Element>& p, const Number& minor, unsigned rows, unsigned columns,
+void add_cofactors(const DirectionalDerivative<Element>& p, const Number& minor, unsigned rows, unsigned columns,
                    detail::List<Number>& sums) {
   bool odd_row = false;
   for (unsigned r = rows; r != 0; r &= r - 1, odd_row = !odd_row) {
@@ -114,7 +116,7 @@ detail::List<Number> complements(const Matrix<Element>& a, std::int64_t n, std::
 }
 
 template <class Number, class Element>
-detail::List<Number> expanded(const Problem<Element>& p, const detail::List<Number>& minors) {
+detail::List<Number> expanded(const DirectionalDerivative<Element>& p, const detail::List<Number>& minors) {
   detail::List<Number> sums(p.size());
   auto minor = minors.begin();
   for_each_minor(p.n, p.degree(), [&](unsigned rows, unsigned columns) {
@@ -147,12 +149,12 @@ Minors<Number>::Minors(const Matrix<Number>& a, std::int64_t n, std::int64_t deg
     : complements_(complements<Number>(a, n, degree)), in_range_(in_range(a, n)) {}
 
 template <class Number>
-Result<Number> by_expansion_in_double(const Problem<Number>& p, const Minors<Number>& minors) {
+Result<Number> by_expansion_in_double(const DirectionalDerivative<Number>& p, const Minors<Number>& minors) {
   return {expanded(p, minors.complements_), {0}};
 }
 
 template <class Number>
-Result<Number> by_expansion(const Problem<Number>& p, const Minors<Number>& minors) {
+Result<Number> by_expansion(const DirectionalDerivative<Number>& p, const Minors<Number>& minors) {
   bool all_in_range = minors.in_range_;
   for (const Matrix<Number>& h : p.directions) all_in_range = all_in_range && in_range(h, p.n);
   if (all_in_range) return by_expansion_in_double(p, minors);

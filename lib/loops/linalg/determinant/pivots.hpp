@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "loops/linalg/dense.hpp"
-#include "loops/linalg/determinant/problem.hpp"
+#include "loops/linalg/determinant/directional_derivative.hpp"
 #include "loops/linalg/determinant/series.hpp"
 
 namespace reel::loops::determinants {
@@ -75,7 +75,7 @@ struct Reduced {
 };
 
 template <class Number>
-Reduced<Number> reduced(const Problem<Number>& p, const Pivoted<Number>& a) {
+Reduced<Number> reduced(const DirectionalDerivative<Number>& p, const Pivoted<Number>& a) {
   Reduced<Number> r;
   for (const Matrix<Number>& h : p.directions) {
     r.x.push_back(balanced_direction(h, a, p.n, r.exponent));
@@ -117,7 +117,7 @@ struct Blocks {
 
 template <class Number>
 Blocks<Number> blocks_of(const detail::List<Matrix<Number>>& x, const Matrix<Number>& pivots,
-                         const Problem<Number>& p) {
+                         const DirectionalDerivative<Number>& p) {
   const std::int64_t n = p.n, head = n - p.degree(), tail = p.degree();
   detail::List<Matrix<Number>> first;
   Series<Number> right = zero_series<Number>(head, tail, p.sets()), below = zero_series<Number>(tail, head, p.sets());
@@ -202,7 +202,7 @@ Matrix<Number> block_cofactors(const Blocks<Number>& b, const PolynomialMinors<N
 // The determinant of D + sum_i e_i x_i, or its cofactors, for any order.
 template <class Number>
 Result<Number> by_blocks(const detail::List<Matrix<Number>>& x, const Matrix<Number>& pivots,
-                         const Problem<Number>& p) {
+                         const DirectionalDerivative<Number>& p) {
   const Blocks<Number> b = blocks_of(x, pivots, p);
   BasicScaled<Number> scale{1, 0};
   for (std::int64_t i = 0; i < b.head; ++i) scale *= pivots[at(i)];
@@ -236,7 +236,7 @@ Pivoted<Number> pivoted(const Matrix<Number>& a, std::int64_t n, std::int64_t de
 }
 
 template <class Number>
-Result<Number> by_pivots(const Problem<Number>& p, const Pivoted<Number>& a) {
+Result<Number> by_pivots(const DirectionalDerivative<Number>& p, const Pivoted<Number>& a) {
   const std::int64_t n = p.n;
   if (a.order.count < n - p.degree()) return {Matrix<Number>(p.size()), {0}};
   const Reduced<Number> r = reduced(p, a);

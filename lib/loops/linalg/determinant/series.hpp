@@ -4,8 +4,8 @@
 #include <type_traits>
 
 #include "kernels/baseline/plain.hpp"
+#include "loops/linalg/determinant/directional_derivative.hpp"
 #include "loops/linalg/determinant/polynomial.hpp"
-#include "loops/linalg/determinant/problem.hpp"
 
 namespace reel::loops::determinants {
 

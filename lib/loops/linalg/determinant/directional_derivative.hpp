@@ -25,7 +25,7 @@ inline std::complex<double> raised_by(const std::complex<double>& x, int exponen
 
 /// A matrix, directions h_1 ... h_k, and what is requested.
 template <class Number>
-struct Problem {
+struct DirectionalDerivative {
   std::int64_t n;
   bool cofactors;  // the derivative of the matrix of cofactors; otherwise that of the determinant
   const Matrix<Number>& a;
@@ -69,17 +69,17 @@ class Minors {
 
  private:
   template <class N>
-  friend Result<N> by_expansion(const Problem<N>& p, const Minors<N>& minors);
+  friend Result<N> by_expansion(const DirectionalDerivative<N>& p, const Minors<N>& minors);
   template <class N>
-  friend Result<N> by_expansion_in_double(const Problem<N>& p, const Minors<N>& minors);
+  friend Result<N> by_expansion_in_double(const DirectionalDerivative<N>& p, const Minors<N>& minors);
   Matrix<Number> complements_;  // in these rows and columns, with signs
   bool in_range_ = false;
 };
 template <class Number>
-Result<Number> by_expansion(const Problem<Number>& p, const Minors<Number>& minors);
+Result<Number> by_expansion(const DirectionalDerivative<Number>& p, const Minors<Number>& minors);
 /// The same; products may underflow to 0.
 template <class Number>
-Result<Number> by_expansion_in_double(const Problem<Number>& p, const Minors<Number>& minors);
+Result<Number> by_expansion_in_double(const DirectionalDerivative<Number>& p, const Minors<Number>& minors);
 
 // ---- By the inverse, where the pivots have similar size
 template <class Number>
@@ -89,7 +89,7 @@ struct Inverse {
   int size = 0;  // the exponent of the largest pivot
 };
 template <class Number>
-Result<Number> by_inverse(const Problem<Number>& p, const Inverse<Number>& inverse);
+Result<Number> by_inverse(const DirectionalDerivative<Number>& p, const Inverse<Number>& inverse);
 
 // ---- By complete pivoting
 
@@ -111,6 +111,6 @@ struct Pivoted {
 template <class Number>
 Pivoted<Number> pivoted(const Matrix<Number>& a, std::int64_t n, std::int64_t degree);
 template <class Number>
-Result<Number> by_pivots(const Problem<Number>& p, const Pivoted<Number>& a);
+Result<Number> by_pivots(const DirectionalDerivative<Number>& p, const Pivoted<Number>& a);
 
 }  // namespace reel::loops::determinants
