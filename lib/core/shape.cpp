@@ -3,6 +3,7 @@
 #include <reel/shape.hpp>
 
 #include "core/fail.hpp"
+#include "core/limits.hpp"
 
 namespace reel {
 
@@ -46,7 +47,7 @@ std::int64_t Shape::elements() const {
       overflow |= __builtin_mul_overflow(n, e, &n);
   }
   if (none) return 0;
-  if (overflow || n > (std::int64_t{1} << 62)) fail<ShapeError>("shape", "{} has more elements than 2^62", *this);
+  if (overflow || n > detail::elements_max) fail<ShapeError>("shape", "{} has more elements than 2^62", *this);
   return n;
 }
 

@@ -135,8 +135,9 @@ Tensor ldexp(const Operand& operand, const Operand& exponent) {
   const Tensor given = ops::to_tensor("ldexp", operand), x = ops::single_or_double("ldexp", given);
   Tensor n = ops::to_tensor("ldexp", exponent, "n");
   if (!is_integer(n.dtype())) fail<TypeError>("ldexp", "n must be integers, not {}; cast it to int32", n.dtype());
-  // From the least number to the greatest are 2100 powers of 2.
-  if (n.dtype() == DType::int64) n = clip(n, -10000, 10000);
+  // Fits int32. From the least number to the greatest are 2100 powers of 2: results are 0 or infinite beyond.
+  constexpr std::int64_t exponent_max = 10000;
+  if (n.dtype() == DType::int64) n = clip(n, -exponent_max, exponent_max);
   n = ops::cast_to(n, DType::int32);
   return ops::cast_to(ops::scaled(x, n), ops::floating_of(given.dtype()));
 }

@@ -46,7 +46,8 @@ Lane sinc_of(const Lane& x) {
 // log(x / y) for positive numbers. It does not cancel for close x and y. The quotient is formed where it is in range: a
 // derivative that is not finite would reach the gradient as 0 times infinity.
 Lane log_ratio(const Lane& x, const Lane& y) {
-  const LaneMask near = x < 2 * y && y<2 * x, safe = minimum(x, y)> 0x1p-60 && maximum(x, y) < 0x1p60;
+  constexpr double high = 0x1p60, low = 1 / high;  // the quotient is in the range of float32
+  const LaneMask near = x < 2 * y && y<2 * x, safe = minimum(x, y)> low && maximum(x, y) < high;
   const Lane d = where(near, x - y, 0) / where(near, y, 1);
   const Lane quotient = where(safe, x, 1) / where(safe, y, 1);
   return where(near, log1p(d), where(safe, log(quotient), log(x) - log(y)));

@@ -13,7 +13,7 @@ namespace ops {
 
 namespace {
 
-constexpr std::int64_t most_degree = 31;
+constexpr std::int64_t most_degree = 31;  // the recurrence takes degree^2 passes over x
 
 // [x's shape, count]: `first` and the numbers that follow it.
 Tensor counted(const Tensor& first, std::int64_t count) { return expand_dims(first, -1) + arange(count); }

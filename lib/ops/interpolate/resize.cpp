@@ -15,7 +15,8 @@ namespace ops {
 namespace {
 
 constexpr const char* resize_name = "resize";
-constexpr std::int64_t most_extent = std::int64_t{1} << 29;
+constexpr std::int64_t most_extent = std::int64_t{1} << 29;  // products of two and 4 fit std::int64_t
+constexpr double least_weight_sum = 1e-10;                   // weights of window_at that cancel sum to less
 
 double lanczos(double x, double radius) {
   if (x == 0) return 1;
@@ -33,7 +34,7 @@ struct Resizing {
     return method == ResizeMethod::cubic ? keys(x, coefficient) : lanczos(x, radius);
   }
 };
-constexpr double radii[] = {0.5, 1, 2, 3, 5};
+constexpr double radii[] = {0.5, 1, 2, 3, 5};  // elements, by method: nearest, linear, cubic, lanczos3, lanczos5
 
 // Weights of the elements first, first + 1 ..., of which neither the first nor the last is 0.
 struct Window {
@@ -55,7 +56,7 @@ Window window_at(double place, double scale, std::int64_t n, const Resizing& r) 
   w.first += some - w.weights.begin();
   w.weights.erase(w.weights.begin(), some);
   // As JAX: weights that cancel are no weights.
-  for (double& v : w.weights) v = std::abs(sum) > 1e-10 ? v / sum : 0;
+  for (double& v : w.weights) v = std::abs(sum) > least_weight_sum ? v / sum : 0;
   return w;
 }
 

@@ -351,7 +351,8 @@ PiecewiseCubic akima(const Operand& x, const Operand& y) {
   const ops::Quantity l1 = 2 * at(0) - at(1), l0 = 2 * l1 - at(0), r0 = 2 * at(k) - at(k - 1), r1 = 2 * r0 - at(k);
   const ops::Quantity all = ops::joined(ops::joined(l0, l1, m), r0, r1), change = abs(ops::steps_of(all));
   const ops::Quantity after = last_axis(change, 2, 0), before = last_axis(change, 0, -2);
-  const ops::Quantity threshold = stop_gradient(1e-9 * max(after + before, -1, true));
+  constexpr double least_change = 1e-9;  // relative to the largest: below, the slopes are averaged, as by SciPy
+  const ops::Quantity threshold = stop_gradient(least_change * max(after + before, -1, true));
   return ops::hermite(s, ops::spline_call(ops::slope_by_changes,
                                           {last_axis(all, 1, -2), last_axis(all, 2, -1), after, before, threshold}));
 }

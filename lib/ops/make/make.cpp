@@ -5,6 +5,7 @@
 #include <reel/ops/make.hpp>
 #include <reel/ops/reduce.hpp>
 
+#include "core/limits.hpp"
 #include "loops/make/fill.hpp"
 #include "loops/make/transfer.hpp"
 #include "ops/attributes.hpp"
@@ -243,7 +244,7 @@ Tensor detail::arange(double start, double stop, double step, DType dtype) {
   if (!(std::isfinite(start) && std::isfinite(stop) && std::isfinite(step)) || step == 0)
     fail<ValueError>("arange", "start {}, stop {} and step {} must be finite, and step not 0", start, stop, step);
   const double count = std::max(0.0, std::ceil((stop - start) / step));
-  if (count > 0x1p62)
+  if (count > static_cast<double>(detail::elements_max))
     fail<ShapeError>("arange", "from {} to {} by {} there are more elements than 2^62", start, stop, step);
   return ops::cast_to(ops::apply(ops::arange_primitive, {}, ops::words(static_cast<std::int64_t>(count), start, step)),
                       dtype);
@@ -256,7 +257,7 @@ Tensor detail::arange_integer(std::int64_t start, std::int64_t stop, std::int64_
   std::uint64_t count = 0;
   if (step > 0 && stop > start) count = (u(stop) - u(start) - 1) / u(step) + 1;
   if (step < 0 && stop < start) count = (u(start) - u(stop) - 1) / (0 - u(step)) + 1;
-  if (count > u(1) << 62)
+  if (count > u(detail::elements_max))
     fail<ShapeError>("arange", "from {} to {} by {} there are more elements than 2^62", start, stop, step);
   return ops::cast_to(ops::apply(ops::arange_integer_primitive, {}, ops::words(count, start, step)), dtype);
 }

@@ -64,7 +64,7 @@ Tensor adaptive_axis(const char* op, const Tensor& x, int axis, std::int64_t m, 
 }
 
 Tensor adaptive_pool(const char* op, const Operand& operand, std::span<const std::int64_t> size, Pooled pooled) {
-  constexpr std::int64_t most = std::int64_t{1} << 29;
+  constexpr std::int64_t most = std::int64_t{1} << 29;  // of extents: products of two fit std::int64_t
   const int axes = static_cast<int>(size.size());
   const Tensor x = image_operand(op, operand, "x", axes_text[axes - 1], axes + 2);
   Shape result = x.shape();

@@ -214,7 +214,7 @@ MaxPool2dIndices max_pool2d_with_indices(const Operand& operand, const Size2d& w
 
 Tensor max_unpool2d(const Operand& operand, const Operand& indices, const Size2d& size) {
   constexpr const char* op = "max_unpool2d";
-  constexpr std::int64_t most = std::int64_t{1} << 30;
+  constexpr std::int64_t most = std::int64_t{1} << 30;  // of extents: their product fits std::int64_t
   const tape::OpScope scope(operand);
   const Tensor x = ops::image_operand(op, operand, "x", ops::axes_text[1], 4);
   if (size[0] < 0 || size[1] < 0 || size[0] > most || size[1] > most)

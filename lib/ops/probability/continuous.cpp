@@ -5,8 +5,8 @@
 #include <numbers>
 #include <reel/stats/continuous.hpp>
 
-#include "ops/probability/ends.hpp"
 #include "ops/probability/law.hpp"
+#include "ops/probability/numbers.hpp"
 #include "tape/observe/observe.hpp"
 
 namespace reel {
@@ -17,8 +17,7 @@ namespace {
 
 using X = const Lane*;
 using std::numbers::ln2, std::numbers::pi;
-constexpr double half_log_2pi = 0.91893853320467274178, log_pi = 1.14472988584940017414,
-                 inverse_root_2pi = 0.39894228040143267794;
+constexpr double inverse_root_2pi = 0.39894228040143267794;
 
 // scale, or NaN if scale or a shape parameter is not positive.
 Lane valid_scale(const Law& law, X x) {
@@ -55,7 +54,7 @@ Lane quantile(const Law& law, X x) {
 }
 
 Lane normal_density(const Lane& z) { return inverse_root_2pi * exp(-0.5 * z * z); }
-Lane log_normal_density(const Lane& z) { return -0.5 * z * z - half_log_2pi; }
+Lane log_normal_density(const Lane& z) { return -0.5 * z * z - log_root_2pi; }
 
 // exp(z) / 2 below 0, otherwise 1 - exp(-z) / 2.
 Lane laplace_cdf_of(const Lane& z) {
@@ -87,14 +86,13 @@ Lane logistic_logcdf_of(const Lane& z) {
   return where(lower, z, 0) - softplus(where(lower, z, -z));
 }
 
-// From 1e8 on 1 + z^2 rounds to z^2.
 Lane cauchy_logpdf_of(const Lane& z) {
-  const LaneMask far = abs(z) > 1e8;
+  const LaneMask far = abs(z) > square_dominates;
   const Lane near = where(far, 0, z);
   return where(far, -2 * log(abs(where(far, z, 1))), -log1p(near * near)) - log_pi;
 }
 Lane cauchy_pdf_of(const Lane& z) {
-  const LaneMask far = abs(z) > 1e8;
+  const LaneMask far = abs(z) > square_dominates;
   const Lane near = where(far, 0, z), inverse = 1 / where(far, z, 1);
   return where(far, inverse * inverse, 1 / (1 + near * near)) / pi;
 }
@@ -113,13 +111,15 @@ Lane cauchy_ppf_of(const Lane& p) {
 
 // log(d / scale), without mixed derivatives that cancel or overflow: both numbers by a power of 2 near 1 / scale.
 Lane log_quotient(const Lane& d, const Lane& scale) {
-  const Lane unit = exp2(minimum(maximum(-round(log2(scale)), -1000), 1000));
+  constexpr double exponent_max = 1000;  // of 1023, with room for the products below
+  const Lane unit = exp2(minimum(maximum(-round(log2(scale)), -exponent_max), exponent_max));
   return log(d * unit) - log(scale * unit);
 }
 // log(1 - exp(-u)), log_u = log(u): log(u) - u / 2 + u^2 / 24 - u^4 / 2880 + u^6 / 181440 - ... for small u, to keep
 // such mixed derivatives.
 Lane log1mexp_of(const Lane& u, const Lane& log_u) {
-  const LaneMask small = u < 1. / 64;
+  constexpr double series_max = 1. / 64;  // of u: the next term, u^8 / 9676800, is below 4e-22
+  const LaneMask small = u < series_max;
   const Lane v = where(small, u, 0), w = v * v;
   return where(small, log_u + w * (1. / 24 - w * (1. / 2880 - w * (1. / 181440))) - 0.5 * v,
                log1mexp(where(small, 1, u)));
@@ -127,27 +127,31 @@ Lane log1mexp_of(const Lane& u, const Lane& log_u) {
 
 // -z - exp(-z): about its maximum at 0 by -1 - z^2 / 2 + z^3 / 6 - ..., whose derivatives do not cancel.
 Lane gumbel_logpdf_of(const Lane& z) {
-  const LaneMask near = abs(z) < 0.5;
+  constexpr double series_max = 0.5;  // of |z|
+  constexpr int last_power = 17;      // the next term, z^18 / 18!, is below 1e-21
+  const LaneMask near = abs(z) < series_max;
   const Lane inside = where(near, z, 0), outside = where(near, 1, z);
   Lane series = 0 * inside + 1;
-  for (int k = 17; k > 2; --k) series = 1 - inside / k * series;
+  for (int k = last_power; k > 2; --k) series = 1 - inside / k * series;
   return where(near, -1 - 0.5 * inside * inside * series, -outside - exp(-outside));
 }
-// exp(-z), with z not below -20, where exp(-exp(-z)) is 0 in every dtype.
-Lane gumbel_exp(const Lane& z) { return exp(where(z < -20, 20, -z)); }
-Lane gumbel_pdf_of(const Lane& z) { return exp(gumbel_logpdf_of(where(z < -20, -20, z))); }
-// From 40 on the result rounds to -z.
+// The z below which exp(-exp(-z)) is 0 in every dtype: exp(20) is above 4e8.
+constexpr double gumbel_zero = -20;
+Lane gumbel_exp(const Lane& z) { return exp(where(z < gumbel_zero, -gumbel_zero, -z)); }
+Lane gumbel_pdf_of(const Lane& z) { return exp(gumbel_logpdf_of(where(z < gumbel_zero, gumbel_zero, z))); }
 Lane gumbel_logsf_of(const Lane& z) {
-  const LaneMask far = z > 40;
+  constexpr double tail_only = 40;  // of z: log(1 - exp(-u)), u = exp(-z) below 5e-18, rounds to -z
+  const LaneMask far = z > tail_only;
   return where(far, -z, log1mexp(gumbel_exp(where(far, 0, z))));
 }
 
-// z^c, and c log(z), which predicts underflow of z^c and of exp(-z^c): exp(-exp(7)) is 0 in every dtype.
+// z^c, and c log(z), which predicts underflow of z^c and of exp(-z^c).
 struct WeibullPower {
+  static constexpr double underflow_min = 7;  // of c log(z): exp(-exp(7)) is 0 in every dtype
   LaneMask far;
   Lane z, logarithm, u;
   explicit WeibullPower(const LawPoint& p)
-      : far(p.a * log(p.z) > 7),
+      : far(p.a * log(p.z) > underflow_min),
         z(where(far, 1, p.z)),
         logarithm(p.a * log_quotient(where(far, p.scale, p.d), p.scale)),
         u(power(z, p.a)) {}

@@ -4,7 +4,7 @@
 #include <reel/ops/make.hpp>
 
 #include "ops/engine.hpp"
-#include "ops/probability/ends.hpp"
+#include "ops/probability/numbers.hpp"
 
 namespace reel::ops {
 

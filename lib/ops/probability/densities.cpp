@@ -4,8 +4,8 @@
 #include <numbers>
 #include <reel/stats/densities.hpp>
 
-#include "ops/probability/ends.hpp"
 #include "ops/probability/law.hpp"
+#include "ops/probability/numbers.hpp"
 #include "tape/observe/observe.hpp"
 
 namespace reel {
@@ -16,24 +16,23 @@ namespace {
 
 using X = const Lane*;
 using P = const LawPoint&;
-constexpr double half_of_log_2pi = 0.91893853320467274178, log_of_pi = 1.14472988584940017414;
 
-// lgamma(a) minus Stirling's approximation, a >= 10 (DLMF 5.11.1): the next term is below 3e-17.
+// lgamma(a) minus Stirling's approximation, a >= stirling_min.
 Lane stirling_error(const Lane& a) {
   const Lane s = 1 / (a * a);
-  Lane sum = s * (1. / 156) - 691. / 360360;
-  for (const double c : {1. / 1188, -1. / 1680, 1. / 1260, -1. / 360, 1. / 12}) sum = s * sum + c;
+  Lane sum = s * stirling_series[6] + stirling_series[5];
+  for (int k = 4; k >= 0; --k) sum = s * sum + stirling_series[k];
   return sum / a;
 }
 
-// Operands >= 10 and < 10 have formulas of their own. Each formula gets a valid operand where the other one counts.
+// Small and large operands have formulas of their own. Each formula gets a valid operand where the other one counts.
 struct BySize {
   LaneMask large;
   Lane a, z, small_a, small_z;
   BySize(const Lane& shape, const Lane& x)
-      : large(shape >= 10),
-        a(where(large, shape, 10)),
-        z(where(large && x > 0, x, 10)),
+      : large(shape >= stirling_min),
+        a(where(large, shape, stirling_min)),
+        z(where(large && x > 0, x, stirling_min)),
         small_a(where(large, 1, shape)),
         small_z(where(large, 1, x)) {}
 };
@@ -41,7 +40,7 @@ struct BySize {
 // log of z^(a - 1) exp(-z) / Gamma(a).
 Lane log_gamma_density(const Lane& a, const Lane& z) {
   const BySize by(a, z);
-  const Lane large = -kl_div(by.a, by.z) + 0.5 * log(by.a) - log(by.z) - half_of_log_2pi - stirling_error(by.a);
+  const Lane large = -kl_div(by.a, by.z) + 0.5 * log(by.a) - log(by.z) - log_root_2pi - stirling_error(by.a);
   const Lane small = xlogy(by.small_a - 1, by.small_z) - by.small_z - lgamma(by.small_a);
   return where(by.large, where(equal(z, 0), -infinity, where(isnan(z), z, large)), small);
 }
@@ -49,7 +48,7 @@ Lane log_gamma_density(const Lane& a, const Lane& z) {
 // log of mu^k exp(-mu) / Gamma(k + 1).
 Lane log_poisson(const Lane& k, const Lane& mu) {
   const BySize by(k, mu);
-  const Lane large = -kl_div(by.a, by.z) - 0.5 * log(by.a) - half_of_log_2pi - stirling_error(by.a);
+  const Lane large = -kl_div(by.a, by.z) - 0.5 * log(by.a) - log_root_2pi - stirling_error(by.a);
   const Lane small = xlogy(by.small_a, by.small_z) - by.small_z - lgamma(by.small_a + 1);
   return where(by.large, where(equal(mu, 0), -infinity, where(isnan(mu), mu, large)), small);
 }
@@ -68,19 +67,19 @@ Lane log_beta_density(P p) {
 
 // lgamma(h + 1/2) - lgamma(h).
 Lane half_step_of_lgamma(const Lane& h) {
-  const LaneMask is_large = h >= 10;
-  const Lane a = where(is_large, h, 10), b = where(is_large, 1, h);
+  const LaneMask is_large = h >= stirling_min;
+  const Lane a = where(is_large, h, stirling_min), b = where(is_large, 1, h);
   const Lane large = a * log1p(0.5 / a) - 0.5 + 0.5 * log(a) + stirling_error(a + 0.5) - stirling_error(a);
   return where(is_large, large, lgamma(b + 0.5) - lgamma(b));
 }
 // log(1 + u^2), without overflow.
 Lane log1p_of_square(const Lane& u) {
-  const LaneMask far = abs(u) > 1e8;
+  const LaneMask far = abs(u) > square_dominates;
   const Lane near = where(far, 0, u);
   return where(far, 2 * log(abs(where(far, u, 1))), log1p(near * near));
 }
 Lane log_t_density(P p) {
-  return half_step_of_lgamma(0.5 * p.a) - 0.5 * (log(p.a) + log_of_pi) -
+  return half_step_of_lgamma(0.5 * p.a) - 0.5 * (log(p.a) + log_pi) -
          0.5 * (p.a + 1) * log1p_of_square(p.z / sqrt(p.a));
 }
 Lane log_chi2_density(P p) { return log_gamma_density(0.5 * p.a, 0.5 * p.z) - std::numbers::ln2; }
@@ -128,10 +127,11 @@ Lane with_ends(bool logarithm, const LaneMask& end, const Lane& log_inside, cons
   const Lane log_at_end = where(possible, log(where(possible, at_end, 1)), where(isnan(at_end), at_end, -infinity));
   return where(end, log_at_end, log_inside);
 }
-// Of two whole numbers: Gamma(j + k + 1) / (Gamma(j + 1) Gamma(k + 1)), at most exp(600), so that 0 times its
-// derivatives is 0.
+// Of two whole numbers: Gamma(j + k + 1) / (Gamma(j + 1) Gamma(k + 1)), bounded so that its derivatives are finite, and
+// 0 times them is 0.
 Lane choices(const Lane& j, const Lane& k) {
-  return exp(minimum(lgamma(j + k + 1) - lgamma(j + 1) - lgamma(k + 1), 600));
+  constexpr double logarithm_max = 600;  // of 709, the logarithm of the greatest double
+  return exp(minimum(lgamma(j + k + 1) - lgamma(j + 1) - lgamma(k + 1), logarithm_max));
 }
 
 Lane poisson_of(bool logarithm, X x) {

@@ -19,14 +19,12 @@ namespace {
 
 using X = const Lane*;
 using L = const Lane&;
-// Of the series of lgamma(x) minus Stirling's approximation in 1 / x, 1 / x^3, ... (DLMF 5.11.1).
-constexpr double stirling_series[] = {1. / 12, -1. / 360, 1. / 1260, -1. / 1680, 1. / 1188, -691. / 360360, 1. / 156};
 
 Lane positive_or_nan(L x) { return where(x > 0, x, not_a_number); }
 // The divergence of -log: r - 1 - log(r), r = x / y.
 Lane of_ratio(L x, L y) { return kl_div(0 * x + 1, x / y); }
 
-// Of the series: s(x) - s(y) - (x - y) s'(y).
+// Of stirling_series: s(x) - s(y) - (x - y) s'(y).
 Lane divergence_of_remainder(L x, L y) {
   const Lane square = 1 / (x * x), own = 1 / (y * y);
   Lane at_x = 0 * x, at_y = 0 * y, slope = 0 * y;
@@ -40,8 +38,9 @@ Lane divergence_of_remainder(L x, L y) {
 
 // lgamma(x) - lgamma(y) - (x - y) digamma(y) - kl_div(x, y).
 Lane beyond_kl_div(L x, L y) {
-  const LaneMask large = x >= 10 && y >= 10;
-  const Lane u = where(large, x, 10), v = where(large, y, 10), a = where(large, 1, x), b = where(large, 1, y);
+  const LaneMask large = x >= stirling_min && y >= stirling_min;
+  const Lane u = where(large, x, stirling_min), v = where(large, y, stirling_min), a = where(large, 1, x),
+             b = where(large, 1, y);
   return where(large, 0.5 * of_ratio(u, v) + divergence_of_remainder(u, v),
                lgamma(a) - lgamma(b) - (a - b) * digamma(b) - kl_div(a, b));
 }

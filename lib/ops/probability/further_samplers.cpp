@@ -9,6 +9,7 @@
 #include "ops/elementwise/composed.hpp"
 #include "ops/linalg/linalg.hpp"
 #include "ops/probability/converted.hpp"
+#include "ops/probability/law.hpp"
 #include "ops/probability/uniform.hpp"
 #include "tape/observe/observe.hpp"
 
@@ -20,25 +21,22 @@ namespace {
 
 using X = const Lane*;
 
-// x with log_ndtr(x) = l: below exp(-80) by Newton's steps from the first terms of its expansion at -inf. Each step
-// squares the error, of less than 0.01; a last one makes derivatives of second order right.
+// x with log_ndtr(x) = l: in the far tail by Newton's steps from the first terms of its expansion at -inf.
 Lane log_ndtr_inverse(const Lane& l) {
-  constexpr double log_2pi = 1.83787706640934548356, root_of_half = 0.70710678118654752440,
-                   root_of_half_pi = 1.25331413731550025121;
-  const LaneMask far = l < -80;
-  const Lane target = where(far, l, -100), twice = -2 * target;
+  constexpr double root_of_half = 0.70710678118654752440, root_of_half_pi = 1.25331413731550025121;
+  constexpr double tail = -80;     // of l: exp(-80) is normal in float32 as well, and ndtri finds its quantile
+  constexpr double inside = -100;  // replaces l above the tail
+  constexpr int steps = 5;         // each squares the error, of less than 0.01; one more makes second derivatives right
+  const LaneMask far = l < tail;
+  const Lane target = where(far, l, inside), twice = -2 * target;
   Lane x = -sqrt(twice - log_2pi - log(twice - log_2pi - log(twice)));
-  for (int i = 0; i < 5; ++i) x = x - (log_ndtr(x) - target) * root_of_half_pi * erfcx(-root_of_half * x);
+  for (int i = 0; i < steps; ++i) x = x - (log_ndtr(x) - target) * root_of_half_pi * erfcx(-root_of_half * x);
   return where(far, x, ndtri(exp(where(far, -1, l))));
 }
 
 // Operands: u, a, b, loc, scale. Both tails are sums of positive terms. The smaller one is inverted.
 Lane truncnorm_quantile(X x) {
-  const auto finite = [](const Lane& end) {
-    const LaneMask infinite = isinf(end);
-    return where(infinite, where(end > 0, 1e10, -1e10), end);
-  };
-  const Lane a = finite(x[1]), b = finite(x[2]), scale = where(x[4] > 0 && x[1] < x[2], x[4], not_a_number);
+  const Lane a = finite_end(x[1]), b = finite_end(x[2]), scale = where(x[4] > 0 && x[1] < x[2], x[4], not_a_number);
   const Lane log_u = log(x[0]), log_v = log1p(-x[0]);
   const Lane lower = logaddexp(log_v + log_ndtr(a), log_u + log_ndtr(b)),
              upper = logaddexp(log_v + log_ndtr(-a), log_u + log_ndtr(-b));

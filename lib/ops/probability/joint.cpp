@@ -10,6 +10,7 @@
 #include "ops/elementwise/composed.hpp"
 #include "ops/linalg/linalg.hpp"
 #include "ops/probability/converted.hpp"
+#include "ops/probability/law.hpp"
 #include "tape/observe/observe.hpp"
 
 namespace reel {
@@ -19,7 +20,6 @@ namespace ops {
 namespace {
 
 using X = const Lane*;
-constexpr double log_2pi = 1.83787706640934548356, log_root_2pi = log_2pi / 2;
 
 // The value, or -inf if the point is outside the support. NaN values stay NaN.
 Tensor cut(const Tensor& value, const Tensor& outside) {
@@ -37,11 +37,13 @@ double root_of_unit(DType d) {
   return d == DType::float64 ? 0x1p-26 : d == DType::float32 ? 0x1p-12 : d == DType::float16 ? 0x1p-5 : 0x1p-4;
 }
 
-// log(exp(-kappa) i0(kappa)) for kappa >= 50: the terms from the 13th on are below 3e-18 (DLMF 10.40.1).
+// log(exp(-kappa) i0(kappa)) for kappa >= expansion_min, by DLMF 10.40.1: terms from the 13th on are below 3e-18.
+constexpr double expansion_min = 50;
+constexpr int expansion_terms = 12;
 Lane log_i0e_far(const Lane& kappa) {
-  const Lane k = where(kappa >= 50, kappa, 50), inverse = 1 / k;
+  const Lane k = where(kappa >= expansion_min, kappa, expansion_min), inverse = 1 / k;
   Lane sum = 0 * k + 1;
-  for (int n = 12; n >= 1; --n) sum = 1 + sum * inverse * ((2. * n - 1) * (2. * n - 1) / (8. * n));
+  for (int n = expansion_terms; n >= 1; --n) sum = 1 + sum * inverse * ((2. * n - 1) * (2. * n - 1) / (8. * n));
   return log(sum) - 0.5 * log(k) - log_root_2pi;
 }
 
@@ -60,12 +62,6 @@ Lane log_probability_between(const Lane& a, const Lane& b) {
   const Lane top = log_ndtr(high), tail = top + log1mexp(top - log_ndtr(low));
   const Lane from = where(near, a, -0.5) * inverse_root_2, to = where(near, b, 0.5) * inverse_root_2;
   return where(near, log(0.5 * (erf(to) - erf(from))), tail);
-}
-
-// Replaces an infinite end by a finite one beyond which the probability is 0, also in float32.
-Lane finite_end(const Lane& end) {
-  const LaneMask infinite = isinf(end);
-  return where(infinite, where(end > 0, 1e10, -1e10), end);
 }
 
 Lane truncnorm_of(X x) {
@@ -92,7 +88,7 @@ Tensor joint(JointFunction f, std::initializer_list<const Operand*> operands) {
 
 // log(i0(kappa)) - kappa: near 0 without the kink of i0e.
 Tensor log_i0e(const Tensor& kappa) {
-  const Tensor low = less(kappa, 1), high = greater_equal(kappa, 50);
+  const Tensor low = less(kappa, 1), high = greater_equal(kappa, expansion_min);
   const Tensor in_low = where(low, kappa, 0), in_middle = where(logical_or(low, high), 1, kappa);
   const Operand all(kappa);
   return where(low, log(i0(in_low)) - in_low, where(high, joint(log_i0e_above, {&all}), log(i0e(in_middle))));

@@ -32,17 +32,19 @@ Tensor uniform_numbers(const char* op, Generator& generator, const Shape& shape,
                        std::initializer_list<const Operand*> parameters) {
   const DType drawn = check_samples(op, shape, dtype, parameters);
   const Tensor u = named(op, [&] { return random_uniform(generator, shape, 0, 1, drawn); });
-  return maximum(u, dtype == DType::float64 ? 0x1p-54 : 0x1p-33);
+  // Half of the least positive number that is drawn, in place of 0.
+  constexpr double least = 0x1p-54, least_single = 0x1p-33;
+  return maximum(u, dtype == DType::float64 ? least : least_single);
 }
 
 Tensor variates(const char* op, loops::Variate v, Generator& generator, const Shape& shape, DType dtype,
                 std::initializer_list<const Operand*> parameters) {
-  Tensor held[2];
+  Tensor all[2];
   const Tensor* inputs[2] = {};
   std::size_t count = 0;
   for (const Operand* p : parameters) {
-    held[count] = broadcast_to(to_tensor(op, *p, dtype, "a parameter"), shape);
-    inputs[count] = &held[count];
+    all[count] = broadcast_to(to_tensor(op, *p, dtype, "a parameter"), shape);
+    inputs[count] = &all[count];
     ++count;
   }
   return named(op, [&] { return variates(v, generator, {inputs, count}); });

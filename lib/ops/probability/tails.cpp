@@ -98,10 +98,13 @@ Tensor beta_tail(const char* op, Tail t, const Operand& x, const Operand& a, con
 }
 
 // The probability beyond z >= 0, or its logarithm, with r = z / sqrt(df): up to r = 1 by 1 minus the part near 0, of
-// which betainc has all digits; then by the tail, whose first term is all of it from r = 1e8 on. About 0 by four terms
-// of the density's series, as z^2 has a slope of 0: with s = z^2 (df + 1) / df the next one is below s^4 / 30.
+// which betainc has all digits; then by the tail, whose first term is all of it where 1 + r^2 rounds to r^2. About 0 by
+// four terms of the density's series, as z^2 has a slope of 0: with s = z^2 (df + 1) / df the next one is below s^4
+// / 30.
 Tensor t_beyond(bool logarithm, const Tensor& z, const Tensor& df) {
-  const Tensor r = z / sqrt(df), near_0 = less(z * sqrt(1 + 1 / df), 0.01), middle = less(r, 1), far = greater(r, 1e8);
+  constexpr double series_max = 0.01;  // of the root of s: the next term is below 4e-18
+  const Tensor r = z / sqrt(df), near_0 = less(z * sqrt(1 + 1 / df), series_max), middle = less(r, 1),
+               far = greater(r, square_dominates);
   const Tensor half = 0.5 * df, root = full({}, 0.5, df.dtype());
   const Tensor inner = where(logical_and(middle, logical_not(near_0)), r, 0.5);
   const Tensor outer = where(logical_or(middle, far), 2, r);
@@ -127,15 +130,17 @@ Tensor t_tail(const char* op, Tail tail, const Operand& x, const Operand& df, co
 
 // z with the probability p of at most z. Of the smaller tail q, y = df / (df + z^2) has betainc(df / 2, 1 / 2, y) = 2
 // q; near 0, 1 - y is found instead, and where it underflows z is p - 1/2 over the density. For many degrees of freedom
-// y is too near 1: two steps of Newton's method on log(q) follow, from two terms of Fisher's expansion above a million
+// y is too near 1: two steps of Newton's method on log(q) follow, from two terms of Fisher's expansion above many_min
 // (Abramowitz, Stegun 26.7.5).
 Tensor t_quantile(const Tensor& p, const Tensor& df) {
+  constexpr double linear_max = 1e-12;  // of |p - 1/2|: the cubic term is smaller by about its square
+  constexpr double many_min = 1e6;      // degrees of freedom
   const Tensor lower = less(p, 0.5), q = where(lower, p, 1 - p), half = 0.5 * df;
-  const Tensor near = greater(q, 0.25), centre = greater(q, 0.5 - 1e-12);
+  const Tensor near = greater(q, 0.25), centre = greater(q, 0.5 - linear_max);
   const Tensor y = betaincinv(half, 0.5, 2 * where(near, 0.125, q));
   const Tensor inner = 1 - 2 * where(logical_and(near, logical_not(centre)), q, 0.375);
   const Tensor w = betaincinv(0.5, half, inner);
-  const Tensor normal = -ndtri(q), many = greater(df, 1e6);
+  const Tensor normal = -ndtri(q), many = greater(df, many_min);
   Tensor tail = where(many, normal + normal * (square(normal) + 1) / (4 * df), sqrt(df * (1 - y) / y));
   const Tensor target = log(q);
   for (int i = 0; i < 2; ++i) {

@@ -8,6 +8,7 @@
 #include "loops/loops.hpp"
 #include "ops/apply/effect.hpp"
 #include "ops/attributes.hpp"
+#include "ops/probability/numbers.hpp"
 #include "ops/special.hpp"
 
 namespace reel::ops {
@@ -42,12 +43,13 @@ Tensor partial_at(Function f, std::initializer_list<std::int64_t> orders, std::i
   return partial(f, {orders.begin(), orders.size()}, all);
 }
 
-// The derivative of log z by a. Below exp(-40) the distribution function rounds to z^a / Gamma(a + 1).
+// The derivative of log z by a. For tiny z the distribution function is z^a / Gamma(a + 1).
 Tensor log_gamma_slope(const Tensor& a, const Tensor& log_z) {
-  const Tensor tiny = less(log_z, -40), z = exp(where(tiny, 0, log_z));
+  constexpr double tiny_max = -40;  // of log z: the next term is smaller by z, which is below 5e-18
+  const Tensor tiny = less(log_z, tiny_max), z = exp(where(tiny, 0, log_z));
   const Tensor by_a = partial_at(Function::gammainc, {1, 0}, {&a, &z}),
                density = partial_at(Function::gammainc, {0, 1}, {&a, &z});
-  return where(tiny, (digamma(a + 1) - where(tiny, log_z, -40)) / a, -by_a / (density * z));
+  return where(tiny, (digamma(a + 1) - where(tiny, log_z, tiny_max)) / a, -by_a / (density * z));
 }
 Tensor slope_of_log_gamma(const tape::Record& r, std::size_t) { return log_gamma_slope(r.saved(0), r.saved(1)); }
 Tensor slope_of_gamma(const tape::Record& r, std::size_t) {
@@ -65,10 +67,12 @@ Tensor slope_of_beta(const tape::Record& r, std::size_t by) {
 }
 
 // Of Student's law, z^2 = df w / (1 - w) where w has the beta law of shapes 1/2 and df / 2, and 1 - w the one of
-// reversed shapes: the smaller of both keeps its digits. From r^2 = z^2 / df = 1e16 on, the distribution function of y
-// = 1 - w is y^h / (h B(h, 1/2)), h = df / 2; below |z| = 1e-9 that of z is linear.
+// reversed shapes: the smaller of both keeps its digits. Where 1 + z^2 / df rounds to z^2 / df, the distribution
+// function of y = 1 - w is y^h / (h B(h, 1/2)), h = df / 2; for tiny z that of z is linear.
 Tensor student_slope(const Tensor& df, const Tensor& z) {
-  const Tensor s = square(z) / df, far = greater(s, 1e16), near = less(s, 1), centre = less(abs(z), 1e-9);
+  constexpr double tiny_max = 1e-9;  // of |z|: the next term is smaller by z^2
+  const Tensor s = square(z) / df, far = greater(s, square_dominates * square_dominates), near = less(s, 1),
+               centre = less(abs(z), tiny_max);
   const Tensor half = 0.5 * df, root = 0 * half + 0.5, step = digamma(half + 0.5) - digamma(half);
   const Tensor inner = where(logical_and(near, logical_not(centre)), s, 0.5), w = inner / (1 + inner);
   const Tensor outer = where(logical_or(near, far), 2, s), y = 1 / (1 + outer);
@@ -87,10 +91,11 @@ Tensor slope_of_student_quantile(const tape::Record& r, std::size_t by) {
   return by == 0 ? student_slope(df, z) : exp(-t_logpdf(z, df));
 }
 
-// From kappa = 10^6 on, s = 2 sqrt(kappa) sin(x / 2) is normal up to terms in 1 / kappa: ds/dkappa = -s / (8 kappa^2).
+// For large kappa, s = 2 sqrt(kappa) sin(x / 2) is normal up to terms in 1 / kappa: ds/dkappa = -s / (8 kappa^2).
 Tensor slope_of_von_mises(const tape::Record& r, std::size_t) {
+  constexpr double normal_min = 1e6;  // of kappa
   const Tensor &kappa = r.saved(0), &x = r.saved(1);
-  const Tensor sharp = greater(kappa, 1e6), k = where(sharp, 1, kappa), large = where(sharp, kappa, 1e6);
+  const Tensor sharp = greater(kappa, normal_min), k = where(sharp, 1, kappa), large = where(sharp, kappa, normal_min);
   const Tensor implicit = -vonmises_cdf_by_kappa(k, x) / vonmises_cdf_by_x(k, x);
   const Tensor half = where(sharp, 0.5 * x, 0);
   return where(sharp, -tan(half) * (1 + 0.25 / large) / large, implicit);

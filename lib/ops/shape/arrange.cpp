@@ -137,7 +137,7 @@ Tensor diag_embed(const Operand& operand, std::int64_t offset) {
   const Tensor x = ops::to_tensor("diag_embed", operand);
   if (x.rank() == 0) fail<ShapeError>("diag_embed", "x has rank 0; it needs an axis");
   ops::require_rank("diag_embed", x.rank() + 1);
-  constexpr std::int64_t most = std::int64_t{1} << 40;
+  constexpr std::int64_t most = std::int64_t{1} << 40;  // its square exceeds the elements of a tensor
   if (offset < -most || offset > most)
     fail<ShapeError>("diag_embed", "offset {} gives matrices that no memory holds", offset);
   const std::int64_t n = x.shape()[-1] + std::abs(offset);

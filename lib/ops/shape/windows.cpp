@@ -134,7 +134,8 @@ struct Images {
     batch = x.shape();
     if (batch.rank() < 3)
       fail<ShapeError>(op, "x has shape {}; it must have axes of channels, rows and columns", x.shape());
-    if (r > 1 << 20) fail<ShapeError>(op, "r is {}, which does not divide the extents of x, {}", r, x.shape());
+    constexpr std::int64_t factor_max = 1 << 20;  // its square and twice its square fit std::int64_t
+    if (r > factor_max) fail<ShapeError>(op, "r is {}, which does not divide the extents of x, {}", r, x.shape());
     require_rank(op, x.rank() + 2);
     for (std::int64_t* extent : {&columns, &rows, &channels}) {
       *extent = batch[-1];

@@ -6,6 +6,7 @@
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 
+#include "core/limits.hpp"
 #include "loops/elementwise/complex.hpp"
 #include "loops/fourier/fourier.hpp"
 #include "ops/apply/apply.hpp"
@@ -134,7 +135,7 @@ std::int64_t length_of(const char* op, std::int64_t n, const Tensor& x, int axis
   if (extent < least)
     fail<ValueError>(op, "axis {} of x, of shape {}, has too few elements: without n there must be at least {}", axis,
                      x.shape(), least);
-  if (halved && extent > std::int64_t{1} << 61)
+  if (halved && extent > detail::elements_max / 2)
     fail<ShapeError>(op, "axis {} of x, of shape {}, has more elements than a half spectrum can have", axis, x.shape());
   return halved ? 2 * (extent - 1) : extent;
 }
@@ -218,7 +219,7 @@ Tensor shifted(const char* op, const Operand& operand, const Axes& axes, bool in
 
 Tensor frequencies(const char* op, std::int64_t n, double step, std::int64_t first, std::int64_t count) {
   if (n < 1) fail<ValueError>(op, "n is {}; it must be at least 1", n);
-  if (n > std::int64_t{1} << 60) fail<ShapeError>(op, "n is {}, more than a tensor can have elements", n);
+  if (n > detail::double_elements_max) fail<ShapeError>(op, "n is {}, more than a tensor can have elements", n);
   if (step == 0) fail<ValueError>(op, "the step is 0");
   const double factor = 1 / (static_cast<double>(n) * step);
   const Tensor order = arange(first, first + count);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/block.hpp"
+#include "core/limits.hpp"
 #include "ops/signal/signal.hpp"
 
 namespace reel {
@@ -94,6 +95,7 @@ Tensor cosine_or_sine(const char* op, const Operand& operand, int type, std::int
 
 // ---- Short-time spectra
 
+// Above rounding errors of windows whose greatest value is 1; the tolerance of SciPy's check_NOLA.
 constexpr double least_sum_of_squares = 1e-10;
 
 // Reads the window as it was passed: within a trace a cast of a captured tensor is abstract.
@@ -115,7 +117,7 @@ void require_overlap(const char* op, const Tensor& window, std::int64_t hop) {
 template <class F>
 Tensor window_of(const char* op, std::int64_t n, bool periodic, const F& f) {
   if (n < 0) fail<ValueError>(op, "n is {}; it must not be negative", n);
-  if (n > std::int64_t{1} << 60) fail<ShapeError>(op, "n is {}, more than a tensor can have elements", n);
+  if (n > detail::double_elements_max) fail<ShapeError>(op, "n is {}, more than a tensor can have elements", n);
   if (n <= 1) return ones({n});
   return f(arange(n) * (1 / static_cast<double>(periodic ? n : n - 1)));
 }
