@@ -301,6 +301,37 @@ Tensors run_parts(const std::shared_ptr<const Checkpointed>& c, const Parts& par
   return state;
 }
 
+// The loop as one entry that keeps the states at checkpoints, as many as the memory budget allows.
+Tensors run_checkpointed(const detail::FlatLoop& loop, const LoopOptions& options, const Tensors& arguments) {
+  auto c = std::make_shared<Checkpointed>();
+  c->loop = loop;
+  c->options = options;
+  c->inputs.arguments = arguments;
+  Tensors results;
+  {
+    tape::Capture capture;
+    const ops::DrawsScope noted(c->inputs.draws, ops::DrawsScope::Mode::note);
+    results = c->forward(capture, aliases(arguments));
+    capture.note(results);
+    c->inputs.take(capture);
+  }
+  const detail::FlatFunction again = [c](std::span<const Tensor> x) {
+    if (!any_reverse()) return run_plainly(c->loop, c->options, c->repetition, x);
+    return run_parts(c, c->parts(), 0, c->repetition.iterations, x);
+  };
+  const Tensors outputs = aliases(results);
+  record_function(
+      loop.name, c->inputs.values(), outputs,
+      [c, again](std::span<const Gradient> g) {
+        Tensors seeds;
+        for (const Gradient& d : g)
+          if (d) seeds.push_back(d.dense());
+        return c->inputs.followed(seeds) ? pull_again(c->loop.name, again, c->inputs, g) : c->pull(g);
+      },
+      [c, again](std::span<const Tensor> t) { return push_again(again, c->inputs, t); });
+  return outputs;
+}
+
 }  // namespace
 
 }  // namespace autodiff
@@ -328,34 +359,7 @@ std::vector<Tensor> run_loop(const FlatLoop& loop, std::span<const Tensor> initi
   };
   if (!tape::active() || options.memory_budget == 0 || (!loop.more && loop.steps == 0))
     return composite(loop.name, whole, whole, arguments, Keep::record);
-
-  auto c = std::make_shared<Checkpointed>();
-  c->loop = loop;
-  c->options = options;
-  c->inputs.arguments = arguments;
-  std::vector<Tensor> results;
-  {
-    tape::Capture capture;
-    const ops::DrawsScope noted(c->inputs.draws, ops::DrawsScope::Mode::note);
-    results = c->forward(capture, aliases(arguments));
-    capture.note(results);
-    c->inputs.take(capture);
-  }
-  const FlatFunction again = [c](std::span<const Tensor> x) {
-    if (!any_reverse()) return run_plainly(c->loop, c->options, c->repetition, x);
-    return run_parts(c, c->parts(), 0, c->repetition.iterations, x);
-  };
-  const std::vector<Tensor> outputs = aliases(results);
-  record_function(
-      loop.name, c->inputs.values(), outputs,
-      [c, again](std::span<const Gradient> g) {
-        Tensors seeds;
-        for (const Gradient& d : g)
-          if (d) seeds.push_back(d.dense());
-        return c->inputs.followed(seeds) ? pull_again(c->loop.name, again, c->inputs, g) : c->pull(g);
-      },
-      [c, again](std::span<const Tensor> t) { return push_again(again, c->inputs, t); });
-  return outputs;
+  return run_checkpointed(loop, options, arguments);
 }
 
 void check_state(const char* name, std::span<const Tensor> before, std::span<const Tensor> after) {

@@ -243,6 +243,26 @@ std::shared_ptr<const LoopWithTangents> trace_tangents(const DeferredLoop& of, c
 
 }  // namespace
 
+namespace {
+// The results of the loop, and then their tangents, among those of the loop with tangents, y: variables, tangents of
+// variables and of shared arguments, outputs, tangents of outputs. Results that are not differentiable have none.
+Tensors results_and_tangents(const DeferredLoop& d, TensorSpan y) {
+  const LoopWithTangents& t = *d.tangents;
+  const Tensors like = d.results();
+  const std::size_t n = d.loop.variables, moving = t.variables.size(), outputs_at = n + moving + t.shared.size();
+  const std::size_t outputs = like.size() - n;
+  Tensors list;
+  add_all(list, y.first(n));
+  add_all(list, y.subspan(outputs_at, outputs));
+  std::size_t variable = n, output = outputs_at + outputs;
+  for (std::size_t k = 0; k < like.size(); ++k) {
+    const bool has = is_differentiable(like[k].dtype());
+    list.push_back(has ? y[k < n ? variable++ : output++] : Tensor());
+  }
+  return list;
+}
+}  // namespace
+
 void DeferredLoop::prepare(const std::vector<bool>& followed, const Levels& levels) {
   if (auto p = body.traced().prepare_step(followed)) set_gradient(std::move(p));
   if (levels.need_tangents()) tangents = trace_tangents(*this, followed, levels.without_one());
@@ -279,20 +299,7 @@ std::optional<Tensors> DeferredLoop::push(TensorSpan x, TensorSpan along) const 
   for (const Tensor& a : t.loop->body.traced().adopted()) all.push_back(passed(a));
   if (t.loop->condition)
     for (const Tensor& a : t.loop->condition->traced().adopted()) all.push_back(passed(a));
-  const Tensors made = call_deferred(deferred(t.loop, all.size()), all);
-  const TensorSpan y(made);
-  const Tensors like = results();
-  const std::size_t n = loop.variables, moving = t.variables.size(), outputs_at = n + moving + t.shared.size();
-  const std::size_t outputs = like.size() - n;
-  Tensors list;
-  add_all(list, y.first(n));
-  add_all(list, y.subspan(outputs_at, outputs));
-  std::size_t variable = n, output = outputs_at + outputs;
-  for (std::size_t k = 0; k < like.size(); ++k) {
-    const bool has = is_differentiable(like[k].dtype());
-    list.push_back(has ? y[k < n ? variable++ : output++] : Tensor());
-  }
-  return list;
+  return results_and_tangents(*this, call_deferred(deferred(t.loop, all.size()), all));
 }
 
 // ---- Tracing

@@ -289,6 +289,21 @@ Tensors cond_with_effects(const Tensor& predicate, const FlatFunction& on_true, 
   return results;
 }
 
+// For each result and input of the conditional call whether the result depends on the input in one of the branches.
+// Inputs are `count` arguments, the predicate, values that `yes` adopts, values that `no` adopts, captured tensors.
+void connect_branches(Deferred& call, const Body& yes, const Body& no, std::size_t count) {
+  const std::vector<bool>&by_yes = yes.connected(), &by_no = no.connected();
+  const auto leads = [&](const std::vector<bool>& list, const Body& body, std::size_t k, std::size_t i,
+                         std::size_t adopted_at) {
+    if (i >= count && (i < adopted_at || i >= adopted_at + body.adopted())) return false;
+    return bool(list[k * body.inputs() + (i < count ? i : i - adopted_at + count)]);
+  };
+  for (std::size_t k = 0; k < call.outputs.size(); ++k)
+    for (std::size_t i = 0; i < call.inputs(); ++i)
+      call.connected.push_back(i >= call.arguments || leads(by_yes, yes, k, i, count + 1) ||
+                               leads(by_no, no, k, i, count + 1 + yes.adopted()));
+}
+
 }  // namespace
 
 std::vector<Tensor> traced_cond(const Tensor& predicate, const FlatFunction& on_true, const FlatFunction& on_false,
@@ -318,16 +333,7 @@ std::vector<Tensor> traced_cond(const Tensor& predicate, const FlatFunction& on_
   add_part(*made, "first branch", yes);
   add_part(*made, "second branch", no);
   const std::size_t count = arguments.size();
-  const std::vector<bool>&by_yes = yes.connected(), &by_no = no.connected();
-  const auto leads = [&](const std::vector<bool>& list, const Body& body, std::size_t k, std::size_t i,
-                         std::size_t adopted_at) {
-    if (i >= count && (i < adopted_at || i >= adopted_at + body.adopted())) return false;
-    return bool(list[k * body.inputs() + (i < count ? i : i - adopted_at + count)]);
-  };
-  for (std::size_t k = 0; k < results.size(); ++k)
-    for (std::size_t i = 0; i < made->inputs(); ++i)
-      made->connected.push_back(i >= made->arguments || leads(by_yes, yes, k, i, count + 1) ||
-                                leads(by_no, no, k, i, count + 1 + yes.adopted()));
+  connect_branches(*made, yes, no, count);
   const auto branches = std::make_shared<const Branches>(std::vector<Body>{yes, no}, count, count + 1, true);
   const auto choose = [count](TensorSpan x) -> std::size_t { return truth(name, x[count]) ? 0 : 1; };
   made->run = [branches, choose, count](TensorSpan x) {

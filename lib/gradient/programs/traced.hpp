@@ -27,10 +27,6 @@ class Traced : public std::enable_shared_from_this<Traced> {
   /// f(arguments), which have the signature that was traced, as do the adopted values. Recorded as one entry on the
   /// tapes that follow one of its inputs.
   detail::List<Tensor> call(std::span<const Tensor> arguments, std::span<const Tensor> adopted = {});
-  /// The results at these arguments, adopted values and variables' values, unrecorded. Assigns nothing.
-  void run_unseen(std::span<const Tensor> inputs, std::span<Tensor> results) const {
-    executable_->run(inputs, results);
-  }
   /// Traces the derivatives that the tapes and accumulators of the enclosing trace may ask for, while objects that f
   /// captures by reference still live: gradients with respect to the `followed` arguments and adopted values, for
   /// cotangents of all results; tangents along all arguments and the followed adopted values.

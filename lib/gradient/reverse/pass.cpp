@@ -202,6 +202,12 @@ struct Pass::SumOwner {
   return std::move(GradientAccess::value(cotangent));
 }
 
+// Frees the cotangent of an output whose entry has been replayed.
+[[gnu::always_inline]] inline void Pass::release_cotangent(std::uint32_t slot) {
+  if (Gradient& cotangent = cotangents_[slot]; !(flags_[slot] & requested) && !GradientAccess::blank(cotangent))
+    cotangent = {};
+}
+
 template <bool Simple>
 [[gnu::always_inline]] inline void Pass::call(const Entry& e) {
   const std::uint32_t inputs = e.inputs, outputs = Simple ? 1 : e.outputs;
@@ -243,11 +249,7 @@ template <bool Simple>
         note_none(record, e, i, d);
     }
   }
-  // Releases what the entry has used.
-  for (std::uint32_t k = 0; k < outputs; ++k)
-    if (Gradient& cotangent = cotangents_[e.output(k)];
-        !(flags_[e.output(k)] & requested) && !GradientAccess::blank(cotangent))
-      cotangent = {};
+  for (std::uint32_t k = 0; k < outputs; ++k) release_cotangent(e.output(k));
 }
 [[gnu::noinline]] void Pass::call_any(const Entry& e) { call<false>(e); }
 

@@ -114,6 +114,7 @@ class Pass {
   bool call_slices_rule(const tape::Record& record, const tape::Entry& e);
   Tensor densified(const tape::Record& record, const tape::Entry& e, std::uint32_t k);
   Tensor take_cotangent(const tape::Record& record, const tape::Entry& e, std::uint32_t k);
+  void release_cotangent(std::uint32_t slot);
   void note_none(const tape::Record& record, const tape::Entry& e, std::uint32_t i, const Gradient& none);
 
   // Calls the rule, or its override.

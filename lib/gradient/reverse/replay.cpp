@@ -53,13 +53,31 @@ void warn_of_growth(Tape& t, std::int64_t added) {
                   "GradientTape.gradient", t.entries.count(), forward));
 }
 
-// Ends a replay: a tape that is not persistent is used up, even after an exception, and keeps only the list of what it
-// watched.
-struct UseUp {
-  Tape* tape;
-  ~UseUp() {
-    if (tape) use_up(*tape);
+// A tape during its replay. One that is not persistent leaves the stack before, and is used up afterwards, even by an
+// exception: it keeps only the list of what it watched.
+class ReplayedTape {
+ public:
+  explicit ReplayedTape(Tape& t) : tape_(off_the_stack(t)) {}
+  ReplayedTape(const ReplayedTape&) = delete;
+  ReplayedTape& operator=(const ReplayedTape&) = delete;
+  ~ReplayedTape() {
+    if (uses_up_) use_up(tape_);
   }
+  bool uses_up() const { return uses_up_; }
+  // Of a persistent tape: what the replay itself recorded.
+  void check_growth() const {
+    if (!uses_up_) warn_of_growth(tape_, tape_.entries.count() - before_);
+  }
+
+ private:
+  static Tape& off_the_stack(Tape& t) {
+    if (!t.options.persistent && t.status == Tape::Status::on_stack) pop(&t);
+    return t;
+  }
+  Tape& tape_;
+  const bool uses_up_ = !tape_.options.persistent;
+  const std::int64_t before_ = tape_.entries.count();
+  const tape::Replaying replaying_{tape_};
 };
 
 // One replay or several with the same target, on one Pass.
@@ -185,19 +203,15 @@ class Replay {
 Gradients replay_from(Tape& t, std::span<const Target> targets, std::span<const Source> sources,
                       const GradientOptions& options, Gradients cotangents, std::int64_t rows,
                       const FinalGradient* each = nullptr) {
-  const bool use_up = !t.options.persistent;
-  if (use_up && t.status == Tape::Status::on_stack) pop(&t);
-  const std::int64_t before = t.entries.count();
-  const tape::Replaying replaying(t);
-  UseUp guard{use_up ? &t : nullptr};
+  const ReplayedTape replayed(t);
   Replay replay(t, sources, options);
-  detail::List<bool> given;
+  detail::List<bool> handed_out;
   if (each) [[unlikely]]
-    replay.announce(*each, given);
-  Gradients result = replay.run(targets, std::move(cotangents), use_up, rows);
-  for (std::size_t k = 0; k < given.size(); ++k)
-    if (!given[k]) (*each)(k, result[k]);
-  if (!use_up) warn_of_growth(t, t.entries.count() - before);
+    replay.announce(*each, handed_out);
+  Gradients result = replay.run(targets, std::move(cotangents), replayed.uses_up(), rows);
+  for (std::size_t k = 0; k < handed_out.size(); ++k)
+    if (!handed_out[k]) (*each)(k, result[k]);
+  replayed.check_growth();
   return result;
 }
 
@@ -256,14 +270,10 @@ Gradients replay_seeds(const char* who, Tape& t, const Target& target, std::span
   const Tensor& y = target.tensor();
   if (is_complex(y.dtype()))
     fail<TypeError>(who, "the target is {}; take the derivatives of its real and of its imaginary part", y.dtype());
-  const bool use_up = !t.options.persistent;
-  if (use_up && t.status == Tape::Status::on_stack) pop(&t);
-  const std::int64_t before = t.entries.count();
-  const tape::Replaying replaying(t);
-  UseUp guard{use_up ? &t : nullptr};
+  const ReplayedTape replayed(t);
   Replay replay(t, sources, options);
   if (count == 0 || !replay.connected(target)) {  // no rows, or all are none: one run tells why
-    Gradients result = replay.run({&target, 1}, {zeros(y.shape(), y.dtype())}, use_up);
+    Gradients result = replay.run({&target, 1}, {zeros(y.shape(), y.dtype())}, replayed.uses_up());
     for (std::size_t k = 0; k < result.size(); ++k) {
       Shape shape = shape_of(sources[k]);
       shape.insert(0, count);
@@ -280,14 +290,14 @@ Gradients replay_seeds(const char* who, Tape& t, const Target& target, std::span
     const std::int64_t rows = std::min(count - first, at_once), batch = rows > 1 ? rows : 0;
     const Tensor g = seed(first, rows, batch != 0);
     const tape::IdentityRows identity_rows = {batch && of_identity && count == y.size() ? g.id() : 0, first};
-    Gradients part = replay.run({&target, 1}, {g}, use_up && first + rows == count, batch, identity_rows);
+    Gradients part = replay.run({&target, 1}, {g}, replayed.uses_up() && first + rows == count, batch, identity_rows);
     for (std::size_t k = 0; k < part.size(); ++k)
       parts[k].push_back(batch || !part[k] ? part[k] : Gradient(expand_dims(part[k].dense(), 0)));
   }
   Gradients result;
   for (std::size_t k = 0; k < parts.size(); ++k)
     result.push_back(joined(parts[k], count, at_once, shape_of(sources[k]), dtype_of_source(sources[k])));
-  if (!use_up) warn_of_growth(t, t.entries.count() - before);
+  replayed.check_growth();
   return result;
 }
 

@@ -318,6 +318,12 @@ Tensor row_products(std::int64_t count, const Tensor& g, const Tensor& y, const 
   return products;
 }
 
+// The elements of a wanted gradient from `at` on; null if it is not wanted.
+template <class T>
+T* from_element(const Tensor& d, std::int64_t at) {
+  return d.defined() ? detail::mutable_data<T>(d) + at : nullptr;
+}
+
 template <class T>
 void backward(const Attention& a, std::int64_t count, const Tensor& g, const Tensor& y, const Tensor& z,
               const Tensor& dq, const Tensor& dk, const Tensor& dv) {
@@ -329,9 +335,6 @@ void backward(const Attention& a, std::int64_t count, const Tensor& g, const Ten
           *product = detail::mutable_data<T>(products);
   for (const Tensor* d : {&dq, &dk, &dv})
     if (d->defined()) std::fill_n(detail::mutable_data<T>(*d), d->size(), T(0));
-  const auto part = [](const Tensor& d, std::int64_t at) {
-    return d.defined() ? detail::mutable_data<T>(d) + at : nullptr;
-  };
   // Group `at / matrices` of the cotangents of matrix `at % matrices`.
   const auto cotangents = [&](std::int64_t at, bool of_queries, bool of_keys) {
     const std::int64_t n = at / matrices * together, m = at % matrices, first = n * matrices + m;
@@ -339,9 +342,9 @@ void backward(const Attention& a, std::int64_t count, const Tensor& g, const Ten
         {from + first * queries * value_width, value_width, 1},
         sums + m * queries,
         product + first * queries,
-        of_queries ? part(dq, first * queries * width) : nullptr,
-        of_keys ? part(dk, first * keys * width) : nullptr,
-        of_keys ? part(dv, first * keys * value_width) : nullptr,
+        of_queries ? from_element<T>(dq, first * queries * width) : nullptr,
+        of_keys ? from_element<T>(dk, first * keys * width) : nullptr,
+        of_keys ? from_element<T>(dv, first * keys * value_width) : nullptr,
         std::min(together, count - n),
         matrices,
     };
