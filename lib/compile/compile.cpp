@@ -29,7 +29,7 @@ constexpr const char* who = "compile";
 
 // Everything that a program depends on.
 CallWords signature_of(const CallView& call) {
-  constexpr std::size_t usual_rank = 4;
+  constexpr std::size_t usual_rank = 4;  // of arguments; a higher one makes the list grow
   CallWords key;
   key.reserve(call.words.size() + call.tensors.size() * (2 + 2 * usual_rank));
   key.assign(call.words.begin(), call.words.end());
@@ -145,7 +145,7 @@ std::string what_varies(std::span<const Aspects* const> calls) {
 }  // namespace
 
 struct Programs::State {
-  struct Held {
+  struct CachedProgram {
     std::shared_ptr<autodiff::Traced> traced;
     std::shared_ptr<const void> structure;
     Aspects aspects;
@@ -157,26 +157,26 @@ struct Programs::State {
   CompileOptions options;
   std::mutex mutex;
   std::atomic<std::thread::id> tracing{};  // the thread that traces f
-  std::map<CallWords, Held> held;
-  std::pair<const CallWords, Held>* latest = nullptr;  // the element of `held` that the last call used
+  std::map<CallWords, CachedProgram> programs;
+  std::pair<const CallWords, CachedProgram>* latest = nullptr;  // the element of `programs` that the last call used
   std::int64_t calls = 0, traces = 0;
   bool warned = false;
 
   explicit State(const CompileOptions& o) : options(o) {}
   void warn_of(const Aspects& newest) {
     std::vector<const Aspects*> all{&newest};
-    for (const auto& [key, one] : held) all.push_back(&one.aspects);
+    for (const auto& [key, one] : programs) all.push_back(&one.aspects);
     warn(fmt::format("{}: a function has more than {} signatures; {}, or raise max_signatures", who,
                      options.max_signatures, what_varies(all)));
   }
   void make_room(const Aspects& newest) {
-    while (held.size() >= static_cast<std::size_t>(options.max_signatures)) {
+    while (programs.size() >= static_cast<std::size_t>(options.max_signatures)) {
       if (!std::exchange(warned, true)) warn_of(newest);
-      auto oldest = held.begin();
-      for (auto at = held.begin(); at != held.end(); ++at)
+      auto oldest = programs.begin();
+      for (auto at = programs.begin(); at != programs.end(); ++at)
         if (at->second.used < oldest->second.used) oldest = at;
       if (latest == &*oldest) latest = nullptr;
-      held.erase(oldest);
+      programs.erase(oldest);
     }
   }
   // While it lives, this thread is the one that traces f.
@@ -187,10 +187,10 @@ struct Programs::State {
     Tracing& operator=(const Tracing&) = delete;
     ~Tracing() { thread = std::thread::id(); }
   };
-  Held& find_or_trace(const CallView& call, const CallMakers& make) {
+  CachedProgram& find_or_trace(const CallView& call, const CallMakers& make) {
     if (latest && !thread_state().overrides && is_signature_of(latest->first, call)) return latest->second;
     const CallWords key = signature_of(call);
-    if (const auto found = held.find(key); found != held.end()) return (latest = &*found)->second;
+    if (const auto found = programs.find(key); found != programs.end()) return (latest = &*found)->second;
     FlatCall f = make.trace(make.context);
     const Tracing open(*this);
     std::shared_ptr<const program::Program> reference;
@@ -200,13 +200,13 @@ struct Programs::State {
     ++traces;
     Aspects aspects(call);
     make_room(aspects);
-    Held one{std::move(traced), std::move(f.structure), std::move(aspects)};
-    one.unchecked = options.check;
-    one.reference = std::move(reference);
-    return (latest = &*held.emplace(key, std::move(one)).first)->second;
+    CachedProgram added{std::move(traced), std::move(f.structure), std::move(aspects)};
+    added.unchecked = options.check;
+    added.reference = std::move(reference);
+    return (latest = &*programs.emplace(key, std::move(added)).first)->second;
   }
   // Throws if f computes something else than when it was traced.
-  void trace_again(const Held& one, const CallView& call, const CallMakers& make) {
+  void trace_again(const CachedProgram& one, const CallView& call, const CallMakers& make) {
     const FlatCall f = make.trace(make.context);
     const Tracing open(*this);
     const std::string text = first_difference(*one.reference, traced_program(who, f.function, call.tensors));
@@ -270,15 +270,15 @@ CallResult Programs::call(const CallView& call, const CallMakers& make) const {
   bool checked = false;
   {
     const std::lock_guard lock(state_->mutex);
-    State::Held& held = state_->find_or_trace(call, make);
-    held.used = ++state_->calls;
-    if (held.unchecked > 0) {
-      --held.unchecked;
+    State::CachedProgram& cached = state_->find_or_trace(call, make);
+    cached.used = ++state_->calls;
+    if (cached.unchecked > 0) {
+      --cached.unchecked;
       checked = true;
-      state_->trace_again(held, call, make);
+      state_->trace_again(cached, call, make);
     }
-    traced = held.traced;
-    result.structure = held.structure;
+    traced = cached.traced;
+    result.structure = cached.structure;
   }
   result.draws.assign(traced->draws().begin(), traced->draws().end());
   std::optional<PlainRun> plain;
@@ -292,7 +292,7 @@ CallResult Programs::call(const CallView& call, const CallMakers& make) const {
 CompileStats Programs::stats() const {
   const std::lock_guard lock(state_->mutex);
   CompileStats s = state_->latest ? state_->latest->second.traced->stats() : CompileStats();
-  s.signatures = static_cast<std::int64_t>(state_->held.size());
+  s.signatures = static_cast<std::int64_t>(state_->programs.size());
   s.traces = state_->traces;
   return s;
 }

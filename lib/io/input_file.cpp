@@ -18,11 +18,11 @@ InputFile::InputFile(const char* reader, const std::string& path) : reader_(read
     ::close(*descriptor);
     delete descriptor;
   };
-  auto held = std::make_unique<int>(-1);
+  auto descriptor = std::make_unique<int>(-1);
   // Without O_NONBLOCK, opening a named pipe without a writer would block.
-  *held = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (*held < 0) fail<IoError>(reader_, "{}: cannot be opened: {}", path_, std::strerror(errno));
-  descriptor_ = std::shared_ptr<const int>(held.release(), close_file);
+  *descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (*descriptor < 0) fail<IoError>(reader_, "{}: cannot be opened: {}", path_, std::strerror(errno));
+  descriptor_ = std::shared_ptr<const int>(descriptor.release(), close_file);
   struct stat status {};
   if (::fstat(*descriptor_, &status) != 0) fail<IoError>(reader_, "{}: {}", path_, std::strerror(errno));
   if (!S_ISREG(status.st_mode)) fail<IoError>(reader_, "{}: not a regular file", path_);

@@ -81,9 +81,9 @@ void copy(const Tensor& from, const Tensor& to);
 
 /// x, row-major without gaps: x itself if it is so, otherwise a copy, which no tape follows.
 Tensor contiguous(const Tensor& x);
-/// The same without a further handle to x; `holder` keeps the copy.
-inline const Tensor& contiguous(const Tensor& x, Tensor& held) {
-  return detail::block(x)->contiguous() ? x : held = contiguous(x);
+/// The same without a further handle to x; `scratch` keeps the copy.
+inline const Tensor& contiguous(const Tensor& x, Tensor& scratch) {
+  return detail::block(x)->contiguous() ? x : scratch = contiguous(x);
 }
 
 }  // namespace reel::loops

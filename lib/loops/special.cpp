@@ -20,9 +20,9 @@ kernels::Loop vector_loop(SpecialFunction f, std::int64_t order, DType d) {
 template <class Range>
 void each_range(std::span<const Tensor* const> in, const Tensor& out, std::int64_t grain, const Range& range) {
   const auto bytes = static_cast<std::int64_t>(item_size(out.dtype()));
-  Tensor held[arguments_max];
+  Tensor scratch[arguments_max];
   const std::byte* from[arguments_max] = {};
-  for (std::size_t k = 0; k < in.size(); ++k) from[k] = detail::block(contiguous(*in[k], held[k]))->data;
+  for (std::size_t k = 0; k < in.size(); ++k) from[k] = detail::block(contiguous(*in[k], scratch[k]))->data;
   std::byte* const to = detail::block(out)->data;
   parallel_for(detail::block(out)->size, grain, [&](std::int64_t begin, std::int64_t end) {
     const void* at[arguments_max] = {};

@@ -168,8 +168,8 @@ void Buckets::start_next(Bucket& bucket) {
   }
 }
 
-void Buckets::post(Bucket& bucket, std::vector<Tensor> held, const Exchange::Start& start) {
-  bucket.exchange = std::make_unique<Exchange>(ranks_.state(), op, std::move(held), start);
+void Buckets::post(Bucket& bucket, std::vector<Tensor> buffers, const Exchange::Start& start) {
+  bucket.exchange = std::make_unique<Exchange>(ranks_.state(), op, std::move(buffers), start);
 }
 
 void Buckets::compare(Bucket& bucket) {

@@ -51,7 +51,7 @@ class Buckets {
   void all_to_all(Bucket& bucket);
   void all_gather(Bucket& bucket);
   void unpack(const Bucket& bucket);
-  void post(Bucket& bucket, std::vector<Tensor> held, const Exchange::Start& start);
+  void post(Bucket& bucket, std::vector<Tensor> buffers, const Exchange::Start& start);
 
   const Communicator ranks_;
   const std::int64_t bytes_;

@@ -192,8 +192,8 @@ std::recursive_mutex& serialised() {
   return of_process;
 }
 
-Exchange::Exchange(Communicator::State& ranks, const char* op, std::vector<Tensor> held, const Start& start)
-    : ranks_(ranks), op_(op), held_(std::move(held)) {
+Exchange::Exchange(Communicator::State& ranks, const char* op, std::vector<Tensor> buffers, const Start& start)
+    : ranks_(ranks), op_(op), buffers_(std::move(buffers)) {
   const std::lock_guard lock(serialised());
   if (!ranks.failure.empty()) throw MpiError(std::string(op) + ": the communicator has failed: " + ranks.failure);
   if (finalised()) throw MpiError(std::string(op) + ": MPI has been finalised");
@@ -212,7 +212,7 @@ Exchange::~Exchange() {
 
 void Exchange::give_up() {
   std::vector<Tensor>& operands = given_up().operands;
-  operands.insert(operands.end(), held_.begin(), held_.end());
+  operands.insert(operands.end(), buffers_.begin(), buffers_.end());
 }
 
 bool Exchange::done() {
@@ -235,8 +235,8 @@ void back_off(int looks) {
     std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
 
-void complete(Communicator::State& ranks, const char* op, std::vector<Tensor> held, const Exchange::Start& start) {
-  Exchange exchange(ranks, op, std::move(held), start);
+void complete(Communicator::State& ranks, const char* op, std::vector<Tensor> buffers, const Exchange::Start& start) {
+  Exchange exchange(ranks, op, std::move(buffers), start);
   for (int looks = 0; !exchange.done(); ++looks) back_off(looks);
 }
 

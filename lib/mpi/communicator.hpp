@@ -68,13 +68,13 @@ std::string in_words(const MpiCall& call);
 // MPI has the level MPI_THREAD_SERIALIZED: one thread at a time is in one of its calls, or uses State::failure.
 std::recursive_mutex& serialised();
 
-// Requests in flight, whose memory belongs to `held`. Without an end they keep that memory for as long as MPI runs.
+// Requests in flight, whose memory belongs to `buffers`. Without an end they keep that memory for as long as MPI runs.
 class Exchange {
  public:
   // Makes the requests, and returns MPI's code.
   using Start = std::function<int(std::vector<MPI_Request>&)>;
   // Throws MpiError if the communicator has failed.
-  Exchange(Communicator::State& ranks, const char* op, std::vector<Tensor> held, const Start& start);
+  Exchange(Communicator::State& ranks, const char* op, std::vector<Tensor> buffers, const Start& start);
   Exchange(const Exchange&) = delete;
   ~Exchange();
   // Looks once. Throws MpiError for a rank that has thrown, for an error of MPI, and after the time-out.
@@ -85,7 +85,7 @@ class Exchange {
 
   Communicator::State& ranks_;
   const char* op_;
-  std::vector<Tensor> held_;
+  std::vector<Tensor> buffers_;
   std::vector<MPI_Request> requests_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   bool complete_ = false;
@@ -95,7 +95,7 @@ class Exchange {
 void back_off(int looks);
 
 // Waits for an exchange.
-void complete(Communicator::State& ranks, const char* op, std::vector<Tensor> held, const Exchange::Start& start);
+void complete(Communicator::State& ranks, const char* op, std::vector<Tensor> buffers, const Exchange::Start& start);
 
 }  // namespace mpi
 

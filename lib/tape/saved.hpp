@@ -59,8 +59,8 @@ class DeferredRelease {
   ~DeferredRelease() { flush(); }
   /// Takes over a reference.
   void drop(detail::Block* b, std::size_t place) noexcept {
-    const std::uint64_t held = __atomic_load_n(&b->references, __ATOMIC_ACQUIRE);
-    if (held == detail::one_saved) return detail::destroy(b);
+    const std::uint64_t references = __atomic_load_n(&b->references, __ATOMIC_ACQUIRE);
+    if (references == detail::one_saved) return detail::destroy(b);
     if (b->flags & (detail::view_flag | detail::borrowed_flag) || b->size > most_elements) [[unlikely]]
       return detail::release_saved(b);
     Item& item = items_[place % saved_places];
@@ -68,7 +68,7 @@ class DeferredRelease {
       give(item);
       item.block = b;
     }
-    if (++item.count * detail::one_saved == held) {  // no other owner is left
+    if (++item.count * detail::one_saved == references) {  // no other owner is left
       item = {};
       detail::destroy(b);
     }
@@ -78,7 +78,7 @@ class DeferredRelease {
   }
 
  private:
-  static constexpr std::int64_t most_elements = 128;
+  static constexpr std::int64_t most_elements = 128;  // of a tensor whose release is deferred
   struct Item {
     detail::Block* block = nullptr;
     std::uint64_t count = 0;

@@ -400,13 +400,13 @@ void reorder(Deferred& d, const std::vector<std::size_t>& order) {
 std::vector<Tensor> call_deferred(std::unique_ptr<Deferred> deferred, std::span<const Tensor> arguments) {
   const std::vector<std::size_t> order = floats_first(*deferred);
   if (!std::is_sorted(order.begin(), order.end())) reorder(*deferred, order);
-  const Reference held(deferred.release(), [](const Deferred* p) { release(p); });
+  const Reference owner(deferred.release(), [](const Deferred* p) { release(p); });
   std::vector<const Tensor*> inputs;
   for (const Tensor& x : arguments) inputs.push_back(&x);
-  for (const Tensor& x : held->captured) inputs.push_back(&x);
+  for (const Tensor& x : owner->captured) inputs.push_back(&x);
   std::vector<Tensor> outputs(order.size()), results(order.size());
-  const std::int64_t attributes[] = {std::bit_cast<std::int64_t>(held.get())};
-  ops::apply(primitive_of(*held), inputs, attributes, outputs);
+  const std::int64_t attributes[] = {std::bit_cast<std::int64_t>(owner.get())};
+  ops::apply(primitive_of(*owner), inputs, attributes, outputs);
   for (std::size_t k = 0; k < order.size(); ++k) results[order[k]] = std::move(outputs[k]);
   return results;
 }

@@ -163,8 +163,8 @@ void run_columns(const Transform<T>& t, const Sides<T>& s) {
 
 template <class T>
 void transform(Form form, const Tensor& x, int axis, bool inverse, double inner, double scale, const Tensor& out) {
-  Tensor held;
-  const Tensor& from = contiguous(x, held);
+  Tensor scratch;
+  const Tensor& from = contiguous(x, scratch);
   const Shape in_shape = from.shape(), out_shape = out.shape();
   Transform<T> t{form,   form == Form::to_real ? out_shape[axis] : in_shape[axis], inverse, inner, scale, nullptr,
                  nullptr};

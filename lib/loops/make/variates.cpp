@@ -85,7 +85,8 @@ double portable_atan(double x) {
 // Best, Fisher 1979, from a wrapped Cauchy law of parameter rho: tan(x / 2) is a Cauchy variate, the quotient of a
 // point in the unit disc, times (1 - rho) / (1 + rho). In terms that do not cancel for small and large kappa.
 double angle_variate(ElementStream& stream, double kappa) {
-  const double hypotenuse = kappa < 1e150 ? std::sqrt(1 + 4 * kappa * kappa) : 2 * kappa, tau = 1 + hypotenuse;
+  constexpr double square_max = 1e150;  // numbers whose square, times 4, is finite
+  const double hypotenuse = kappa < square_max ? std::sqrt(1 + 4 * kappa * kappa) : 2 * kappa, tau = 1 + hypotenuse;
   const double root = std::sqrt(2 * tau), sum = tau + root;  // rho = 2 kappa / sum
   const double rest = (root + 1 + 1 / (hypotenuse + 2 * kappa)) / sum, slope = rest / (1 + 2 * kappa / sum);
   const double at_mode = 0.25 * sum * rest * rest;
@@ -118,11 +119,11 @@ double variate(Variate v, ElementStream& stream, double a, double b) {
 
 template <class T>
 void draw(Variate v, RandomStream from, std::span<const Tensor* const> parameters, const Tensor& y) {
-  Tensor held[2];
+  Tensor scratch[2];
   const T* at[2] = {};
   for (std::size_t k = 0; k < 2; ++k)
     at[k] = reinterpret_cast<const T*>(
-        detail::block(contiguous(*parameters[std::min(k, parameters.size() - 1)], held[k]))->data);
+        detail::block(contiguous(*parameters[std::min(k, parameters.size() - 1)], scratch[k]))->data);
   T* const to = detail::mutable_data<T>(y);
   constexpr std::int64_t per_block = sizeof(T) == 8 ? 2 : 4;
   parallel_for(y.size(), tuning::random_grain / 4, [=](std::int64_t begin, std::int64_t end) {

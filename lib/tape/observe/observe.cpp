@@ -232,10 +232,10 @@ void observe(const char* name, std::span<const Tensor* const> inputs, std::span<
 
 void observe_vjp(const Record& r, std::span<const Tensor> g, std::span<const Gradient> dx) {
   if (watching() & watch_times) {
-    std::vector<Tensor> held;
-    for (const Gradient& d : dx) held.push_back(!d ? Tensor() : d.is_slices() ? d.slices().values : d.dense());
+    std::vector<Tensor> tensors;
+    for (const Gradient& d : dx) tensors.push_back(!d ? Tensor() : d.is_slices() ? d.slices().values : d.dense());
     add_rule_event(r.name(), innermost_frame() ? innermost_frame()->start : now(), r.site(), pointers(g),
-                   pointers(held));
+                   pointers(tensors));
   }
   if (!(watching() & watch_anomalies) || !anomalies().check_backward) return;
   for (std::size_t i = 0; i < dx.size(); ++i) {

@@ -59,12 +59,12 @@ void ReplayLines::complete(std::uint32_t slot, const Shape& shape, const char* m
 
 void ReplayLines::rule_ran(const Record& record, const Entry& e, std::span<const Tensor> g,
                            std::span<const Gradient> dx) const {
-  std::vector<Tensor> held;
+  std::vector<Tensor> values;
   std::vector<const Tensor*> inputs, cotangents, gradients;
-  held.reserve(record.num_inputs() + dx.size());
+  values.reserve(record.num_inputs() + dx.size());
   for (std::size_t i = 0; i < record.num_inputs(); ++i) {
-    held.push_back(record.has_saved(i) ? record.saved(i) : Tensor());
-    inputs.push_back(&held.back());
+    values.push_back(record.has_saved(i) ? record.saved(i) : Tensor());
+    inputs.push_back(&values.back());
   }
   std::string in, out;
   for (std::size_t k = 0; k < g.size(); ++k) {
@@ -73,8 +73,8 @@ void ReplayLines::rule_ran(const Record& record, const Entry& e, std::span<const
       in += fmt::format("{}grad({})", in.empty() ? "" : ", ", names_[e.output(static_cast<std::uint32_t>(k))]);
   }
   for (std::size_t i = 0; i < dx.size(); ++i) {
-    held.push_back(dx[i] && !dx[i].is_slices() ? dx[i].dense() : Tensor());
-    gradients.push_back(&held.back());
+    values.push_back(dx[i] && !dx[i].is_slices() ? dx[i].dense() : Tensor());
+    gradients.push_back(&values.back());
     if (dx[i] && record.wanted(i))
       out += fmt::format("{}grad({})", out.empty() ? "" : ", ", names_[e.input(static_cast<std::uint32_t>(i))]);
   }
