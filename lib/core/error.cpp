@@ -105,7 +105,7 @@ void set_warning_handler(void (*call)(std::string_view, void*), void* context) {
 }
 
 void detail::warn_some_times(std::string_view text) {
-  constexpr int most = 5;
+  constexpr int most = 5;  // warnings per process
   {
     const std::lock_guard lock(handler.mutex);
     if (handler.times_repeated++ >= most) return;

@@ -45,7 +45,7 @@ constexpr std::size_t step = 128, linear_classes = 8, class_count = linear_class
 constexpr std::int64_t most_elements = std::int64_t{1} << 46;
 constexpr std::size_t slab_bytes = 256 * 1024, largest_in_slab = 16 * 1024, large_bytes = 1024 * 1024;
 constexpr std::size_t cache_floor = std::size_t{256} << 20;  // least size of the cache of free large blocks
-constexpr std::int64_t flush_bytes = 64 * 1024;
+constexpr std::int64_t flush_bytes = 64 * 1024;              // by which live bytes change before a thread reports them
 constexpr std::uint32_t max_pools = 65535, no_pool = ~std::uint32_t{0};
 
 #ifdef REEL_ADDRESS_SANITIZER
@@ -238,7 +238,7 @@ void trim(Pool& p) noexcept {
 // In huge pages from 4 MiB on, where the system supports madvise: page faults of small pages cost more than a kernel's
 // pass over the memory.
 Free* from_system(std::size_t bytes) noexcept {
-  constexpr std::size_t huge_page = std::size_t{2} << 20;
+  constexpr std::size_t huge_page = std::size_t{2} << 20;  // bytes; x86-64's, and AArch64's with pages of 4 KiB
   if (bytes < 2 * huge_page) return static_cast<Free*>(std::aligned_alloc(64, bytes));
   const std::size_t whole = (bytes + huge_page - 1) / huge_page * huge_page;
   auto* f = static_cast<Free*>(std::aligned_alloc(huge_page, whole));
@@ -265,8 +265,9 @@ Free* from_system(std::size_t bytes) noexcept {
       p.slab_end = slab + slab_bytes;
     }
     // A whole run of blocks at once, so that misses are rare.
+    constexpr std::size_t run_bytes = 4096;
     const std::size_t run = std::max<std::size_t>(
-        1, std::min<std::size_t>(4096 / bytes, static_cast<std::size_t>(p.slab_end - p.slab) / bytes));
+        1, std::min<std::size_t>(run_bytes / bytes, static_cast<std::size_t>(p.slab_end - p.slab) / bytes));
     for (std::size_t i = run; i-- > 0;) put(p, reinterpret_cast<Free*>(p.slab + i * bytes), size_class);
     p.slab += run * bytes;
     return p;

@@ -14,9 +14,9 @@ namespace reel {
 
 namespace {
 
-constexpr std::int64_t shown_at_most = 1000, edge = 3;
-constexpr std::size_t line_width = 75;
-constexpr int precision = 8;
+constexpr std::int64_t shown_at_most = 1000, edge = 3;  // elements; NumPy's defaults, as below
+constexpr std::size_t line_width = 75;                  // characters
+constexpr int precision = 8;                            // digits after the point
 
 using detail::Block;
 
@@ -130,7 +130,9 @@ std::vector<std::string> aligned(const std::vector<Real>& values, bool sign, boo
       largest = std::max(largest, v);
       smallest = std::min(smallest, v);
     }
-  const bool scientific = largest != 0 && (largest >= 1e8 || smallest < 1e-4 || largest / smallest > 1000);
+  constexpr double fixed_below = 1e8, fixed_from = 1e-4, ratio_max = 1000;  // NumPy's choice
+  const bool scientific =
+      largest != 0 && (largest >= fixed_below || smallest < fixed_from || largest / smallest > ratio_max);
   const auto format = scientific ? std::chars_format::scientific : std::chars_format::fixed;
   std::vector<Parts> all;
   std::size_t behind = 0, exponent = 0;

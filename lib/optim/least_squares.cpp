@@ -190,7 +190,7 @@ struct Step {
 // Newton's method on 1/|z(mu)| = 1/radius, which is concave in mu, so that from the left it never overshoots;
 // bracketed.
 bool trust_region_step(LinearModel& model, double radius, double previous_mu, Step& step) {
-  constexpr double slack = 0.1;
+  constexpr double slack = 0.1;  // of the radius (More 1978, section 5)
   double slope = 0;
   double lower = 0;
   const auto newton = [&] { return (1 - step.length / radius) * step.length / slope; };

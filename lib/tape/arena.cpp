@@ -7,7 +7,7 @@
 namespace reel::tape {
 
 namespace {
-constexpr std::size_t first_chunk = 4096, largest_chunk = std::size_t{4} << 20;
+constexpr std::size_t first_chunk = 4096, largest_chunk = std::size_t{4} << 20;  // bytes
 }
 
 void Arena::grow(std::size_t bytes) {
@@ -90,7 +90,8 @@ void IdMap::set(std::uint64_t id, std::uint32_t slot) noexcept {
 
 void IdMap::clear() noexcept {
   if (count_) std::fill(table_.begin(), table_.end(), std::pair<std::uint64_t, std::uint32_t>{});
-  if (table_.size() > 4096) table_ = {};
+  constexpr std::size_t most_kept = 4096;  // entries of 16 bytes
+  if (table_.size() > most_kept) table_ = {};
   mask_ = table_.empty() ? 0 : table_.size() - 1;
   count_ = 0;
   seen_ = 0;

@@ -10,7 +10,7 @@ namespace reel::tape {
 
 namespace {
 
-constexpr std::size_t most_unrecorded = 1024;
+constexpr std::size_t most_unrecorded = 1024;  // reasons that a tape notes
 
 void note_reason(Tape& t, const Tensor& output, UnrecordedReason reason) noexcept {
   if (t.unrecorded.size() >= most_unrecorded) return;
@@ -224,7 +224,7 @@ template <class C>
   ++t.seen;
 }
 
-constexpr int most_marked = 16;
+constexpr int most_marked = 16;  // tapes that record one op
 
 // The accumulators that follow the op. They are not freed before their turn: a user's jvp may stop or destroy one.
 class Forward {

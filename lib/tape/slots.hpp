@@ -48,7 +48,7 @@ class Slots {
   void drop() noexcept;
 
  private:
-  static constexpr std::size_t chunk_bits = 18, chunk = std::size_t{1} << chunk_bits;
+  static constexpr std::size_t chunk_bits = 18, chunk = std::size_t{1} << chunk_bits;  // slots
   void grow();
   detail::List<Slot*> chunks_;
   std::size_t size_ = 0, capacity_ = 0;

@@ -256,7 +256,7 @@ class Check {
   // Ridders' method: Richardson extrapolation of central differences. It starts from a step small enough to converge
   // and continues while steps are large enough for rounding not to dominate.
   Slope slope(const Line& line) {
-    constexpr int levels = 4;
+    constexpr int levels = 4;  // of the extrapolation: three errors are eliminated
     Slope best;
     const double here = static_cast<double>(dot(v_, here_).value), all = length(v_, here_);
     for (int attempt = 0; attempt < differences_.attempts; ++attempt) {

@@ -48,7 +48,7 @@ CompressedRows full(std::int64_t rows, std::int64_t columns) {
 }
 
 CompressedRows detect(const char* op, const TensorFunction& f, const Tensor& given) {
-  constexpr std::int64_t most_places = std::int64_t{1} << 28;
+  constexpr std::int64_t most_places = std::int64_t{1} << 28;  // elements of the dense pattern
   if (!is_floating(given.dtype())) fail<TypeError>(op, "x is {}, must be real and floating; cast it", given.dtype());
   const Tensor x = contiguous(given);
   TracedFunction traced = trace(op, f, x);

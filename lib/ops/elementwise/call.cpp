@@ -73,7 +73,7 @@ struct detail::LaneProgram::State {
   };
   // Per thread. A function finds its slot by its address; functions with the same slot evict each other.
   struct Recent {
-    static constexpr std::size_t most = 64;
+    static constexpr std::size_t most = 64;  // slots; a program calls few functions
     Slot slots[most];
     State* spare = nullptr;
     ~Recent() { delete spare; }

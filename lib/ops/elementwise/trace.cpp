@@ -15,7 +15,7 @@ namespace ops {
 namespace {
 
 constexpr const char* op_name = "elementwise";
-constexpr std::size_t least_table = 64;
+constexpr std::size_t least_table = 64;  // entries of the hash table of nodes
 constinit std::atomic<std::uint32_t> serials{0};
 
 std::uint32_t next_serial() {

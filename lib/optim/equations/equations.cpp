@@ -107,7 +107,7 @@ Tensor newton(const Equation& e, Tensor x, const EquationOptions& options) {
 // Whether conjugate gradients from a random vector find a direction of negative curvature. Curvature of the size of
 // rounding errors counts as 0.
 bool is_saddle(const LinearOperator& hessian, const Tensor& x) {
-  constexpr std::int64_t most_products = 20;
+  constexpr std::int64_t most_products = 20;  // as many directions of a Krylov space
   Generator generator(1);
   Tensor residual = random_normal(generator, x.shape(), 0, 1, x.dtype()), direction = residual;
   for (std::int64_t k = 0; k < std::min(x.size(), most_products); ++k) {
@@ -163,6 +163,9 @@ Tensor start_of(const char* name, const Operand& x0) {
   return detail::alias(stop_gradient(x));
 }
 
+// The greatest numbers of steps by default, as <reel/equations.hpp> says.
+constexpr std::int64_t fixed_point_steps = 1000, newton_steps = 100, descent_steps = 1000;
+
 }  // namespace
 
 }  // namespace autodiff
@@ -170,7 +173,7 @@ Tensor start_of(const char* name, const Operand& x0) {
 Tensor fixed_point(const EquationFunction& f, const Operand& x0, const EquationOptions& given) {
   const tape::OpScope scope(x0);
   const Tensor start = autodiff::start_of("fixed_point", x0);
-  const EquationOptions options = autodiff::checked("fixed_point", f, start, given, 1000);
+  const EquationOptions options = autodiff::checked("fixed_point", f, start, given, autodiff::fixed_point_steps);
   const auto residual = [f](const Tensor& x) {
     const Tensor y = f(x);
     return y.defined() && y.shape() == x.shape() && y.dtype() == x.dtype() ? y - x : y;
@@ -182,7 +185,7 @@ Tensor fixed_point(const EquationFunction& f, const Operand& x0, const EquationO
 Tensor root(const EquationFunction& f, const Operand& x0, const EquationOptions& given) {
   const tape::OpScope scope(x0);
   const Tensor start = autodiff::start_of("root", x0);
-  const EquationOptions options = autodiff::checked("root", f, start, given, 100);
+  const EquationOptions options = autodiff::checked("root", f, start, given, autodiff::newton_steps);
   const autodiff::Equation e = autodiff::equation_of("root", f, options, start);
   return autodiff::implicit_solution(e, [&] { return autodiff::newton(e, start, options); });
 }
@@ -191,7 +194,7 @@ Tensor minimum(const EquationFunction& f, const Operand& x0, const EquationOptio
   constexpr const char* name = "minimum";
   const tape::OpScope scope(x0);
   const Tensor start = autodiff::start_of(name, x0);
-  const EquationOptions options = autodiff::checked(name, f, start, given, 1000);
+  const EquationOptions options = autodiff::checked(name, f, start, given, autodiff::descent_steps);
   const auto slope = [f](const Tensor& x) {
     GradientTape tape({.watch_accessed_variables = false});
     tape.watch(x);

@@ -125,7 +125,8 @@ class Loop::Memory {
   const Tensor& last() const noexcept { return last_; }
 
  private:
-  static constexpr std::int64_t most_chunk_bytes = 256 * 1024;
+  static constexpr std::int64_t most_chunk_bytes =
+      256 * 1024;  // of several steps; a larger step has a chunk of its own
   std::int64_t bytes_;
   Use use_;
   std::array<Tensor, 2> two_;
@@ -212,7 +213,7 @@ void Loop::set_gradient(Gradient gradient) {
 }
 
 std::size_t Loop::most_checkpoints() const noexcept {
-  constexpr std::int64_t handle_bytes = 128;
+  constexpr std::int64_t handle_bytes = 128;  // header of a block, and its handle
   const std::int64_t one = step_.bytes() + handle_bytes;
   const std::int64_t left = shape_.memory_budget - backward_->forward.bytes() - 2 * backward_->back.bytes() - 2 * one;
   return static_cast<std::size_t>(std::max<std::int64_t>(2, left / one));

@@ -7,7 +7,7 @@ namespace reel::program {
 
 namespace {
 
-constexpr std::int64_t most_indices = std::int64_t{1} << 28;
+constexpr std::int64_t most_indices = std::int64_t{1} << 28;  // of all rows: 2 GiB
 
 auto at(std::vector<std::int64_t>& v, std::int64_t i) { return v.begin() + static_cast<std::ptrdiff_t>(i); }
 

@@ -229,7 +229,7 @@ class Propagation {
   }
 
   // Elements are numbered with a fraction that distinguishes operands from constants of the op.
-  static constexpr double fraction = 0.25;
+  static constexpr double fraction = 0.25, marked_max = 0x1p50;  // numbers below it have a fraction
 
   // Stands for input k: the numbers of its elements, from `first` on.
   std::optional<Tensor> stand_in(const Instruction& i, std::size_t k, std::int64_t first) const {
@@ -268,7 +268,7 @@ class Propagation {
     std::vector<Numbers> from(i.inputs.size()), to(i.inputs.size());
     const std::vector<double> numbers = output.to_vector<double>();
     for (std::size_t e = 0; e < numbers.size(); ++e) {
-      if (!(std::abs(numbers[e]) < 0x1p50) || numbers[e] - std::floor(numbers[e]) != fraction) continue;
+      if (!(std::abs(numbers[e]) < marked_max) || numbers[e] - std::floor(numbers[e]) != fraction) continue;
       const auto number = static_cast<std::int64_t>(numbers[e]);
       const auto k = static_cast<std::size_t>(std::upper_bound(firsts.begin(), firsts.end(), number) - firsts.begin());
       from[k - 1].push_back(number - firsts[k - 1]);
