@@ -358,6 +358,15 @@ TEST_CASE("jacobian refuses complex targets and ranks beyond the largest") {
   CHECK_THROWS_AS(tape.jacobian(cast(x, DType::complex128), x), TypeError);
   CHECK_THROWS_AS(tape.jacobian(exp(deep), deep), ShapeError);
   CHECK_THROWS_AS(tape.batch_jacobian(exp(deep), deep), ShapeError);
+  CHECK_THROWS_WITH(tape.jacobian(exp(deep), deep), Catch::Contains("makes a rank above"));
+  CHECK_THROWS_WITH(tape.batch_jacobian(exp(deep), deep), Catch::Contains("makes a rank above"));
+  CHECK_THROWS_WITH(tape.jacobian(Tensor(), x), Catch::StartsWith("GradientTape.jacobian: target 0"));
+  CHECK_THROWS_WITH(tape.batch_jacobian(Tensor(), x), Catch::StartsWith("GradientTape.batch_jacobian: target 0"));
+  CHECK_THROWS_WITH(tape.batch_jacobian(x, Tensor()), Catch::StartsWith("GradientTape.batch_jacobian: source 0"));
+  // The largest rank itself: a Jacobian of half of it by half of it, and a batch that both have.
+  const Tensor half = reshape(deep, std::vector<std::int64_t>(max_rank / 2, 1));
+  CHECK(tape.jacobian(exp(half), half).dense().rank() == max_rank);
+  CHECK(tape.batch_jacobian(exp(half), deep).dense().rank() == max_rank);
   // At the largest rank there is no batch axis: rows are computed one after another.
   Shape longest = {2};
   while (longest.rank() < max_rank) longest.insert(0, 1);

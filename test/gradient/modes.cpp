@@ -180,7 +180,8 @@ TEST_CASE("batch_jacobian chooses its mode, on a tape and as a wrapper") {
   for (const auto& [n, m, rules, columns] :
        {std::tuple(3, 17, Rules::batched_and_jvp, true), std::tuple(3, 4, Rules::batched_and_jvp, false),
         std::tuple(3, 4, Rules::both, true), std::tuple(3, 17, Rules::batched, false),
-        std::tuple(6, 3, Rules::both, false)}) {
+        std::tuple(6, 3, Rules::both, false), std::tuple(4, 4, Rules::both, false),
+        std::tuple(2, 4, Rules::batched_and_jvp, true), std::tuple(1, 4, Rules::batched_and_jvp, true)}) {
     CAPTURE(n, m);
     constexpr int batch = 7;
     const Tensor a = ramp({n, m}), x = ramp({batch, n});
@@ -201,7 +202,50 @@ TEST_CASE("batch_jacobian chooses its mode, on a tape and as a wrapper") {
     CHECK(distance(g, j) == 0);
     CHECK(calls.jvp == (columns ? n : 0));
     CHECK_THROWS_AS(tape.gradient(y, x), TapeError);  // used up, in either mode
+    CHECK_FALSE(tape.active());
   }
+}
+
+TEST_CASE("batch_jacobian: what reverse mode alone can do, though columns are fewer") {
+  const Tensor x = ramp({3, 1}), none_of = zeros({3, 0}), z = make_complex(x, ones({3, 1}));
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  tape.watch(none_of);
+  tape.watch(z);
+  // A complex target is an error; the gradient with respect to a complex source is that of reverse mode.
+  CHECK_THROWS_AS(tape.batch_jacobian(x * make_complex(ones({3, 5}), ones({3, 5})), x), TypeError);
+  const Tensor by_z = *tape.batch_jacobian(real(z * make_complex(ones({3, 5}), ones({3, 5}))), z);
+  CHECK(distance(real(by_z), ones({3, 5, 1})) == 0);
+  CHECK(distance(imag(by_z), -ones({3, 5, 1})) == 0);
+  // No columns.
+  const Tensor sums = broadcast_to(sum(none_of, 1, true), {3, 5});
+  CHECK((*tape.batch_jacobian(sums, none_of)).shape() == Shape{3, 5, 0});
+  // An override replaces the vjp alone.
+  const GradientRegistry::OverrideGuard guard(
+      "tanh", [](const RecordedOp&, std::span<const Gradient> g) { return std::vector<Gradient>{g[0]}; });
+  CHECK(distance(*tape.batch_jacobian(broadcast_to(tanh(x), {3, 5}), x), ones({3, 5, 1})) == 0);
+  CHECK(tape.active());
+  // Hooks see gradients.
+  struct Counting : VSpace {
+    mutable int sums = 0;
+    Gradient aggregate(std::span<const Gradient> terms) const override { return ++sums, VSpace::aggregate(terms); }
+  } space;
+  GradientTape hooked({.vspace = &space});
+  hooked.watch(x);
+  const Tensor y = x * x;
+  CHECK(distance(*hooked.batch_jacobian(broadcast_to(y, {3, 5}), x),
+                 2.0 * broadcast_to(expand_dims(x, 1), {3, 5, 1})) == 0);
+  CHECK(space.sums == 5);
+}
+
+TEST_CASE("batch_jacobian by columns leaves a persistent tape on the stack") {
+  const Tensor a = ramp({2, 9}), x = ramp({4, 2});
+  Calls calls;
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  CHECK(tape.batch_jacobian(counted(calls, a, Rules::both)(x), x));
+  CHECK(calls.jvp == 2);
+  CHECK(tape.active());
 }
 
 TEST_CASE("batch_jacobian: dtypes, unconnected sources, derivatives of the result") {

@@ -128,10 +128,11 @@ class Build:
                 first = next(i for i, w in enumerate(words) if w.startswith("-"))
                 self.compiler = words[first - 1]  # without a cache before it
                 words = words[first:words.index("-c")]
-                for option in ("-MQ", "-MF", "-o"):
-                    at = words.index(option)
-                    del words[at:at + 2]
-                yield output, file, [w for w in words if w not in ("-MD", "-Werror", "-O3")]
+                for option in ("-MQ", "-MF", "-o", "-include"):  # the precompiled header is one of its own
+                    if option in words:
+                        at = words.index(option)
+                        del words[at:at + 2]
+                yield output, file, [w for w in words if w not in ("-MD", "-Werror", "-O3", "-fpch-preprocess")]
 
     def quick(self, options):
         """The mutated headers come first; time to compile matters more than time to run."""

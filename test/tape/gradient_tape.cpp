@@ -186,7 +186,8 @@ TEST_CASE("S80, S83, C14: output gradients: weights, numbers, a cast with one wa
   CHECK((*tape.gradient(y, x, {.output_gradients = 0.5})).to_vector<float>() == std::vector<float>{1, 2});
   WarningLog log;
   CHECK((*tape.gradient(y, x, {.output_gradients = tensor({1., 1.})})).dtype() == DType::float32);
-  CHECK(log.texts.size() == 1);
+  REQUIRE(log.texts.size() == 1);
+  CHECK(log.texts[0] == "GradientTape.gradient: an output gradient of dtype float64 is cast to float32, the target's");
   CHECK_THROWS_AS(tape.gradient(y, x, {.output_gradients = scalar(1.f)}), ShapeError);
   CHECK_THROWS_WITH(tape.gradient(y, x, {.output_gradients = {scalar(1.f), scalar(1.f)}}),
                     Contains("Passed 2 grad_ys for 1 ys"));
@@ -263,7 +264,13 @@ TEST_CASE("C2: an active persistent tape that records its replays warns once") {
   GradientTape tape({.persistent = true});
   tape.watch(x);
   const Tensor y = tanh(x * x);
-  for (int i = 0; i < 50; ++i) tape.gradient(y, x);
+  for (int i = 0; i < 50; ++i) gradients(tape, y, x);  // meant to be recorded
+  REQUIRE(log.texts.empty());
+  tape.reset();
+  tape.watch(x);
+  const Tensor z = tanh(x * x);
+  gradients(tape, z, x);
+  for (int i = 0; i < 50; ++i) tape.gradient(z, x);
   REQUIRE(log.texts.size() == 1);
   CHECK_THAT(log.texts[0], Contains("stop()"));
 }
@@ -302,20 +309,93 @@ TEST_CASE("explain describes the path or its absence") {
   CHECK((*tape.gradient(y, x)).item() == Approx(3 / (std::cosh(0.6) * std::cosh(0.6))).epsilon(1e-14));
 }
 
+// The message of the error that f throws; empty if none.
+template <class F>
+static std::string message(F f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return {};
+}
+
 TEST_CASE("a tape on another thread is TapeError; its destruction there is allowed") {
   auto tape = std::make_unique<GradientTape>(TapeOptions{.persistent = true});
-  const Tensor x = scalar(2.0);
+  const Tensor x = scalar(2.0), wide = ones({2, 1});
+  const Variable v(x);
   tape->watch(x);
-  const Tensor y = x * x;
+  tape->watch(wide);
+  const Tensor y = x * x, by_columns = broadcast_to(wide * wide, {2, 5});
+  // Refused for the thread, whatever else there is to refuse: a tape that was stopped or used up.
+  const auto all_refused = [&](GradientTape& t) {
+    const auto refused = [&](const char* who, const auto& f) {
+      CAPTURE(who);
+      CHECK_THAT(message(f), Catch::StartsWith(who) && Contains("belongs to another thread"));
+    };
+    refused("GradientTape.watch:", [&] { t.watch(x); });
+    refused("GradientTape.watch:", [&] { t.watch(v); });
+    refused("GradientTape.gradient:", [&] { t.gradient(y, x); });
+    refused("GradientTape.jacobian:", [&] { t.jacobian(y, x); });
+    refused("GradientTape.batch_jacobian:", [&] { t.batch_jacobian(by_columns, wide); });
+    refused("GradientTape.stop_recording:", [&] { static_cast<void>(t.stop_recording()); });
+    refused("GradientTape.stop:", [&] { t.stop(); });
+    refused("GradientTape.resume:", [&] { t.resume(); });
+    refused("GradientTape.reset:", [&] { t.reset(); });
+    refused("gradients:", [&] { gradients(t, y, x); });
+    refused("hessians:", [&] { hessians(t, y, x); });
+    refused("hessian_vector_product:", [&] { hessian_vector_product(t, y, x, x); });
+  };
+  GradientTape used;
+  used.watch(x);
+  static_cast<void>(used.gradient(x * x, x));
+  GradientTape stopped;
+  stopped.stop();
   std::thread([&] {
-    CHECK_THROWS_AS(tape->gradient(y, x), TapeError);
-    CHECK_THROWS_AS(tape->watch(x), TapeError);
+    all_refused(*tape);
+    all_refused(used);
+    all_refused(stopped);
     tape.reset();
   }).join();
   const Tensor z = x * x;  // reaps it
   GradientTape next;
   next.watch(x);
   CHECK((*next.gradient(x * x, x)).item() == 4.0);
+}
+
+TEST_CASE("a tape that was used up refuses to watch, to record and to pause") {
+  const Tensor x = scalar(2.0);
+  GradientTape tape;
+  tape.watch(x);
+  static_cast<void>(tape.gradient(x * x, x));
+  const auto refused = [&](const char* who, const auto& f) {
+    CAPTURE(who);
+    CHECK_THAT(message(f), Catch::StartsWith(who) && Contains("used already"));
+  };
+  refused("GradientTape.watch:", [&] { tape.watch(x); });
+  refused("GradientTape.watch:", [&] { tape.watch(Variable(x)); });
+  refused("GradientTape.stop_recording:", [&] { static_cast<void>(tape.stop_recording()); });
+  refused("GradientTape.resume:", [&] { tape.resume(); });
+}
+
+TEST_CASE("resume: a tape that is not persistent, and a persistent one in its own rule") {
+  const Tensor x = scalar(2.0);
+  GradientTape once;
+  once.watch(x);
+  once.stop();
+  once.resume();
+  CHECK((*once.gradient(x * x, x)).item() == 4.0);
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = custom_gradient([&](const Tensor& v) {
+    return std::pair(v * v, [&](const Tensor& dy) {
+      tape.resume();
+      return dy;
+    });
+  })(x);
+  tape.stop();
+  CHECK((*tape.gradient(y, x)).item() == 1.0);
+  CHECK(tape.active());
 }
 
 TEST_CASE("nested tapes to order 6") {
