@@ -216,4 +216,4 @@ map_t<R, T> map_leaves(const T& tree, F&& f) {
   return detail::Node<T>::template map<R>(tree, f);
 }
 
-}  // namespace gnu::visibility("default")]]reel
+}  // namespace reel

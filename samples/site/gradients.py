@@ -8,7 +8,7 @@ import re
 
 import headers
 
-OWN = re.compile(r"[Gg]radient|\bDerivatives?\b|Differentiable")
+OWN = re.compile(r"[Gg]radient|\bDerivatives?\b|Differentiable|\bLinear in\b")
 SHARED = re.compile(r"[Gg]radients?\b(?! are in)|[Dd]erivatives\b|\blinear\b|[Dd]ifferentia|cotangents\b")
 CONTINUES = re.compile(r"(?:To|By) ")  # what begins like this belongs to the sentence before
 SENTENCE = re.compile(r"(?:(?<=\.)|(?<=\.\))) +(?=[A-Z(<-])|\s*\n\s*")
@@ -61,24 +61,35 @@ def of_headers(folder):
     return result
 
 
-def page(folder, guide):
-    """The Markdown of the page. guide: the text of the page with the op table. Ops in a row say the same."""
-    text = ("# Gradients of the ops {#gradients}\n\nWhat the headers say of each op's gradient: g is the cotangent, z the result. "
-            "Ops of one row share a statement, of their comment, their section or their header.\n")
+def of_ops(folder, guide):
+    """(family, op, what is said of its gradient) of each op that has one. guide: the text of the page with the op table."""
     known = of_headers(folder)
     for line in OPS.search(guide)[1].splitlines()[2:]:
         family, ops = (cell.strip() for cell in line.strip("|").split("|"))
         stems = tuple(re.findall(r"<(reel/[\w/]+)\.hpp>", family)) or ("reel/ops/",)
         nearest = sorted(known, key=lambda name: not name.startswith(stems))
-        rows = {}
         for op in ops.split():
             if not op.endswith("'"):
                 op = op.rstrip("*")
-                rows.setdefault(next((known[name][op] for name in nearest if op in known[name]), ""), []).append(op)
-        if rows:
-            title = (family[0].upper() + family[1:]).replace("<", "&lt;").replace(">", "&gt;").replace("`", "")
-            text += f"\n## {title}\n\n| op | gradient |\n|---|---|\n"
-        for said_of_them, ops in rows.items():
-            cell = headers.escaped(said_of_them).replace("|", "\\|")
-            text += f"| {' '.join(map(headers.link, ops))} | {cell} |\n"
-    return text
+                yield family, op, next((known[name][op] for name in nearest if op in known[name]), "")
+
+
+def unstated(folder, guide):
+    """Ops of whose gradient nothing is said."""
+    return [op for _, op, text in of_ops(folder, guide) if not text]
+
+
+def page(folder, guide):
+    """The Markdown of the page. Ops in a row say the same."""
+    families = {}
+    for family, op, text in of_ops(folder, guide):
+        families.setdefault(family, {}).setdefault(text, []).append(op)
+    result = ("# Gradients of the ops {#gradients}\n\nWhat the headers say of each op's gradient: g is the cotangent, z the result. "
+              "Ops of one row share a statement, of their comment, their section or their header.\n")
+    for family, rows in families.items():
+        title = (family[0].upper() + family[1:]).replace("<", "&lt;").replace(">", "&gt;").replace("`", "")
+        result += f"\n## {title}\n\n| op | gradient |\n|---|---|\n"
+        for text, ops in rows.items():
+            cell = headers.escaped(text).replace("|", "\\|")
+            result += f"| {' '.join(map(headers.link, ops))} | {cell} |\n"
+    return result

@@ -7,6 +7,7 @@ NAME.svg and NAME.html of the sample NAME, for the gallery. The site is OUTPUT/h
   - a public type, enumeration or function without a comment (members of a commented type may explain themselves),
   - a reference that Doxygen does not resolve, or a command or tag that it does not know; its other warnings, which depend
     on its version, are printed only,
+  - an op with a gradient of which no comment says anything,
   - a link to a page or an anchor that is not there,
   - more than 5 MB.
 """
@@ -267,6 +268,8 @@ def main(root, output, version, *files):
     warnings = [line for line in (output / "warnings.txt").read_text().splitlines() if line and not MEMBER.search(line)]
     bad = [line for line in warnings if FAULT.search(line)]
     print("".join(f"note: {line}\n" for line in warnings if line not in bad), end="")
+    bad += [f"no header says what the gradient of {op} is"
+            for op in gradients.unstated(root / "include/reel", (root / "samples/README.md").read_text())]
     bad += dead_links(site)
     size = sum(file.stat().st_size for file in site.rglob("*") if file.is_file())
     if size > MAX_BYTES:

@@ -84,8 +84,9 @@ Tensor elu(const Operand& x, const Operand& alpha = 1.0);
 /// Scaled elu (Klambauer et al. 2017). Gradient at 0: 1.7581.
 Tensor selu(const Operand& x);
 /// x Phi(x), where Phi is the normal distribution function, by erfc (Hendrycks and Gimpel 2016; PyTorch's exact gelu).
+/// Gradient: g (Phi(x) + x phi(x)), phi being the density.
 Tensor gelu(const Operand& x);
-Tensor silu(const Operand& x);      ///< x sigmoid(x), also known as swish.
+Tensor silu(const Operand& x);      ///< x s, s = sigmoid(x), also known as swish. Gradient: g s (1 + x (1 - s)).
 Tensor softsign(const Operand& x);  ///< x / (1 + |x|). Gradient: g / (1 + |x|)^2.
 
 // Order and rounding.
@@ -97,10 +98,10 @@ Tensor minimum(const Operand& x, const Operand& y);
 Tensor clip(const Operand& x, const Operand& low, const Operand& high);
 /// x y + z, rounded once on every machine; float16 and bfloat16 compute in float32. Gradient: g y, g x, g.
 Tensor fma(const Operand& x, const Operand& y, const Operand& z);
-Tensor floor(const Operand& x);  ///< Gradient: zero, as for ceil, round, trunc.
-Tensor ceil(const Operand& x);
-Tensor round(const Operand& x);  ///< To the nearest integer, halves to even.
-Tensor trunc(const Operand& x);
+Tensor floor(const Operand& x);  ///< Gradient: zero.
+Tensor ceil(const Operand& x);   ///< Gradient: zero.
+Tensor round(const Operand& x);  ///< To the nearest integer, halves to even. Gradient: zero.
+Tensor trunc(const Operand& x);  ///< Gradient: zero.
 
 // Compositions of the functions above, each one pass over memory, with the derivatives of its parts. float32 and
 // float64; float16 and bfloat16 compute in float32, integers and booleans in float64; TypeError for complex numbers.

@@ -39,7 +39,7 @@ Tensor softmax(const Operand& x, std::int64_t axis = -1);
 /// x - logsumexp(x) along `axis`, accurate near 0. Gradient: g - exp(z) sum(g).
 Tensor log_softmax(const Operand& x, std::int64_t axis = -1);
 /// Cumulative sum along `axis`. With `exclusive` each sum excludes its own element. With `reverse` it runs from the
-/// end.
+/// end. Gradient: the same of g in the other direction.
 Tensor cumsum(const Operand& x, std::int64_t axis, bool exclusive = false, bool reverse = false);
 /// Cumulative product along `axis`. The gradient is exact even if elements are zero.
 Tensor cumprod(const Operand& x, std::int64_t axis, bool exclusive = false, bool reverse = false);
