@@ -390,8 +390,8 @@ TEST_CASE("in a traced function minimisers and fits say that they cannot be trac
       {"gauss_newton: ", [&](const Tensor& x) { gauss_newton(r, x); }},
       {"levenberg_marquardt: ", [&](const Tensor& x) { levenberg_marquardt(r, x); }},
   };
-  for (const auto& [name, call] : calls)
-    CHECK_THROWS_WITH(compile([&call = call](const Tensor& x) {
+  for (const auto& [name, minimizer] : calls)
+    CHECK_THROWS_WITH(compile([&call = minimizer](const Tensor& x) {
                         call(x);
                         return x;
                       })(ones({2})),

@@ -201,8 +201,8 @@ TEST_CASE("errors of draws name the function called") {
       {"fractional_avg_pool2d", [&] {
          return fractional_avg_pool2d(x, {2, 2}, {2, 2}, g);
        }}};
-  for (const auto& [name, f] : functions) {
-    const auto traced = compile([&f = f](const Tensor&) { return f(); });
+  for (const auto& [name, draw] : functions) {
+    const auto traced = compile([&f = draw](const Tensor&) { return f(); });
     CHECK_THROWS_WITH(traced(x), StartsWith(std::string(name) + ": "));
   }
 }
