@@ -339,10 +339,6 @@ const ops::Primitive& primitive_of(const Deferred& d) {
   return d.may_throw ? throwing[k] : quiet[k];
 }
 
-}  // namespace
-
-namespace {
-
 // The outputs, reordered so that differentiable ones come first: a call is recorded for its first output.
 std::vector<std::size_t> floats_first(const Deferred& d) {
   std::vector<std::size_t> order(d.outputs.size());

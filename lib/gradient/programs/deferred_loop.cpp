@@ -241,9 +241,6 @@ std::shared_ptr<const LoopWithTangents> trace_tangents(const DeferredLoop& of, c
   return made;
 }
 
-}  // namespace
-
-namespace {
 // The results of the loop, and then their tangents, among those of the loop with tangents, y: variables, tangents of
 // variables and of shared arguments, outputs, tangents of outputs. Results that are not differentiable have none.
 Tensors results_and_tangents(const DeferredLoop& d, TensorSpan y) {

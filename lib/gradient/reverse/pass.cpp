@@ -47,9 +47,6 @@ Gradient stacked(const Gradients& rows, const Shape& shape, DType dtype) {
   }
 }
 
-}  // namespace
-
-namespace {
 // Never destroyed: a static object may replay in its destructor.
 union Undestroyed {
   constexpr Undestroyed() noexcept : space() {}

@@ -61,10 +61,6 @@ Tensor of_rank(std::int64_t n, std::int64_t rank) {
   return matmul(drawn({n, rank}, "left"), drawn({rank, n}, "right"));
 }
 
-}  // namespace
-
-namespace {
-
 // Polynomials in t by their coefficients.
 using Polynomial = std::vector<long double>;
 
