@@ -67,15 +67,15 @@ Network adjoint(const Network& p, const Tensor& y0, double end, const reel::OdeO
   const Tensor last = follow(p, y0, reel::tensor({0., end}), options)[1];
   const auto state = std::tuple(last, reel::ones({2}),
                                 reel::map_leaves<Tensor>(p, [](const Tensor& x) { return reel::zeros_like(x); }));
-  const auto [vector, unravel] = reel::ravel(state);
-  const auto backwards = [p, unravel = unravel](const Tensor& v, const Tensor&) {
+  const auto [vector, tree_of] = reel::ravel(state);
+  const auto backwards = [p, unravel = tree_of](const Tensor& v, const Tensor&) {
     const auto [y, a, g] = unravel(v);
     const auto [f, vjp] = reel::make_vjp(slope)(p, y);
     const auto [by_network, by_y] = vjp(-a);
     return reel::ravel(std::tuple(f, by_y, by_network)).first;
   };
   const Tensor start = reel::odeint(backwards, vector, reel::tensor({end, 0.}), options)[1];
-  return std::get<2>(unravel(start));
+  return std::get<2>(tree_of(start));
 }
 
 double distance(const Network& found, const Network& expected) {

@@ -213,16 +213,16 @@ Found by_ceres(const Scene& scene, const Found& start) {
 
 Found by_reel(const Scene& scene, const Found& start) {
   const std::vector<Tensor> tree{start.cameras(reel::range(known, cameras)), start.points};
-  const auto [x, unravel] = reel::ravel(tree);
+  const auto [x, tree_of] = reel::ravel(tree);
   const Tensor fixed = start.cameras(reel::range(0, known));
-  const auto f = [&, unravel = unravel](const Tensor& at) {
+  const auto f = [&, unravel = tree_of](const Tensor& at) {
     const auto unknown = unravel(at);
     return reel::reshape(residuals(scene, joined(scene, reel::concatenate({fixed, unknown[0]}, 0), unknown[1])), {-1});
   };
   const auto found = reel::levenberg_marquardt(f, reel::sparse_jacobian(f, x), x);
   std::printf("reel:  %lld steps, %lld Jacobians, cost %.9f\n", static_cast<long long>(found.iterations),
               static_cast<long long>(found.jacobians), found.sum_of_squares / 2);
-  const auto unknown = unravel(found.parameters);
+  const auto unknown = tree_of(found.parameters);
   return {reel::concatenate({fixed, unknown[0]}, 0), unknown[1], found.sum_of_squares / 2};
 }
 
