@@ -214,6 +214,12 @@ template <class T>
 concept ComplexNumber = Element<T> && is_complex(dtype_of<T>);
 template <class T>
 concept TensorOrVariable = std::is_same_v<T, Tensor> || std::is_same_v<T, Variable>;
+/// The line of a call, for errors: the last argument of functions of lists, whose elements do not know it.
+struct CallLine {
+  const char* file;
+  int line;
+  constexpr CallLine(const char* from = __builtin_FILE(), int at = __builtin_LINE()) noexcept : file(from), line(at) {}
+};
 enum class OperandKind : std::uint8_t { lvalue, rvalue, weak_boolean, weak_integer, weak_floating, weak_complex };
 }  // namespace detail
 

@@ -28,8 +28,8 @@ Tensor matvec(const Operand& a, const Operand& x);
 /// The product of several matrices, in the order that takes the fewest multiplications by their shapes (NumPy's
 /// multi_dot). The first may be a row vector, the last a column vector. ShapeError naming the factors that do not fit,
 /// ValueError for no factors.
-Tensor multi_dot(std::span<const Tensor> factors);
-Tensor multi_dot(std::initializer_list<Tensor> factors);
+Tensor multi_dot(std::span<const Tensor> factors, const detail::CallLine& at = {});
+Tensor multi_dot(std::initializer_list<Tensor> factors, const detail::CallLine& at = {});
 /// The n-th power of square matrices [..., m, m], by repeated squaring. n = 0 gives the identity, with gradient zero. n
 /// < 0 gives the power -n of the inverse, with the errors of inverse.
 Tensor matrix_power(const Operand& a, std::int64_t n);

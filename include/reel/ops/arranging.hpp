@@ -33,12 +33,12 @@ Tensor set_diagonal(const Operand& x, const Operand& values, std::int64_t offset
 /// kept. A negative number keeps all on that side (TensorFlow's band_part).
 Tensor band_part(const Operand& x, std::int64_t lower, std::int64_t upper);
 /// A block diagonal matrix of the given matrices, of rank 2. Dtypes promote.
-Tensor block_diag(std::span<const Tensor> blocks);
-Tensor block_diag(std::initializer_list<Tensor> blocks);
+Tensor block_diag(std::span<const Tensor> blocks, const detail::CallLine& at = {});
+Tensor block_diag(std::initializer_list<Tensor> blocks, const detail::CallLine& at = {});
 /// Coordinates of a grid: vector k varies along axis k, and all are broadcast to their common shape. Unless `ij` is
 /// set, the first two axes are exchanged, as NumPy does by default. Views.
-std::vector<Tensor> meshgrid(std::span<const Tensor> vectors, bool ij = false);
-std::vector<Tensor> meshgrid(std::initializer_list<Tensor> vectors, bool ij = false);
+std::vector<Tensor> meshgrid(std::span<const Tensor> vectors, bool ij = false, const detail::CallLine& at = {});
+std::vector<Tensor> meshgrid(std::initializer_list<Tensor> vectors, bool ij = false, const detail::CallLine& at = {});
 
 /// toeplitz: the matrix that is constant along diagonals, with this first column and first row; row[0] is not read.
 /// hankel: constant along antidiagonals, with this first column and last row; row[0] is not read. circulant: column j
@@ -64,14 +64,14 @@ Tensor atleast_3d(const Operand& x);
 /// As NumPy's. hstack joins along axis 1, vectors along axis 0. vstack joins along axis 0, vectors as rows. dstack
 /// joins along axis 2. column_stack joins matrices along axis 1 and takes vectors as columns. Errors are those of
 /// concatenate.
-Tensor hstack(std::span<const Tensor> parts);
-Tensor hstack(std::initializer_list<Tensor> parts);
-Tensor vstack(std::span<const Tensor> parts);
-Tensor vstack(std::initializer_list<Tensor> parts);
-Tensor dstack(std::span<const Tensor> parts);
-Tensor dstack(std::initializer_list<Tensor> parts);
-Tensor column_stack(std::span<const Tensor> parts);
-Tensor column_stack(std::initializer_list<Tensor> parts);
+Tensor hstack(std::span<const Tensor> parts, const detail::CallLine& at = {});
+Tensor hstack(std::initializer_list<Tensor> parts, const detail::CallLine& at = {});
+Tensor vstack(std::span<const Tensor> parts, const detail::CallLine& at = {});
+Tensor vstack(std::initializer_list<Tensor> parts, const detail::CallLine& at = {});
+Tensor dstack(std::span<const Tensor> parts, const detail::CallLine& at = {});
+Tensor dstack(std::initializer_list<Tensor> parts, const detail::CallLine& at = {});
+Tensor column_stack(std::span<const Tensor> parts, const detail::CallLine& at = {});
+Tensor column_stack(std::initializer_list<Tensor> parts, const detail::CallLine& at = {});
 /// The elements of x, then those of `values`, in row-major order, with one axis. Given an axis, both are joined along
 /// it (NumPy's append). Dtypes promote.
 Tensor append(const Operand& x, const Operand& values);
@@ -79,8 +79,8 @@ Tensor append(const Operand& x, const Operand& values, std::int64_t axis);
 /// A matrix of blocks, given by rows: the blocks of a row are joined along the last axis, then the rows along the axis
 /// before it (NumPy's block of a list of lists). Scalars and vectors count as rows.
 using BlockRow = std::initializer_list<Tensor>;
-Tensor block(std::initializer_list<BlockRow> rows);
-Tensor block(std::span<const std::vector<Tensor>> rows);
+Tensor block(std::initializer_list<BlockRow> rows, const detail::CallLine& at = {});
+Tensor block(std::span<const std::vector<Tensor>> rows, const detail::CallLine& at = {});
 /// x cut into `parts` parts along an axis. If the extent does not divide, the first parts are longer by one. Views.
 /// ValueError unless parts is positive.
 std::vector<Tensor> array_split(const Operand& x, std::int64_t parts, std::int64_t axis = 0);
@@ -90,8 +90,8 @@ std::vector<Tensor> hsplit(const Operand& x, std::int64_t parts);
 std::vector<Tensor> vsplit(const Operand& x, std::int64_t parts);
 std::vector<Tensor> dsplit(const Operand& x, std::int64_t parts);
 /// All tensors broadcast to their common shape. Views. ShapeError if they do not broadcast.
-std::vector<Tensor> broadcast_arrays(std::span<const Tensor> x);
-std::vector<Tensor> broadcast_arrays(std::initializer_list<Tensor> x);
+std::vector<Tensor> broadcast_arrays(std::span<const Tensor> x, const detail::CallLine& at = {});
+std::vector<Tensor> broadcast_arrays(std::initializer_list<Tensor> x, const detail::CallLine& at = {});
 
 /// x with slice i along `axis` repeated counts[i] times. counts is an integer vector with an element per slice, or with
 /// one element for all (ShapeError otherwise). ValueError for negative counts. TraceError in a traced function, because

@@ -32,8 +32,8 @@ Tensor tensordot(const Operand& a, const Operand& b, const Axes& axes_a, const A
 /// "..." stands for batch axes. Without "->" the result has the batch axes and then the indices that occur once, in
 /// alphabetical order. An extent of 1 broadcasts. The result may be a view. ValueError naming the fault in the text,
 /// ShapeError for extents that differ. Gradient: that of the diagonals, sums and products it is composed of.
-Tensor einsum(std::string_view subscripts, std::initializer_list<Tensor> operands);
-Tensor einsum(std::string_view subscripts, std::span<const Tensor> operands);
+Tensor einsum(std::string_view subscripts, std::initializer_list<Tensor> operands, const detail::CallLine& at = {});
+Tensor einsum(std::string_view subscripts, std::span<const Tensor> operands, const detail::CallLine& at = {});
 
 // Factorisations. ShapeError unless a is [..., n, n]. A matrix that holds NaN or infinity gives NaN, not an error.
 

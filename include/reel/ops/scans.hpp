@@ -42,6 +42,6 @@ Tensor associative_scan(const std::function<Tensor(const Tensor&, const Tensor&)
 /// The same for several tensors of the same extent along the axis, which f combines together.
 using ScanStep = std::function<std::vector<Tensor>(const std::vector<Tensor>& before, const std::vector<Tensor>& next)>;
 std::vector<Tensor> associative_scan(const ScanStep& f, const std::vector<Tensor>& x, std::int64_t axis = 0,
-                                     bool reverse = false);
+                                     bool reverse = false, const detail::CallLine& at = {});
 
 }  // namespace reel

@@ -27,11 +27,11 @@ Tensor tile(const Operand& x, const Shape& repeats);
 /// x with each element along `axis` repeated `count` times in a row (NumPy's repeat).
 Tensor repeat(const Operand& x, std::int64_t count, std::int64_t axis);
 /// Parts joined along an existing axis. Dtypes promote. The other extents must agree (ShapeError).
-Tensor concatenate(std::span<const Tensor> parts, std::int64_t axis = 0);
-Tensor concatenate(std::initializer_list<Tensor> parts, std::int64_t axis = 0);
+Tensor concatenate(std::span<const Tensor> parts, std::int64_t axis = 0, const detail::CallLine& at = {});
+Tensor concatenate(std::initializer_list<Tensor> parts, std::int64_t axis = 0, const detail::CallLine& at = {});
 /// Parts joined along a new axis. Shapes must be equal (ShapeError).
-Tensor stack(std::span<const Tensor> parts, std::int64_t axis = 0);
-Tensor stack(std::initializer_list<Tensor> parts, std::int64_t axis = 0);
+Tensor stack(std::span<const Tensor> parts, std::int64_t axis = 0, const detail::CallLine& at = {});
+Tensor stack(std::initializer_list<Tensor> parts, std::int64_t axis = 0, const detail::CallLine& at = {});
 /// x cut along `axis` into `parts` equal parts, or into parts of the given extents. Views.
 std::vector<Tensor> split(const Operand& x, std::int64_t parts, std::int64_t axis = 0);
 std::vector<Tensor> split_sizes(const Operand& x, const Shape& extents, std::int64_t axis = 0);

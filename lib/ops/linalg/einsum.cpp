@@ -330,8 +330,9 @@ void contract_pair(LabeledOperands& p) {
 }  // namespace
 }  // namespace ops
 
-Tensor einsum(std::string_view subscripts, std::span<const Tensor> operands) {
-  const tape::OpScope scope;
+Tensor einsum(std::string_view subscripts, std::span<const Tensor> operands, const detail::CallLine& at) {
+  const Operand caller(0, at.file, at.line);
+  const tape::OpScope scope(caller);
   ops::LabeledOperands p = ops::labeled(subscripts, operands);
   for (ops::Value& v : p.values) {
     ops::squeeze_ones(v, p.extents);
@@ -346,8 +347,8 @@ Tensor einsum(std::string_view subscripts, std::span<const Tensor> operands) {
   return result;
 }
 
-Tensor einsum(std::string_view subscripts, std::initializer_list<Tensor> operands) {
-  return einsum(subscripts, std::span(operands.begin(), operands.size()));
+Tensor einsum(std::string_view subscripts, std::initializer_list<Tensor> operands, const detail::CallLine& at) {
+  return einsum(subscripts, std::span(operands.begin(), operands.size()), at);
 }
 
 }  // namespace reel

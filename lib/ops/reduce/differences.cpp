@@ -157,8 +157,9 @@ Tensor gradient_along(const Operand& operand, std::int64_t axis, const Operand& 
 }
 
 std::vector<Tensor> associative_scan(const ScanStep& f, const std::vector<Tensor>& given, std::int64_t axis,
-                                     bool reverse) {
-  const tape::OpScope scope;
+                                     bool reverse, const detail::CallLine& at) {
+  const Operand caller(0, at.file, at.line);
+  const tape::OpScope scope(caller);
   if (given.empty()) fail<ValueError>("associative_scan", "there are no tensors to scan");
   ops::Tensors x;
   int a = 0;

@@ -167,8 +167,9 @@ Tensor band_part(const Operand& operand, std::int64_t lower, std::int64_t upper)
   return upper < 0 ? lower < 0 ? identity(above) : above : tril(above, upper);
 }
 
-Tensor block_diag(std::span<const Tensor> blocks) {
-  const tape::OpScope scope;
+Tensor block_diag(std::span<const Tensor> blocks, const detail::CallLine& at) {
+  const Operand caller(0, at.file, at.line);
+  const tape::OpScope scope(caller);
   ops::CommonDType common;
   std::int64_t rows = 0, columns = 0;
   for (const Tensor& block : blocks) {
@@ -189,10 +190,13 @@ Tensor block_diag(std::span<const Tensor> blocks) {
   }
   return concatenate(bands);
 }
-Tensor block_diag(std::initializer_list<Tensor> blocks) { return block_diag(std::span(blocks.begin(), blocks.size())); }
+Tensor block_diag(std::initializer_list<Tensor> blocks, const detail::CallLine& at) {
+  return block_diag(std::span(blocks.begin(), blocks.size()), at);
+}
 
-std::vector<Tensor> meshgrid(std::span<const Tensor> vectors, bool ij) {
-  const tape::OpScope scope;
+std::vector<Tensor> meshgrid(std::span<const Tensor> vectors, bool ij, const detail::CallLine& at) {
+  const Operand caller(0, at.file, at.line);
+  const tape::OpScope scope(caller);
   ops::require_rank("meshgrid", vectors.size() > max_rank ? max_rank + 1 : static_cast<int>(vectors.size()));
   Shape common;
   for (const Tensor& v : vectors) common.push_back(ops::vector_operand("meshgrid", v, "a vector").size());
@@ -207,8 +211,8 @@ std::vector<Tensor> meshgrid(std::span<const Tensor> vectors, bool ij) {
   }
   return grids;
 }
-std::vector<Tensor> meshgrid(std::initializer_list<Tensor> vectors, bool ij) {
-  return meshgrid(std::span(vectors.begin(), vectors.size()), ij);
+std::vector<Tensor> meshgrid(std::initializer_list<Tensor> vectors, bool ij, const detail::CallLine& at) {
+  return meshgrid(std::span(vectors.begin(), vectors.size()), ij, at);
 }
 
 Tensor toeplitz(const Operand& column_operand, const Operand& row_operand) {

@@ -208,16 +208,18 @@ Tensor ops::join(const char* op, std::span<const Tensor> given, std::int64_t axi
   }
   return apply(concatenate_primitive, ListPointers(parts), attributes);
 }
-Tensor concatenate(std::span<const Tensor> parts, std::int64_t axis) {
-  const tape::OpScope scope;
+Tensor concatenate(std::span<const Tensor> parts, std::int64_t axis, const detail::CallLine& at) {
+  const Operand caller(0, at.file, at.line);
+  const tape::OpScope scope(caller);
   return ops::join("concatenate", parts, axis);
 }
-Tensor concatenate(std::initializer_list<Tensor> parts, std::int64_t axis) {
-  return concatenate(std::span(parts.begin(), parts.size()), axis);
+Tensor concatenate(std::initializer_list<Tensor> parts, std::int64_t axis, const detail::CallLine& at) {
+  return concatenate(std::span(parts.begin(), parts.size()), axis, at);
 }
 
-Tensor stack(std::span<const Tensor> given, std::int64_t axis) {
-  const tape::OpScope scope;
+Tensor stack(std::span<const Tensor> given, std::int64_t axis, const detail::CallLine& at) {
+  const Operand caller(0, at.file, at.line);
+  const tape::OpScope scope(caller);
   const detail::List<Tensor> parts = ops::promoted("stack", given);
   Shape shape = parts[0].shape();
   const int a = ops::normalize("stack", axis, shape.rank() + 1);
@@ -226,8 +228,8 @@ Tensor stack(std::span<const Tensor> given, std::int64_t axis) {
       fail<ShapeError>("stack", "part {} has shape {}, part 0 {}: they must be equal", i, own, shape);
   return ops::apply(ops::stack_primitive, ops::ListPointers(parts), ops::words(a));
 }
-Tensor stack(std::initializer_list<Tensor> parts, std::int64_t axis) {
-  return stack(std::span(parts.begin(), parts.size()), axis);
+Tensor stack(std::initializer_list<Tensor> parts, std::int64_t axis, const detail::CallLine& at) {
+  return stack(std::span(parts.begin(), parts.size()), axis, at);
 }
 
 std::vector<Tensor> split(const Operand& operand, std::int64_t parts, std::int64_t axis) {

@@ -114,28 +114,38 @@ Tensor atleast_3d(const Operand& x) {
   return ops::with_rank("atleast_3d", x, 3);
 }
 
-Tensor hstack(std::span<const Tensor> parts) {
-  const tape::OpScope scope;
+Tensor hstack(std::span<const Tensor> parts, const detail::CallLine& at) {
+  const Operand caller(0, at.file, at.line);
+  const tape::OpScope scope(caller);
   const ops::Tensors all = ops::parts_of("hstack", parts, 1);
   return ops::join("hstack", all, all[0].rank() == 1 ? 0 : 1);
 }
-Tensor vstack(std::span<const Tensor> parts) {
-  const tape::OpScope scope;
+Tensor vstack(std::span<const Tensor> parts, const detail::CallLine& at) {
+  const Operand caller(0, at.file, at.line);
+  const tape::OpScope scope(caller);
   return ops::join("vstack", ops::parts_of("vstack", parts, 2), 0);
 }
-Tensor dstack(std::span<const Tensor> parts) {
-  const tape::OpScope scope;
+Tensor dstack(std::span<const Tensor> parts, const detail::CallLine& at) {
+  const Operand caller(0, at.file, at.line);
+  const tape::OpScope scope(caller);
   return ops::join("dstack", ops::parts_of("dstack", parts, 3), 2);
 }
-Tensor column_stack(std::span<const Tensor> parts) {
-  const tape::OpScope scope;
+Tensor column_stack(std::span<const Tensor> parts, const detail::CallLine& at) {
+  const Operand caller(0, at.file, at.line);
+  const tape::OpScope scope(caller);
   return ops::join("column_stack", ops::columns_of("column_stack", parts), 1);
 }
-Tensor hstack(std::initializer_list<Tensor> parts) { return hstack(std::span(parts.begin(), parts.size())); }
-Tensor vstack(std::initializer_list<Tensor> parts) { return vstack(std::span(parts.begin(), parts.size())); }
-Tensor dstack(std::initializer_list<Tensor> parts) { return dstack(std::span(parts.begin(), parts.size())); }
-Tensor column_stack(std::initializer_list<Tensor> parts) {
-  return column_stack(std::span(parts.begin(), parts.size()));
+Tensor hstack(std::initializer_list<Tensor> parts, const detail::CallLine& at) {
+  return hstack(std::span(parts.begin(), parts.size()), at);
+}
+Tensor vstack(std::initializer_list<Tensor> parts, const detail::CallLine& at) {
+  return vstack(std::span(parts.begin(), parts.size()), at);
+}
+Tensor dstack(std::initializer_list<Tensor> parts, const detail::CallLine& at) {
+  return dstack(std::span(parts.begin(), parts.size()), at);
+}
+Tensor column_stack(std::initializer_list<Tensor> parts, const detail::CallLine& at) {
+  return column_stack(std::span(parts.begin(), parts.size()), at);
 }
 
 Tensor append(const Operand& operand, const Operand& values) {
@@ -150,15 +160,16 @@ Tensor append(const Operand& operand, const Operand& values, std::int64_t axis) 
   return ops::join("append", both, axis);
 }
 
-Tensor block(std::span<const std::vector<Tensor>> rows) {
-  const tape::OpScope scope;
+Tensor block(std::span<const std::vector<Tensor>> rows, const detail::CallLine& at) {
+  const Operand caller(0, at.file, at.line);
+  const tape::OpScope scope(caller);
   constexpr const char* op = "block";
   ops::Tensors joined;
   for (const std::vector<Tensor>& row : rows) joined.push_back(ops::join(op, ops::parts_of(op, row, 2), -1));
   return ops::join(op, ops::parts_of(op, joined, 2), -2);
 }
-Tensor block(std::initializer_list<BlockRow> rows) {
-  return block(std::vector<std::vector<Tensor>>(rows.begin(), rows.end()));
+Tensor block(std::initializer_list<BlockRow> rows, const detail::CallLine& at) {
+  return block(std::vector<std::vector<Tensor>>(rows.begin(), rows.end()), at);
 }
 
 std::vector<Tensor> array_split(const Operand& operand, std::int64_t parts, std::int64_t axis) {
@@ -194,8 +205,9 @@ std::vector<Tensor> dsplit(const Operand& x, std::int64_t parts) {
   return ops::split_axis("dsplit", x, parts, 2);
 }
 
-std::vector<Tensor> broadcast_arrays(std::span<const Tensor> given) {
-  const tape::OpScope scope;
+std::vector<Tensor> broadcast_arrays(std::span<const Tensor> given, const detail::CallLine& at) {
+  const Operand caller(0, at.file, at.line);
+  const tape::OpScope scope(caller);
   Shape shape;
   for (const Tensor& x : given)
     shape = ops::broadcast_shapes("broadcast_arrays", shape, ops::to_tensor("broadcast_arrays", x).shape());
@@ -203,8 +215,8 @@ std::vector<Tensor> broadcast_arrays(std::span<const Tensor> given) {
   for (const Tensor& x : given) all.push_back(broadcast_to(x, shape));
   return all;
 }
-std::vector<Tensor> broadcast_arrays(std::initializer_list<Tensor> x) {
-  return broadcast_arrays(std::span(x.begin(), x.size()));
+std::vector<Tensor> broadcast_arrays(std::initializer_list<Tensor> x, const detail::CallLine& at) {
+  return broadcast_arrays(std::span(x.begin(), x.size()), at);
 }
 
 Tensor repeat(const Operand& operand, const Tensor& given, std::int64_t axis) {

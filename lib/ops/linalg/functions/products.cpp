@@ -213,16 +213,17 @@ Tensor matvec(const Operand& first, const Operand& second) {
   return squeeze(ops::product(op, a, expand_dims(x, -1)), -1);
 }
 
-Tensor multi_dot(std::span<const Tensor> given) {
-  const tape::OpScope scope;
+Tensor multi_dot(std::span<const Tensor> given, const detail::CallLine& at) {
+  const Operand caller(0, at.file, at.line);
+  const tape::OpScope scope(caller);
   const detail::List<Tensor> factors = ops::chain_of(given);
   Tensor y = ops::Chain(factors).product(0, factors.size() - 1);
   if (given.size() == 1) y = identity(y);
   if (given.back().rank() == 1 && given.size() > 1) y = squeeze(y, 1);
   return given.front().rank() == 1 ? squeeze(y, 0) : y;
 }
-Tensor multi_dot(std::initializer_list<Tensor> factors) {
-  return multi_dot(std::span(factors.begin(), factors.size()));
+Tensor multi_dot(std::initializer_list<Tensor> factors, const detail::CallLine& at) {
+  return multi_dot(std::span(factors.begin(), factors.size()), at);
 }
 
 Tensor matrix_power(const Operand& a, std::int64_t n) {
