@@ -76,7 +76,8 @@ Taylor sum_of_ratios(const Taylor& kappa, const Term& term) {
 Real vonmises(const Arguments& a) {
   const Real kappa = a.at[0], x = a.at[1];
   const int m = a.orders[0], k = a.orders[1];
-  if (!(kappa >= 0 && kappa <= 1e7L && std::abs(x) <= 4)) return nan;
+  constexpr Real kappa_max = 1e7L, angle_max = 4;  // above: more terms than a sum takes; and more than pi
+  if (!(kappa >= 0 && kappa <= kappa_max && std::abs(x) <= angle_max)) return nan;
   if (k > 0) {
     const Orders o = {m, k - 1};
     const Taylor t = Taylor::variable(o, kappa, 0), angle = Taylor::variable(o, x, 1);

@@ -11,7 +11,7 @@ using Complex = std::complex<Real>;
 
 /// The most terms; a sum that has not converged by then is NaN.
 inline constexpr int terms_max = 1000000;
-inline constexpr Real series_least = 1e-21L;
+inline constexpr Real series_least = 1e-21L;  // of a term, relative to the sum
 
 /// first + term(1) + term(2) + ..., term(n) = next(n, term(n - 1)), until one is negligible in every coefficient.
 template <class N, class Next>
@@ -52,6 +52,7 @@ struct Quotient {
 template <class N, class Term>
 int fraction_length(const N& b0, const Term& term) {
   constexpr Real rounding = std::numeric_limits<Real>::epsilon(), tiny = 1e-13L;
+  constexpr Real huge = 1e1000L, small = 1e-1000L;  // far from overflow at 1e4932
   constexpr int patience = 8;
   N above_before = 1, above = b0, below_before = 0, below = 1, last = b0;
   Real smallest = std::numeric_limits<Real>::infinity();
@@ -61,8 +62,8 @@ int fraction_length(const N& b0, const Term& term) {
     above_before = std::exchange(above, t.below * above + t.above * above_before);
     below_before = std::exchange(below, t.below * below + t.above * below_before);
     const Real size = std::abs(below);
-    if (size > 1e1000L || (size < 1e-1000L && size > 0))
-      for (N* x : {&above_before, &above, &below_before, &below}) *x *= size > 1 ? 1e-1000L : 1e1000L;
+    if (size > huge || (size < small && size > 0))
+      for (N* x : {&above_before, &above, &below_before, &below}) *x *= size > 1 ? small : huge;
     if (n % 4 != 0) continue;
     const N now = above / below;
     const Real apart = std::abs(now - last);

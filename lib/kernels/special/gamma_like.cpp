@@ -8,7 +8,8 @@ namespace reel::kernels::special {
 namespace {
 
 Real multigammaln(Real x, Real dimension, int order) {
-  if (!is_whole(dimension) || dimension < 1 || dimension > 1e4L || !(x > (dimension - 1) / 2)) return nan;
+  constexpr Real dimension_max = 1e4L;  // terms of the sum
+  if (!is_whole(dimension) || dimension < 1 || dimension > dimension_max || !(x > (dimension - 1) / 2)) return nan;
   if (std::isinf(x)) return order == 0 ? x : nan;
   const Orders o = {order};
   const Taylor a = Taylor::variable(o, x, 0);
@@ -56,12 +57,13 @@ Taylor hurwitz(const Taylor& s, const Taylor& q) {
   return sum;
 }
 Real zeta(const Arguments& a) {
+  constexpr Real shift_max = 1e6L;  // terms that are added before the sum for positive q
   const Real s = a.at[0], q = a.at[1];
   if (s == 1) return a.orders[0] + a.orders[1] == 0 ? infinity : nan;
   if (!(s > 1) || std::isinf(q) || std::isinf(s)) return nan;
   if (q <= 0) {
     if (is_whole(q)) return a.orders[0] + a.orders[1] == 0 ? infinity : nan;
-    if (!is_whole(s) || a.orders[0] > 0 || q < -1e6L) return nan;
+    if (!is_whole(s) || a.orders[0] > 0 || q < -shift_max) return nan;
   }
   const Orders o(a.orders, 2);
   return derivative(hurwitz(Taylor::variable(o, s, 0), Taylor::variable(o, q, 1)));
@@ -77,7 +79,8 @@ Taylor riemann(const Taylor& s) {
 Real riemann_zeta(Real s, int order) {
   if (s == 1) return order == 0 ? infinity : nan;
   if (s == infinity) return order == 0 ? 1 : 0;
-  if (s < -1000) {  // overflows double
+  constexpr Real overflow_below = -1000;  // |zeta(s)| is above 1e1700 between even numbers
+  if (s < overflow_below) {
     if (std::isinf(s) || order > 0) return nan;
     const Real sine = std::sin(pi / 2 * std::fmod(s, 4.0L));
     return std::fmod(s, 2.0L) == 0 ? 0 : std::copysign(infinity, sine);
@@ -119,23 +122,27 @@ Real lambert_guess(Real x, Real p) {
   return l - ll + ll / l;
 }
 Real lambert_w(Real x, int order, bool lower) {
+  constexpr Real rounding = 1e-16L;   // of x, at the branch point
+  constexpr Real series_max = 0.01L;  // of p, for derivatives, which cancel near the branch point
+  constexpr Real settled = 1e-19L;    // the last step, relative to w
+  constexpr int steps_max = 40;
   const Real above = above_branch_point(x);
-  if (above < -1e-16L || (lower && x > 0)) return nan;
+  if (above < -rounding || (lower && x > 0)) return nan;
   if (std::isinf(x)) return order == 0 ? x : 0;
   if (lower && x == 0) return -infinity;
   if (above <= 0) return order == 0 ? -1 : (lower ? 1 : -1) * alternating(order) * infinity;
   const Real root = std::sqrt(2 * above), p = lower ? -root : root;
   const Orders o = {order};
   const Taylor t = Taylor::variable(o, x, 0);
-  if (root < 0.01L) {
+  if (root < series_max) {
     const Taylor q = sqrt((t - x) * (2 * std::exp(1.0L)) + 2 * above);
     return derivative(lambert_series(lower ? -q : q));
   }
   Real w = lambert_guess(x, p);
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < steps_max; ++i) {
     const Real next = (w * w + x * std::exp(-w)) / (1 + w), step = std::abs(next - w);
     w = next;
-    if (step <= 1e-19L * std::abs(w)) break;
+    if (step <= settled * std::abs(w)) break;
   }
   Taylor y = constant(t, w);
   for (int known = 1; known <= order; known *= 2) y = (y * y + t * exp(-y)) / (1 + y);

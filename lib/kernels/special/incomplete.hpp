@@ -54,7 +54,8 @@ template <class N, class X>
 N gamma_q_small(const N& a, const X& x) {
   N sum = constant(a, 0);
   X power = constant(x, 1);
-  for (int n = 1; n < 60; ++n) {
+  constexpr int terms = 60;  // 1.5^60 / 60! is below 1e-71
+  for (int n = 1; n < terms; ++n) {
     power = power * (x / static_cast<Real>(-n));
     sum -= power / (a + static_cast<Real>(n));
   }
@@ -117,12 +118,15 @@ template <class N>
 N log_complement(const N& t) {
   return log1p(-exp(t));
 }
-/// log P or log Q for finite a, x > 0. Within 140 standard deviations of the mean Temme's expansion does not underflow.
+/// Standard deviations from the mean within which Temme's expansion does not underflow: exp(-140^2 / 2) is above
+/// 1e-4932.
+inline constexpr Real temme_deviations = 140;
+/// log P or log Q for finite a, x > 0.
 template <class N>
 N log_incomplete_gamma(const N& a, const N& x, bool upper) {
   const Real order = value(a), at = value(x), apart = std::abs(at - order);
   const bool above = at >= order + 1;
-  if (order >= temme_from && apart < temme_within * order && apart < 140 * std::sqrt(order)) {
+  if (order >= temme_from && apart < temme_within * order && apart < temme_deviations * std::sqrt(order)) {
     const N tail = gamma_temme(a, x, above);
     return above == upper ? log(tail) : log1p(-tail);
   }

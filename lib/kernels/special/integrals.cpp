@@ -40,9 +40,10 @@ Real exponential_series(int n, Real x) {
   }
   return sum;
 }
+constexpr Real order_max = 1e9L;  // of E_n: fits int
 /// The derivative of this order of E_n: +-E_(n - order), and beyond that derivatives of E_0(x) = e^-x / x.
 Real exponential_integral(Real order_n, Real x, int order) {
-  if (!is_whole(order_n) || order_n < 0 || order_n > 1e9L || !(x >= 0)) return nan;
+  if (!is_whole(order_n) || order_n < 0 || order_n > order_max || !(x >= 0)) return nan;
   const int n = static_cast<int>(order_n) - std::min(order, static_cast<int>(order_n)),
             further = std::max(0, order - static_cast<int>(order_n));
   const Real sign = alternating(order - further);
@@ -99,7 +100,8 @@ Real cosine_integral(Real x, int order) {
 
 /// pi / 2 times (x^2 modulo 4), with full precision for a double x.
 Real fresnel_phase(Real x) {
-  if (std::abs(x) > 1e300L) return 0;
+  constexpr Real square_max = 1e300L;  // of |x|, a multiple of 2 from here on: the phase is 0
+  if (std::abs(x) > square_max) return 0;
   const Real square = x * x;
   return pi / 2 * (std::fmod(square, 4.0L) + std::fma(x, x, -square));
 }

@@ -9,8 +9,10 @@ namespace reel::kernels::special {
 /// flat, steps are too long: the bound on their length starts at 1 and doubles.
 template <class F>
 Real increasing_root(Real guess, Real most, const F& f) {
+  constexpr int steps_max = 200;                             // of Newton, or bisections
+  constexpr Real precision = 1e-18L, smallest_unit = 1e-3L;  // of u, and of |u| near 0
   Real low = -HUGE_VALL, high = most, u = std::min(guess, most), longest = 1;
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < steps_max; ++i) {
     const auto [y, slope] = f(u);
     if (y == 0 || std::isnan(y)) return u + y;
     (y < 0 ? low : high) = u;
@@ -19,13 +21,16 @@ Real increasing_root(Real guess, Real most, const F& f) {
       step = y < 0 ? longest : -longest;
       longest *= 2;
     }
-    const Real settled = 1e-18L * std::max(std::abs(u), Real(1e-3L));
+    const Real settled = precision * std::max(std::abs(u), smallest_unit);
     if (std::abs(step) <= settled || high - low <= settled) return u + step;
     const Real next = u + step;
     u = next > low && next < high ? next : (low + high) / 2;
   }
   return u;
 }
+
+/// log x below which x is 0 in double precision, whose least number is exp(-745).
+inline constexpr Real log_of_zero = -800;
 
 struct RootValue {
   Real y, slope;
@@ -43,7 +48,7 @@ inline Real inverse_gamma(Real a, Real p, Real q) {
   if (q == 0) return HUGE_VALL;
   // By the first term of the series alone, a bound from below.
   const Real small = (std::log(p) + log_gamma_1p(a)) / a;
-  if (small < -800) return 0;
+  if (small < log_of_zero) return 0;
   const Real u = increasing_root(std::max(small, std::log(a) - 1), HUGE_VALL, [&](Real v) {
     const Real x = std::exp(v);
     return log_difference(incomplete_gamma(a, x, false), incomplete_gamma(a, x, true), x * gamma_density(a, x), p, q);
@@ -58,7 +63,7 @@ struct InverseBeta {
 /// For p up to about I_(1/2)(a, b), so that x is at most about 1/2.
 inline InverseBeta inverse_beta_below_half(Real a, Real b, Real p, Real q) {
   const Real most = std::log(0.5L), small = (std::log(p) + std::log(a) + log_beta(a, b)) / a;
-  if (small < -800) return {0, 1};
+  if (small < log_of_zero) return {0, 1};
   const Real u = increasing_root(std::min(small, most), most, [&](Real v) {
     const Real x = std::exp(v);
     return log_difference(incomplete_beta(a, b, x, false), incomplete_beta(a, b, x, true), x * beta_density(a, b, x), p,

@@ -18,12 +18,14 @@ Real gamma_of(const Arguments& a) {
   if (std::isnan(x) || x == -infinity) return nan;
   if (x == 0 && a.orders[0] == 0) return std::copysign(infinity, x);
   if (x <= 0 && x == std::floor(x)) return nan;
-  if (x > 200) return infinity;
+  constexpr Real overflow_above = 200;  // Gamma overflows double from 172 on
+  if (x > overflow_above) return infinity;
   return by_arguments<1>(a, [](const auto& v) { return gamma_function(v); });
 }
 Real rgamma_of(const Arguments& a) {
   if (std::isnan(a.at[0]) || a.at[0] == -infinity) return nan;
-  if (a.at[0] > 1e4L) return 0;
+  constexpr Real zero_above = 1e4L;  // its inverse and all derivatives underflow in double
+  if (a.at[0] > zero_above) return 0;
   return by_arguments<1>(a, [](const auto& v) { return reciprocal_gamma(v); });
 }
 Real poch_of(const Arguments& a) {

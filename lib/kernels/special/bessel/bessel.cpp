@@ -48,11 +48,15 @@ Taylor bessel_k(const Taylor& nu, const Taylor& x, bool scaled) {
   return exp(nu * log1p((nu + over) / x) - (scaled ? over : w)) * sum * (step / 2);
 }
 
+/// Whole orders below which (x / 2)^n / n! is multiplied out.
+constexpr Real powers_max = 200;
+
 /// (x / 2)^nu / Gamma(nu + 1) and the sum of (x^2 / 4)^k / (k! (nu + 1)_k), rescaled together.
 Taylor bessel_i_series(const Taylor& nu, const Taylor& x, bool scaled) {
-  // The approximate index of the largest term. Above 2e5, terms_max terms are too few for convergence.
-  const Real largest = (std::hypot(nu[0], x[0]) - nu[0]) / 2;
-  if (!(largest < 2e5L)) return constant(x, nan);
+  constexpr Real largest_max = terms_max / 5;                  // above, terms_max terms are too few for convergence
+  constexpr Real huge = 1e4000L, small = 1e-4000L;             // the sum is rescaled before it overflows at 1e4932
+  const Real largest = (std::hypot(nu[0], x[0]) - nu[0]) / 2;  // about the index of the largest term
+  if (!(largest < largest_max)) return constant(x, nan);
   const Taylor z = x * x / 4;
   const bool fixed = nu.orders()[0] == 0;
   Real scale = 0;  // logarithm of the factor that the sum has been divided by
@@ -65,11 +69,11 @@ Taylor bessel_i_series(const Taylor& nu, const Taylor& x, bool scaled) {
       term = term / (nu * Real(k) + Real(k) * Real(k));
     sum += term;
     if (negligible(term, sum, series_least) || !std::isfinite(sum[0])) break;
-    if (sum[0] < 1e4000L) continue;
-    scale += std::log(1e4000L);
-    term *= 1e-4000L, sum *= 1e-4000L;
+    if (sum[0] < huge) continue;
+    scale += std::log(huge);
+    term *= small, sum *= small;
   }
-  if (fixed && is_whole(nu[0]) && nu[0] < 200 && scale == 0) {
+  if (fixed && is_whole(nu[0]) && nu[0] < powers_max && scale == 0) {
     for (int j = 1; j <= static_cast<int>(nu[0]); ++j) sum = sum * x * (0.5L / j);
     return scaled ? sum * exp(-x) : sum;
   }
@@ -101,8 +105,9 @@ Real bessel_i_of(Real order, Real argument, const int* orders, bool scaled) {
   }
   if (std::isinf(argument)) return scaled ? 0 : argument;
   if (argument == 0 && scaled && whole && plain && alternating(order + orders[1]) < 0) return 0;  // a kink
-  if (argument == 0 && !(whole && plain && order < 200)) return bessel_i_at_zero(order, orders);
-  if (argument > 12000 && !scaled && argument > order * order) return plain ? infinity : nan;
+  if (argument == 0 && !(whole && plain && order < powers_max)) return bessel_i_at_zero(order, orders);
+  constexpr Real overflow_above = 12000;  // exp(x) overflows at 11357
+  if (argument > overflow_above && !scaled && argument > order * order) return plain ? infinity : nan;
   const Orders o(orders, 2);
   const Taylor nu = Taylor::variable(o, order, 0), x = Taylor::variable(o, argument, 1);
   if (order >= 0) return derivative(bessel_i(nu, x, scaled));
@@ -175,15 +180,17 @@ struct Descent {
 /// The order at which the backward recurrence starts, so that f_last has full precision: the other solution has grown
 /// enough.
 int descent_start(Real shift, Real x, int last) {
+  constexpr Real growth = 1e24L;  // 1e4 times 2^64
   Real before = 0, now = 1;
   int n = std::max(last, static_cast<int>(x)) + 1;
-  for (; std::abs(now) < 1e24L && n < terms_max * 3; ++n) now = (2 * n + shift) / x * now - std::exchange(before, now);
+  for (; std::abs(now) < growth && n < terms_max * 3; ++n) now = (2 * n + shift) / x * now - std::exchange(before, now);
   return n;
 }
 Descent downward(Real shift, Real x, int first, std::vector<Real>& out) {
   const int last = first + static_cast<int>(out.size()) - 1;
+  constexpr Real huge = 1e1000L, small = 1e-1000L, smaller = 1e-2000L;  // f starts small and is rescaled when huge
   Descent d;
-  Real above = 0, f = 1e-1000L;
+  Real above = 0, f = small;
   for (int n = descent_start(shift, x, last); n >= 0; --n) {  // f is f_n, above f_(n+1)
     if (n >= first && n <= last) out[static_cast<std::size_t>(n - first)] = f;
     const Real below = (2 * n + shift) / x * f - above;
@@ -194,9 +201,9 @@ Descent downward(Real shift, Real x, int first, std::vector<Real>& out) {
     }
     if (n == 0) d.f0 = f, d.f1 = above;
     above = f, f = below;
-    if (!(std::abs(f) > 1e1000L)) continue;
-    for (Real* s : {&above, &f, &d.even, &d.y0, &d.y1}) *s *= 1e-2000L;
-    for (Real& s : out) s *= 1e-2000L;
+    if (!(std::abs(f) > huge)) continue;
+    for (Real* s : {&above, &f, &d.even, &d.y0, &d.y1}) *s *= smaller;
+    for (Real& s : out) s *= smaller;
   }
   return d;
 }
@@ -204,16 +211,20 @@ Descent downward(Real shift, Real x, int first, std::vector<Real>& out) {
 struct FirstTwo {
   Real j0, j1, y0, y1;
 };
-/// x >= 25 (DLMF 10.17.3, 10.17.4).
+/// Asymptotic sums end at a term that is not smaller than the one before, or below `expansion_least`.
+constexpr Real expansion_least = 1e-22L;
+constexpr int expansion_terms = 60;  // more than sums of arguments from their limits on take
+/// x >= far_min (DLMF 10.17.3, 10.17.4).
+constexpr Real far_min = 25;
 FirstTwo bessel_far(Real x) {
   const Real s = std::sin(x), c = std::cos(x), root = 1 / std::sqrt(pi * x);
   Real p[2], q[2];
   for (const int n : {0, 1}) {
     Real term = 1;
     p[n] = 1, q[n] = 0;
-    for (int k = 1; k < 60; ++k) {
+    for (int k = 1; k < expansion_terms; ++k) {
       const Real next = term * (4 * n * n - Real(2 * k - 1) * Real(2 * k - 1)) / (8 * k * x);
-      if (!(std::abs(next) < std::abs(term)) || std::abs(next) < 1e-22L) break;
+      if (!(std::abs(next) < std::abs(term)) || std::abs(next) < expansion_least) break;
       term = next;
       (k % 2 == 0 ? p[n] : q[n]) += k % 4 < 2 ? term : -term;
     }
@@ -225,15 +236,17 @@ FirstTwo bessel_far(Real x) {
 }
 
 constexpr Real whole_order_max = 1e6L;
+/// Arguments up to which the backward recurrence runs, a step for each whole number.
+constexpr Real descent_max = 1e6L;
 
 /// J or Y, or the spherical functions, of order n >= 0 at x > 0, differentiated `orders` times.
 Real bessel_j_or_y(Real order_n, Real x, int order, bool second) {
   const int n = static_cast<int>(order_n), first = std::max(0, n - order);
   std::vector<Real> values(static_cast<std::size_t>(n + order - first + 1));
-  if (x >= 25 && (second || n + order < x)) {
+  if (x >= far_min && (second || n + order < x)) {
     const FirstTwo f = bessel_far(x);
     second ? upward(f.y0, f.y1, 0, x, first, values) : upward(f.j0, f.j1, 0, x, first, values);
-  } else if (x > 1e6L) {
+  } else if (x > descent_max) {
     return nan;
   } else {
     const Descent d = downward(0, x, first, values);
@@ -255,7 +268,7 @@ Real spherical_j_or_y(Real order_n, Real x, int order, bool second) {
     upward(-c / x, (-c / x - s) / x, 1, x, first, values);
   } else if (n + order < x) {
     upward(j0, j1, 1, x, first, values);
-  } else if (x > 1e6L) {
+  } else if (x > descent_max) {
     return nan;
   } else {
     const Descent d = downward(1, x, first, values);
@@ -336,13 +349,14 @@ AiryPair airy_near(Real x, bool second) {
   }
   return y;
 }
-/// x <= -10.5 (DLMF 9.7.9 to 9.7.12).
+/// x <= oscillating_max (DLMF 9.7.9 to 9.7.12).
+constexpr Real oscillating_max = -10.5L;
 AiryPair airy_oscillating(Real x, bool second) {
   const Real root = std::sqrt(-x), zeta = -x * root * 2 / 3, quarter = std::sqrt(root);
   Real u = 1, p = 1, q = 0, r = 1, s = 0;  // of u: p, q; of v: r, s
-  for (int k = 1; k < 60; ++k) {
+  for (int k = 1; k < expansion_terms; ++k) {
     const Real next = u * (6 * k - 5) * (6 * k - 1) / (72 * k * zeta);
-    if (!(next < u) || next < 1e-22L) break;
+    if (!(next < u) || next < expansion_least) break;
     u = next;
     const Real v = -u * (6 * k + 1) / (6 * k - 1), sign = k % 4 < 2 ? 1 : -1;
     (k % 2 == 0 ? p : q) += sign * u, (k % 2 == 0 ? r : s) += sign * v;
@@ -367,8 +381,11 @@ AiryPair airy_monotone(Real x, bool second) {
 }
 Real airy(Real x, int order, bool second) {
   if (std::isinf(x)) return x > 0 ? (second ? infinity : 0) : order == 0 ? 0 : nan;
-  if (x > 1e5L) return second ? infinity : 0;
-  const AiryPair y = x > 1 ? airy_monotone(x, second) : x > -10.5L ? airy_near(x, second) : airy_oscillating(x, second);
+  constexpr Real overflow_above = 1e5L;  // exp(+-2 x^(3/2) / 3) is beyond 1e4932
+  if (x > overflow_above) return second ? infinity : 0;
+  const AiryPair y = x > 1                 ? airy_monotone(x, second)
+                     : x > oscillating_max ? airy_near(x, second)
+                                           : airy_oscillating(x, second);
   Real before = 0, now = y.value, next = y.slope;
   for (int k = 0; k < order; ++k) {
     const Real after = airy_coefficient(x, now, before, k);

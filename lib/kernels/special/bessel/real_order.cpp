@@ -32,11 +32,13 @@ SinCos sin_cos_pi(const Taylor& x) {
   return {sin(angle, s, c), sin(angle, c, -s)};
 }
 
-/// DLMF 10.17.3 (J), 10.17.4 (Y).
+/// DLMF 10.17.3 (J), 10.17.4 (Y), for arguments from hankel_min on that exceed the square of the order.
+constexpr Real hankel_min = 25;
 Taylor hankel_expansion(const Taylor& nu, const Taylor& x, bool second) {
   const Taylor square = 4 * nu * nu, inverse = 1 / (8 * x);
   Taylor term = constant(x, 1), p = term, q = constant(x, 0);
-  for (int k = 1; k < 200; ++k) {
+  constexpr int terms = 200;
+  for (int k = 1; k < terms; ++k) {
     const Real before = std::abs(term[0]);
     term = term * (square - Real(2 * k - 1) * Real(2 * k - 1)) * inverse * (1 / Real(k));
     if (!(std::abs(term[0]) <= before) || negligible(term, p, series_least)) break;
@@ -69,7 +71,8 @@ Taylor infinite_integral(const Taylor& nu, const Taylor& x, bool second) {
   const SinCos angle = sin_cos_pi(nu);
   const Taylor& factor = second ? angle.cos : angle.sin;
   Taylor sum = constant(x, 0);
-  for (int j = static_cast<int>(-46 / step); j * step < 1500; ++j) {
+  constexpr Real first = -46, last = 1500;  // of s: exp(-46) is below 2^-64; terms vanish before the last
+  for (int j = static_cast<int>(first / step); j * step < last; ++j) {
     const Real s = j * step, e = std::exp(-std::abs(s)), t = std::log1p(e) + std::max(s, Real(0));
     const Real weight = s > 0 ? 1 / (1 + e) : e / (1 + e);
     const Taylor decay = x * std::sinh(t);
@@ -97,11 +100,13 @@ Taylor by_ratios_of_orders(const Taylor& nu, const Taylor& x) {
   }
   return product;
 }
+/// The integrals take two nodes per unit of x + nu; the ratios of orders a step for each.
+constexpr Real integrals_max = 2000, ratios_max = 1000;
 Taylor of_positive_order(const Taylor& nu, const Taylor& x, bool second) {
-  if (x[0] >= 25 && x[0] >= nu[0] * nu[0]) return hankel_expansion(nu, x, second);
+  if (x[0] >= hankel_min && x[0] >= nu[0] * nu[0]) return hankel_expansion(nu, x, second);
   if (!second && nu[0] > x[0] && x[0] * x[0] < 16 * (nu[0] + 1)) return power_series(nu, x);
-  if (!second && nu[0] >= x[0] + 1 && x[0] < 1000) return by_ratios_of_orders(nu, x);
-  if (!(x[0] + nu[0] < 2000)) return constant(x, nan);
+  if (!second && nu[0] >= x[0] + 1 && x[0] < ratios_max) return by_ratios_of_orders(nu, x);
+  if (!(x[0] + nu[0] < integrals_max)) return constant(x, nan);
   return finite_integral(nu, x, second) - infinite_integral(nu, x, second) / pi;
 }
 
@@ -114,7 +119,7 @@ Real bessel_real_order(const Arguments& a, bool second) {
   if (std::isinf(argument)) return 0;
   const Orders o(a.orders, 2);
   if (argument == 0) return o.total() > 0 || order < 0 ? nan : second ? -infinity : order == 0 ? 1 : 0;
-  if (order < -2000) return nan;
+  if (order < -integrals_max) return nan;
   const Taylor nu = Taylor::variable(o, order, 0), x = Taylor::variable(o, argument, 1);
   if (order >= 0) return derivative(of_positive_order(nu, x, second));
   // DLMF 10.4.7: J_-m = cos(pi m) J_m - sin(pi m) Y_m, Y_-m = sin(pi m) J_m + cos(pi m) Y_m.
