@@ -46,6 +46,8 @@ USELESS = [re.compile(pattern) for pattern in (
     r"\s+(?=</t[dhr]>)", r' type="text/(?:css|javascript)"', r"<!--.*?-->\n?", r"/\* @license.*?\*/\n?")]
 HASH = re.compile(r"(?<![^\W_])(g?a[0-9a-f]{11})[0-9a-f]{21}\b")  # the anchor of a function, abbreviated
 FOUND = re.compile(r"'\.\./([^']*)'")  # an address in an index of the search
+ENTRY = re.compile(r"^  \['\w+',\['(\w+)',(.*)$", re.MULTILINE)  # a name in it, and what it has
+WORD = re.compile(r'<a class="el" href="([^"]*#ga\w+)">(\w+)</a>')
 LOGO = re.compile(r'<img class="footer" src="doxygen.svg"[^>]*>')
 SECOND_NAME = re.compile(r'(<a id="([^"]*)") name="\2"')
 # Entries of the tree that the pages of the headers have, too.
@@ -179,6 +181,16 @@ def dead_links(site):
                 yield f"{name}: no {parts.fragment} in {file}"
 
 
+def mend_links(site):
+    """Takes out links of words to functions of another name: Doxygen 1.9.8 makes thousands, such as of "const" to grad."""
+    names = {address: name for file in site.glob("search/all_*.js") for name, found in ENTRY.findall(file.read_text())
+             for address in FOUND.findall(found)}
+    for page in site.glob("*.html"):
+        whole = lambda address: page.name + address if address.startswith("#") else address
+        right = lambda link: link[0] if names.get(whole(link[1]), link[2]) == link[2] else link[2]
+        page.write_text(WORD.sub(right, page.read_text()))
+
+
 def mend_search(site):
     """Lets the search lead to a page where Doxygen names an anchor that it has not written, as of friends."""
     anchors = {page.name: Links(page.read_text()).anchors for page in site.glob("*.html")}
@@ -257,6 +269,7 @@ def build(root, output, version, styles, pictures):
     for picture in [*pictures, *(image for source in PAGES for image in images(root, source))]:
         shutil.copy(picture, site)
     shorten(site)
+    mend_links(site)
     mend_search(site)
     return site
 
