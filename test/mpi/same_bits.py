@@ -12,8 +12,9 @@ seen, bad = {}, []
 for number in ranks.split(","):
     run = subprocess.run([*launch, "-n", number, *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                          timeout=600)
-    printed = re.search(r"weights ([0-9a-f]{16})\b", run.stdout)
-    if run.returncode or not printed or not run.stdout.startswith(f"{number} ranks:"):
+    # What mpirun has to say comes before it.
+    printed = re.search(rf"^{number} ranks: .*weights ([0-9a-f]{{16}})\b", run.stdout, re.MULTILINE)
+    if run.returncode or not printed:
         bad.append(f"{number} ranks: status {run.returncode}\n{run.stdout}")
     else:
         print(run.stdout, end="")
