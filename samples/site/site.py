@@ -9,6 +9,7 @@ NAME.svg and NAME.html of the sample NAME, for the gallery. The site is OUTPUT/h
     on its version, are printed only,
   - an op with a gradient of which no comment says anything,
   - a link to a page or an anchor that is not there,
+  - a character that the page shows as its entity, such as &lt;,
   - more than 5 MB.
 """
 import html
@@ -47,6 +48,7 @@ USELESS = [re.compile(pattern) for pattern in (
 HASH = re.compile(r"(?<![^\W_])(g?a[0-9a-f]{11})[0-9a-f]{21}\b")  # the anchor of a function, abbreviated
 FOUND = re.compile(r"'\.\./([^']*)'")  # an address in an index of the search
 ENTRY = re.compile(r"^  \['\w+',\['(\w+)',(.*)$", re.MULTILINE)  # a name in it, and what it has
+SHOWN_ENTITY = re.compile(r"&amp;(?:#x?\w+|lt|gt|amp|quot);")
 WORD = re.compile(r'<a class="el" href="([^"]*#ga\w+)">(\w+)</a>')
 LOGO = re.compile(r'<img class="footer" src="doxygen.svg"[^>]*>')
 SECOND_NAME = re.compile(r'(<a id="([^"]*)") name="\2"')
@@ -283,6 +285,7 @@ def main(root, output, version, *files):
     print("".join(f"note: {line}\n" for line in warnings if line not in bad), end="")
     bad += [f"no header says what the gradient of {op} is"
             for op in gradients.unstated(root / "include/reel", (root / "samples/README.md").read_text())]
+    bad += [f"{page.name}: shows {found}" for page in site.glob("*.html") for found in SHOWN_ENTITY.findall(page.read_text())]
     bad += dead_links(site)
     size = sum(file.stat().st_size for file in site.rglob("*") if file.is_file())
     if size > MAX_BYTES:
