@@ -246,6 +246,71 @@ TEST_CASE("a Jacobian with more rows than one pass carries is computed in severa
   }
 }
 
+TEST_CASE("a source that some passes of a Jacobian do not reach has zeros in their rows") {
+  constexpr std::int64_t wide = std::int64_t{1} << 20, n = 9;  // four rows a pass
+  const Tensor x = linspace(1, 9, n), w = ones({n});
+  for (const auto& [from, to] : {std::pair(4, 9), std::pair(0, 8)}) {
+    const auto some = [first = from, last = to](std::span<const Gradient> g) {
+      const auto row = argmax(*g[0], 0).item<std::int64_t>();
+      return std::vector<Gradient>{row >= first && row < last ? Gradient(*g[0] * 2) : Gradient()};
+    };
+    GradientTape tape;
+    tape.watch(x);
+    tape.watch(w);
+    const Tensor y = twice(w, some) + x * mean(broadcast_to(sum(x), {wide}));
+    Values expected(n * n);
+    for (int i = from; i < to; ++i) expected[static_cast<std::size_t>(10 * i)] = 2;
+    CHECK(same(*tape.jacobian(y, std::vector{x, w})[1], expected));
+  }
+}
+
+TEST_CASE("a Jacobian through a tensor that is too large for one pass takes a row at a time") {
+  const Tensor x = tensor({1, 2, 3});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = mean(broadcast_to(expand_dims(x * x, 1), {3, std::int64_t{1} << 21}), 1);
+  CHECK(same(*tape.jacobian(y, x), {2, 0, 0, 0, 4, 0, 0, 0, 6}));
+}
+
+TEST_CASE("S39: the last pass of a Jacobian frees each value after its last use") {
+  constexpr std::int64_t rows = std::int64_t{1} << 15;
+  const VSpace one_by_one;
+  for (const VSpace* space : {static_cast<const VSpace*>(nullptr), &one_by_one}) {
+    const auto live_bytes = [space](bool persistent) {  // when the first entry of the tape is replayed last
+      std::int64_t seen = 0;
+      const Tensor x = tensor({1, 2});
+      GradientTape tape({.persistent = persistent, .vspace = space});
+      tape.watch(x);
+      const Tensor first = twice(x, [&](std::span<const Gradient> g) {
+        seen = memory_stats().live_bytes;
+        return std::vector<Gradient>{*g[0] * 2};
+      });
+      const Tensor y = sum(exp(broadcast_to(first, {rows, 2})), 0);  // exp keeps its result
+      tape.stop();
+      CHECK(tape.jacobian(y, x));
+      return seen;
+    };
+    const std::int64_t kept = live_bytes(true);
+    CHECK(kept - live_bytes(false) >= rows * 2 * static_cast<std::int64_t>(sizeof(double)));
+  }
+}
+
+TEST_CASE("a Jacobian of one row, and of a target that is a source and was not watched") {
+  const Tensor x = tensor({1, 2}), w = tensor({3, 4}), s = scalar(5.0);
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  tape.watch(s);
+  const auto of_one = tape.jacobian(sum(x), std::vector{x, s});
+  CHECK(same(*of_one[0], {1, 1}));
+  CHECK(of_one[1].reason() == WhyNone::not_connected);
+  CHECK(same(*tape.jacobian(w, std::vector{x, w}, zeros_please)[0], {0, 0, 0, 0}));
+  CHECK(same(*tape.jacobian(w, std::vector{x, w})[1], {1, 0, 0, 1}));
+  CHECK(same(*tape.jacobian(w, std::vector{w, x})[0], {1, 0, 0, 1}));
+  const Tensor by_scalar = *tape.jacobian(exp(x), std::vector{x, s}, zeros_please)[1];
+  CHECK(by_scalar.shape() == Shape{2});
+  CHECK(same(by_scalar, {0, 0}));
+}
+
 TEST_CASE("the rule of a user gets one cotangent at a time, in the shape of the output") {
   const Tensor x = tensor({{1, 2}, {3, 4}});
   int calls = 0;

@@ -1,5 +1,6 @@
 // Rules of recording, replay and sparse gradients that no other file tests, each under its number.
 #include <array>
+#include <reel/final_gradients.hpp>
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
@@ -212,6 +213,83 @@ TEST_CASE("S93, S105: stop_gradients are constants, sources are not; both may be
   // Integers count as stopped.
   const Tensor n = cast(a, DType::int64);
   CHECK(number(tape.gradient(a + n, a)) == 1);
+}
+
+TEST_CASE("S36, S91: a source that is given twice is one source") {
+  const Tensor x = scalar(3.0), w = scalar(2.0);
+  GradientTape tape({.persistent = true});
+  tape.watch(std::pair(x, w));
+  const Tensor y = recorded("without_rule", {w}, {scalar(5.0)})[0] * x;  // off the path from x
+  for (const std::size_t times : {1u, 2u, 3u}) {
+    const auto g = tape.gradient(y, std::vector<Tensor>(times, x));
+    CHECK(g.size() == times);
+    for (const Gradient& each : g) CHECK(number(each) == 5.0);
+  }
+  CHECK_THROWS_AS(tape.gradient(y, w), LookupError);
+}
+
+TEST_CASE("S32: a target that is a source gives ones, also when the tape does not follow it") {
+  const Tensor x = tensor({1., 2.}), w = scalar(1.0);
+  GradientTape tape({.persistent = true});
+  tape.watch(w);
+  for (const auto method : {AggregationMethod::add_n, AggregationMethod::tree, AggregationMethod::accumulate_n}) {
+    const GradientOptions options{.aggregation_method = method};
+    CHECK(numbers(tape.gradient(x, std::vector{x, w}, options)[0]) == Doubles{1, 1});
+    CHECK(numbers(tape.gradient(std::vector{x, x, x}, std::vector{w, x}, options)[1]) == Doubles{3, 3});
+  }
+  CHECK(tape.gradient(x, w).reason() == WhyNone::target_unwatched);
+  CHECK(tape.gradient(w * w, x, {.stop_gradients = {w}}).reason() == WhyNone::never_watched);
+}
+
+TEST_CASE("C2: an active tape warns when its replays are eight times what came before them") {
+  WarningLog log;
+  const Tensor x = tensor({1., 2.}), weights = ones({2});
+  GradientTape tape({.persistent = true});
+  tape.watch(std::pair(x, weights));
+  const Tensor y = x * x;
+  std::vector<Tensor> others;
+  for (int i = 0; i < 99; ++i) others.push_back(x + i);
+  const std::int64_t forward = tape.stats().entries;
+  std::int64_t before = forward, now = forward;
+  std::vector<Gradient> results;
+  while (log.texts.empty() && now < 20 * forward) {
+    before = now;
+    results.push_back(tape.gradient(y, x, {.output_gradients = weights}));
+    now = tape.stats().entries;
+  }
+  REQUIRE(log.texts.size() == 1);
+  CHECK(before <= 9 * forward);
+  CHECK(now > 9 * forward);
+  CHECK_THAT(log.texts[0],
+             Contains(": " + std::to_string(now) + " entries by now, " + std::to_string(forward) + " of them forward"));
+}
+
+TEST_CASE("S27, S76: a used tape still knows which variables it watched") {
+  const Variable v(scalar(3.0), "v");
+  GradientTape tape;
+  CHECK(number(tape.gradient(v * v, v)) == 6.0);
+  REQUIRE(tape.watched_variables().size() == 1);
+  CHECK(tape.watched_variables()[0] == v);
+}
+
+TEST_CASE("for_each_gradient: slices, views, rules without a gradient, and a first source that is not connected") {
+  const Tensor apart = scalar(1.0), table = tensor({{1., 2.}, {3., 4.}}), x = tensor({1., 2.}), none_of = scalar(2.0);
+  GradientTape tape;
+  tape.watch(std::vector{apart, table, x, none_of});
+  const Tensor blocked =
+      recorded("blocks", {none_of}, {scalar(4.0)}, [](std::span<const Gradient>) { return Rule(1); })[0];
+  const Tensor y = sum(gather(table, tensor<int>({1}))) + sum(x) + blocked;
+  std::vector<Gradient> found(4);
+  int calls = 0;
+  for_each_gradient(tape, y, std::vector<Source>{apart, table, x, none_of},
+                    [&](std::size_t k, const Gradient& g) { ++calls, found[k] = g; });
+  CHECK(calls == 4);
+  CHECK(found[0].reason() == WhyNone::not_connected);
+  REQUIRE(found[1].is_slices());
+  CHECK(numbers(found[1]) == Doubles{0, 0, 1, 1});
+  CHECK(found[2].dense().is_contiguous());
+  CHECK(numbers(found[2]) == Doubles{1, 1});
+  CHECK(found[3].reason() == WhyNone::unknown);
 }
 
 TEST_CASE("S102: a sum of many terms has the same bits for any number of threads") {

@@ -24,6 +24,9 @@ TEST_CASE("S66-S68, S70, S101, C6: aggregation of slices and tensors") {
   CHECK(both.slices().values.shape() == Shape{2, 2});
   CHECK(both.slices().indices.dtype() == DType::int64);
   CHECK((*both).to_vector() == std::vector<double>{0, 0, 11, 22, 0, 0});
+  const Gradient narrow[] = {b, b}, alone[] = {Gradient(), a};
+  CHECK(space.aggregate(narrow).slices().indices.dtype() == DType::int64);
+  CHECK(space.aggregate(alone).is_slices());
   const Gradient mixed[] = {a, dense};
   CHECK_FALSE(space.aggregate(mixed).is_slices());
   CHECK((*space.aggregate(mixed)).to_vector() == std::vector<double>{1, 1, 2, 3, 1, 1});
