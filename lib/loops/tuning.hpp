@@ -8,7 +8,7 @@
 namespace reel::loops {
 
 /// Elements from which on loops are split among threads. An add of 32768 float64 takes about 8 us, starting the threads
-/// 2 to 5. Row: "ops, n = 1e5".
+/// 2 to 5. Row: "add f64, n = 1e5".
 inline constexpr std::int64_t parallel_threshold = 32768;
 
 namespace tuning {
