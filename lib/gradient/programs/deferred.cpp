@@ -89,7 +89,7 @@ struct OwnArguments {
   }
 };
 
-std::vector<Tensor> gradients(const Deferred& d, std::span<const Tensor> x, std::span<const std::size_t> given,
+std::vector<Tensor> gradients(const Deferred& d, std::span<const Tensor> x, std::span<const std::size_t> seeded,
                               std::span<const std::size_t> wanted) {
   GradientTape tape({.watch_accessed_variables = false});
   const OwnArguments own(d, x);
@@ -99,8 +99,8 @@ std::vector<Tensor> gradients(const Deferred& d, std::span<const Tensor> x, std:
   const std::vector<Tensor> results = d.run(own.arguments);
   std::vector<Tensor> targets;
   std::vector<Gradient> seeds;
-  for (std::size_t k = 0; k < given.size(); ++k) {
-    targets.push_back(results[given[k]]);
+  for (std::size_t k = 0; k < seeded.size(); ++k) {
+    targets.push_back(results[seeded[k]]);
     seeds.emplace_back(x[d.arguments + k]);
   }
   std::vector<Tensor> list;
@@ -109,13 +109,13 @@ std::vector<Tensor> gradients(const Deferred& d, std::span<const Tensor> x, std:
   return list;
 }
 
-std::vector<Tensor> tangents(const Deferred& d, std::span<const Tensor> x, std::span<const std::size_t> given,
+std::vector<Tensor> tangents(const Deferred& d, std::span<const Tensor> x, std::span<const std::size_t> seeded,
                              std::span<const std::size_t> wanted) {
   const OwnArguments own(d, x);
   std::vector<Source> moved;
   std::vector<Gradient> along;
-  for (std::size_t k = 0; k < given.size(); ++k) {
-    moved.push_back(own.source(d, given[k]));
+  for (std::size_t k = 0; k < seeded.size(); ++k) {
+    moved.push_back(own.source(d, seeded[k]));
     along.emplace_back(x[d.arguments + k]);
   }
   const ForwardAccumulator accumulator(moved, along);
@@ -128,12 +128,13 @@ std::vector<Tensor> tangents(const Deferred& d, std::span<const Tensor> x, std::
   return list;
 }
 
-// The gradient of a call, whose arguments are followed by the cotangents `given` and the token. Tangents of the call
-// are linear in those of its inputs. So the gradient of the inner product of cotangents and tangents gives both
-// derivatives of the gradient: its tangent and, the Hessian being symmetric, its gradient (Pearlmutter 1994).
+// The gradient of a call, whose arguments are followed by the cotangents of the outputs `seeded` and by the token.
+// Tangents of the call are linear in those of its inputs. So the gradient of the inner product of cotangents and
+// tangents gives both derivatives of the gradient: its tangent and, the Hessian being symmetric, its gradient
+// (Pearlmutter 1994).
 struct GradientCall {
   Reference of;
-  std::vector<std::size_t> given, asked;
+  std::vector<std::size_t> seeded, asked;
 
   std::span<const Tensor> arguments(std::span<const Tensor> x) const { return x.first(of->arguments); }
 
@@ -176,10 +177,10 @@ struct GradientCall {
       result.gradients[numbers[k]] = list[k] ? list[k].dense() : zeros_like(by[k].tensor());
     return result;
   }
-  // The given cotangents, one entry per output, empty where none was given.
+  // The cotangents, one entry per output, empty where there is none.
   std::vector<Tensor> in_place(std::span<const Tensor> passed) const {
     std::vector<Tensor> all(of->outputs.size());
-    for (std::size_t k = 0; k < given.size(); ++k) all[given[k]] = passed[k];
+    for (std::size_t k = 0; k < seeded.size(); ++k) all[seeded[k]] = passed[k];
     return all;
   }
 
@@ -187,8 +188,8 @@ struct GradientCall {
     const Deferred& d = *of;
     std::vector<Tensor> along(t.begin(), t.begin() + static_cast<std::ptrdiff_t>(d.arguments));
     along.insert(along.end(), t.end() - static_cast<std::ptrdiff_t>(d.captured.size()), t.end());
-    const auto found = through(arguments(x), along, in_place(t.subspan(d.arguments, given.size())),
-                               in_place(x.subspan(d.arguments, given.size())));
+    const auto found = through(arguments(x), along, in_place(t.subspan(d.arguments, seeded.size())),
+                               in_place(x.subspan(d.arguments, seeded.size())));
     if (!found) return {};
     std::vector<Tensor> list;
     for (const std::size_t i : asked) list.push_back(found->gradients[i]);
@@ -199,11 +200,11 @@ struct GradientCall {
     std::vector<Tensor> along(d.inputs());
     for (std::size_t k = 0; k < asked.size(); ++k) along[asked[k]] = g[k];
     const auto found = through(arguments(x), along, std::vector<Tensor>(d.outputs.size()),
-                               in_place(x.subspan(d.arguments, given.size())));
+                               in_place(x.subspan(d.arguments, seeded.size())));
     if (!found) return {};
     std::vector<Tensor> list(found->gradients.begin(),
                              found->gradients.begin() + static_cast<std::ptrdiff_t>(d.arguments));
-    for (const std::size_t k : given) list.push_back(found->tangents[k]);
+    for (const std::size_t k : seeded) list.push_back(found->tangents[k]);
     list.emplace_back();  // for the token
     list.insert(list.end(), found->gradients.begin() + static_cast<std::ptrdiff_t>(d.arguments),
                 found->gradients.end());
@@ -212,7 +213,7 @@ struct GradientCall {
 };
 
 using DerivativeFunction = std::vector<Tensor> (*)(const Deferred& d, std::span<const Tensor> x,
-                                                   std::span<const std::size_t> given,
+                                                   std::span<const std::size_t> seeded,
                                                    std::span<const std::size_t> wanted);
 
 // Whether a derivative leads from input i to output k.
@@ -220,31 +221,31 @@ bool leads_to(const Deferred& d, std::size_t k, std::size_t i) {
   return is_differentiable(d.outputs[k].dtype) && d.connected[k * d.inputs() + i];
 }
 
-// A derivative as a deferred call on the arguments and the given cotangents or tangents.
+// A derivative as a deferred call on the arguments and the cotangents or tangents in the list.
 std::vector<Tensor> derivative(const tape::Record& r, const Deferred& d, DerivativeFunction function,
                                std::span<const Tensor> list, std::span<const std::size_t> wanted,
                                std::vector<Deferred::Like> outputs) {
-  std::vector<std::size_t> given;
+  std::vector<std::size_t> seeded;
   for (std::size_t k = 0; k < list.size(); ++k)
-    if (list[k].defined()) given.push_back(k);
+    if (list[k].defined()) seeded.push_back(k);
   auto made = std::make_unique<Deferred>();
   made->name = d.name;
   const bool has_token = r.has_saved(d.inputs());
-  made->arguments = d.arguments + given.size() + (has_token ? 1 : 0);
+  made->arguments = d.arguments + seeded.size() + (has_token ? 1 : 0);
   made->captured = d.captured;
   made->outputs = std::move(outputs);
   const std::vector<std::size_t> asked(wanted.begin(), wanted.end());
-  made->run = [of = hold(d), function, given, asked](std::span<const Tensor> x) {
-    return function(*of, x, given, asked);
+  made->run = [of = hold(d), function, seeded, asked](std::span<const Tensor> x) {
+    return function(*of, x, seeded, asked);
   };
   if (has_token && function == gradients)
-    made->compute = [of = hold(d), given, asked](std::span<const Tensor> x, std::span<const Tensor> to, Tensor*) {
+    made->compute = [of = hold(d), seeded, asked](std::span<const Tensor> x, std::span<const Tensor> to, Tensor*) {
       detail::List<Tensor> cotangents(of->outputs.size());
-      for (std::size_t k = 0; k < given.size(); ++k) cotangents[given[k]] = x[of->arguments + k];
-      of->pull(x.first(of->arguments), x[of->arguments + given.size()], cotangents, asked, to);
+      for (std::size_t k = 0; k < seeded.size(); ++k) cotangents[seeded[k]] = x[of->arguments + k];
+      of->pull(x.first(of->arguments), x[of->arguments + seeded.size()], cotangents, asked, to);
     };
   if (has_token && function == gradients && d.with_tangents) {
-    const GradientCall call{hold(d), given, asked};
+    const GradientCall call{hold(d), seeded, asked};
     made->jvp = [call](std::span<const Tensor> x, std::span<const Tensor> t) { return call.jvp(x, t); };
     made->vjp = [call](std::span<const Tensor> x, std::span<const Tensor> g) { return call.vjp(x, g); };
   }
@@ -259,7 +260,7 @@ std::vector<Tensor> derivative(const tape::Record& r, const Deferred& d, Derivat
       return false;
     };
     for (std::size_t i = 0; i < d.arguments; ++i) made->connected.push_back(meets(i));
-    for (const std::size_t k : given) made->connected.push_back(pulls ? leads_to(d, k, to) : leads_to(d, to, k));
+    for (const std::size_t k : seeded) made->connected.push_back(pulls ? leads_to(d, k, to) : leads_to(d, to, k));
     if (has_token) made->connected.push_back(false);
     for (std::size_t i = d.arguments; i < d.inputs(); ++i) made->connected.push_back(meets(i));
   }
@@ -359,9 +360,9 @@ void reorder(Deferred& d, const std::vector<std::size_t>& order) {
   d.outputs = std::move(outputs);
   d.connected = std::move(connected);
   d.run = [run = d.run, order](std::span<const Tensor> x) {
-    const std::vector<Tensor> given = run(x);
+    const std::vector<Tensor> before = run(x);
     std::vector<Tensor> results;
-    for (const std::size_t k : order) results.push_back(given[k]);
+    for (const std::size_t k : order) results.push_back(before[k]);
     return results;
   };
   const auto in_place = [order](std::span<const Tensor> list) {
@@ -381,12 +382,12 @@ void reorder(Deferred& d, const std::vector<std::size_t>& order) {
     };
   if (d.with_tangents)
     d.with_tangents = [with = d.with_tangents, order](std::span<const Tensor> x, std::span<const Tensor> along) {
-      const std::optional<std::vector<Tensor>> given = with(x, along);
+      const std::optional<std::vector<Tensor>> before = with(x, along);
       std::optional<std::vector<Tensor>> all;
-      if (!given) return all;
+      if (!before) return all;
       all.emplace();
       for (const std::size_t first : {std::size_t{0}, order.size()})
-        for (const std::size_t k : order) all->push_back((*given)[first + k]);
+        for (const std::size_t k : order) all->push_back((*before)[first + k]);
       return all;
     };
 }

@@ -35,7 +35,7 @@ struct Deferred {
       with_tangents = {};
   /// Derivatives in place of those of `run`: tangents and cotangents are as in rules, one per input or output.
   using Rule =
-      Callback<std::optional<std::vector<Tensor>>(std::span<const Tensor> arguments, std::span<const Tensor> given)>;
+      Callback<std::optional<std::vector<Tensor>>(std::span<const Tensor> arguments, std::span<const Tensor> seeds)>;
   Rule jvp = {}, vjp = {};
   std::size_t arguments = 0;
   std::vector<Tensor> captured = {};

@@ -98,7 +98,7 @@ void DeferredLoop::set_gradient(std::shared_ptr<const Pullback> p) {
   }
   program.set_gradient({.forward = p->forward.get(),
                         .backward = p->backward.get(),
-                        .given = p->given,
+                        .seeded = p->seeded,
                         .exists = p->exists,
                         .residuals = p->residuals});
   pullback = std::move(p);
@@ -205,11 +205,11 @@ detail::FlatLoop flat_with_tangents(const DeferredLoop& of, const LoopWithTangen
       add_all(x, more);
     const Tensors made = step(x);
     const TensorSpan y(made);
-    Tensors given;
+    Tensors results;
     for (const TensorSpan more :
          {y.first(n), y.subspan(all, moving), shared, y.subspan(n, all - n), y.subspan(all + moving)})
-      add_all(given, more);
-    return given;
+      add_all(results, more);
+    return results;
   };
   return with;
 }

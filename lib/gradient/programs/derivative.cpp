@@ -64,8 +64,8 @@ Pulled pulled_by(const Differentiated& d, std::span<const Tensor> x) {
   pulled.results = d.run(x);
   std::vector<Tensor> targets;  // a result without a cotangent connects nothing
   std::vector<Gradient> seeds;
-  for (std::size_t k = 0; k < d.given.size(); ++k) {
-    targets.push_back(pulled.results[d.given[k]]);
+  for (std::size_t k = 0; k < d.seeded.size(); ++k) {
+    targets.push_back(pulled.results[d.seeded[k]]);
     seeds.emplace_back(d.directions(x)[k]);
   }
   pulled.gradients.resize(d.sources());
@@ -89,10 +89,10 @@ std::vector<Derived> gradients_of(const Differentiated& d, std::span<const Tenso
 Pushed pushed_by(const Differentiated& d, std::span<const Tensor> x) {
   std::vector<Source> moved;
   std::vector<Gradient> along;
-  for (std::size_t k = 0; k < d.given.size(); ++k) {
-    moved.push_back(d.source(d.given[k], x));
+  for (std::size_t k = 0; k < d.seeded.size(); ++k) {
+    moved.push_back(d.source(d.seeded[k], x));
     along.emplace_back(d.directions(x)[k]);
-    for (const Source& s : d.read_as(d.given[k])) {
+    for (const Source& s : d.read_as(d.seeded[k])) {
       moved.push_back(s);
       along.emplace_back(d.directions(x)[k]);
     }

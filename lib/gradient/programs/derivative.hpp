@@ -30,9 +30,9 @@ struct Differentiated {
   // Variables of an enclosing trace; their values are among the adopted ones.
   std::vector<Variable> enclosing_variables;
   std::vector<Tensor> enclosing_values;
-  std::vector<bool> wanted;        // for arguments, adopted values, variables
-  std::vector<std::size_t> given;  // indices of the results with a cotangent, or of the sources with a tangent
-  std::int64_t rows = 0;           // cotangents at once, along a leading axis of each and of the gradients; 0: one
+  std::vector<bool> wanted;         // for arguments, adopted values, variables
+  std::vector<std::size_t> seeded;  // indices of the results with a cotangent, or of the sources with a tangent
+  std::int64_t rows = 0;            // cotangents at once, along a leading axis of each and of the gradients; 0: one
 
   std::size_t sources() const noexcept { return arguments + adopted.size() + variables.size() + captured.size(); }
   std::vector<Tensor> run(std::span<const Tensor> x) const { return f(x.first(arguments)); }
@@ -87,8 +87,8 @@ struct Pullback {
   std::vector<bool> exists;
   std::vector<bool> wanted;
   std::vector<Tensor> captured;
-  std::vector<std::size_t> given = {};  // the results with a cotangent
-  std::int64_t rows = 0;                // of each cotangent, see Differentiated
+  std::vector<std::size_t> seeded = {};  // the results with a cotangent
+  std::int64_t rows = 0;                 // of each cotangent, see Differentiated
 };
 
 }  // namespace reel::autodiff

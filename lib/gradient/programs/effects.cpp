@@ -72,9 +72,9 @@ Ran run_with(const detail::FlatFunction& f, const BodyEffects& effects, std::siz
   const program::Trace::Bound bound(trace, effects.variables, values.first(effects.variables.size()));
   for (std::size_t k = 0; k < effects.generators.size(); ++k)
     trace.move_stream(*effects.generators[k], values[effects.variables.size() + k]);
-  Tensors given(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(arguments));
-  given.insert(given.end(), rest.begin(), rest.end());
-  Ran ran{f(given), {}};
+  Tensors passed(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(arguments));
+  passed.insert(passed.end(), rest.begin(), rest.end());
+  Ran ran{f(passed), {}};
   for (const Variable& v : effects.variables) ran.left.push_back(trace.value(v));
   for (const Generator* g : effects.generators) ran.left.push_back(trace.stream(*g));
   return ran;

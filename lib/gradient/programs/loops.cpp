@@ -96,7 +96,7 @@ class Branches {
       p.forward->run(all, results);
       residuals.assign(results.begin() + static_cast<std::ptrdiff_t>(ys.size()), results.end());
     }
-    for (const std::size_t k : p.given)
+    for (const std::size_t k : p.seeded)
       all.push_back(cotangents[k].defined() ? contiguous(cotangents[k]) : zeros(ys[k].shape(), ys[k].dtype()));
     all.insert(all.end(), residuals.begin(), residuals.end());
     detail::List<Tensor> some(p.backward->program().results.size());
@@ -144,9 +144,9 @@ std::optional<Tensors> trace_loop(const detail::FlatLoop& loop, TensorSpan initi
   for (const Tensor& x : xs) rows.push_back(like_row(x));
   const Body body = trace_body(loop, examples, rows);
   if (const BodyEffects effects = body.effects(); effects.size() > 0) {
-    auto given = trace_loop(with_effects(loop, effects), effects.with_values(loop.name, initial), xs, options);
-    if (given) effects.take_values(*given, loop.variables);
-    return given;
+    auto results = trace_loop(with_effects(loop, effects), effects.with_values(loop.name, initial), xs, options);
+    if (results) effects.take_values(*results, loop.variables);
+    return results;
   }
   if (const Tensors results = body.results(); !same_shapes(initial, TensorSpan(results).first(loop.variables))) {
     if (!loop.more || options.compiled) return {};
@@ -225,8 +225,8 @@ detail::FlatLoop with_compiled_step(const detail::FlatLoop& loop) {
             return step(x.first(variables), x.subspan(variables));
           },
           all);
-    const detail::List<Tensor> given = traced->call(all);
-    return Tensors(given.begin(), given.end());
+    const detail::List<Tensor> results = traced->call(all);
+    return Tensors(results.begin(), results.end());
   };
   return compiled;
 }

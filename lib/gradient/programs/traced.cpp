@@ -58,10 +58,10 @@ Traced::Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor
   program::Program program;
   {
     program::Trace trace(owner, enclosing);
-    std::vector<Tensor> given;
-    for (const Tensor& x : arguments) given.push_back(trace.argument(x));
+    std::vector<Tensor> abstract_arguments;
+    for (const Tensor& x : arguments) abstract_arguments.push_back(trace.argument(x));
     for (const Tensor& x : adopted) trace.adopt(x);
-    std::vector<Tensor> results = f_(given);
+    std::vector<Tensor> results = f_(abstract_arguments);
     results_ = results.size();
     for (const Variable& v : trace.variables()) variables_.push_back(v);
     for (const Variable& v : trace.assigned()) assigned_.push_back(v);
@@ -263,15 +263,15 @@ struct DefinedTensors {
   }
 };
 
-Traced::Key Traced::key_of(const Inputs& inputs, const DefinedTensors& given) {
-  Key key{static_cast<std::uint64_t>(given.rows), given.numbers.size()};
-  key.insert(key.end(), given.numbers.begin(), given.numbers.end());
+Traced::Key Traced::key_of(const Inputs& inputs, const DefinedTensors& seeds) {
+  Key key{static_cast<std::uint64_t>(seeds.rows), seeds.numbers.size()};
+  key.insert(key.end(), seeds.numbers.begin(), seeds.numbers.end());
   for (const bool wanted : inputs.wanted) key.push_back(wanted);
   for (const Tensor& w : inputs.captured) key.push_back(w.id());
   return key;
 }
 
-Differentiated Traced::differentiated(const Inputs& inputs, std::span<const std::size_t> given,
+Differentiated Traced::differentiated(const Inputs& inputs, std::span<const std::size_t> seeded,
                                       std::int64_t rows) const {
   return {.f = f_,
           .arguments = arguments_,
@@ -281,7 +281,7 @@ Differentiated Traced::differentiated(const Inputs& inputs, std::span<const std:
           .enclosing_variables = enclosing_variables_,
           .enclosing_values = enclosing_values_,
           .wanted = {inputs.wanted.begin(), inputs.wanted.end()},
-          .given = {given.begin(), given.end()},
+          .seeded = {seeded.begin(), seeded.end()},
           .rows = rows};
 }
 
@@ -296,17 +296,17 @@ Traced::Derivative Traced::make_derivative(DerivativeFunction function, Differen
 }
 
 detail::List<Tensor> Traced::differentiate(Derivatives& known, DerivativeFunction function, const Inputs& inputs,
-                                           const DefinedTensors& given) {
+                                           const DefinedTensors& seeds) {
   List arguments(inputs.arguments().begin(), inputs.arguments().end());
   append(arguments, inputs.values());
-  append(arguments, given.tensors);
+  append(arguments, seeds.tensors);
   const Derivative* d = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    Key key = key_of(inputs, given);
+    Key key = key_of(inputs, seeds);
     auto found = known.find(key);
     if (found == known.end()) {
-      Derivative made = make_derivative(function, differentiated(inputs, given.numbers, given.rows), arguments);
+      Derivative made = make_derivative(function, differentiated(inputs, seeds.numbers, seeds.rows), arguments);
       found = known.emplace(std::move(key), std::move(made)).first;
     }
     d = &found->second;
@@ -321,7 +321,7 @@ std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, cons
   auto made = std::make_shared<Pullback>();
   made->wanted.assign(inputs.wanted.begin(), inputs.wanted.end());
   made->captured.assign(inputs.captured.begin(), inputs.captured.end());
-  made->given = what.given;
+  made->seeded = what.seeded;
   made->rows = what.rows;
   program::Program program;
   std::size_t late = cotangents.size();  // arguments of the backward program alone
@@ -362,14 +362,14 @@ std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, cons
   return made;
 }
 
-std::shared_ptr<const Pullback> Traced::pullback(const Inputs& inputs, const DefinedTensors& given) {
+std::shared_ptr<const Pullback> Traced::pullback(const Inputs& inputs, const DefinedTensors& seeds) {
   const std::lock_guard lock(mutex_);
   if (const auto& p = inputs.pullback;
-      p && p->rows == given.rows &&
-      std::equal(p->given.begin(), p->given.end(), given.numbers.begin(), given.numbers.end()))
+      p && p->rows == seeds.rows &&
+      std::equal(p->seeded.begin(), p->seeded.end(), seeds.numbers.begin(), seeds.numbers.end()))
     return latest_ = p;
-  auto& known = pullbacks_[key_of(inputs, given)];
-  if (!known) known = make_pullback(inputs, differentiated(inputs, given.numbers, given.rows), given.tensors);
+  auto& known = pullbacks_[key_of(inputs, seeds)];
+  if (!known) known = make_pullback(inputs, differentiated(inputs, seeds.numbers, seeds.rows), seeds.tensors);
   return latest_ = known;
 }
 
@@ -464,26 +464,26 @@ void Traced::prepare_push(const Inputs& inputs) {
   List sources(inputs.all), arguments(inputs.arguments().begin(), inputs.arguments().end());
   append(arguments, inputs.values());
   append(sources, inputs.captured);
-  std::vector<std::size_t> given;
+  std::vector<std::size_t> seeded;
   moved_.assign(sources.size(), {});
   for (std::size_t i = 0; i < sources.size(); ++i)
     if (i >= inputs.wanted.size() || inputs.wanted[i]) {
-      given.push_back(i);
+      seeded.push_back(i);
       moved_[i] = ops::abstract(sources[i].dtype(), sources[i].shape());
       arguments.push_back(moved_[i]);
     }
-  if (!given.empty())
+  if (!seeded.empty())
     prepared_push_ =
-        std::make_shared<Derivative>(make_derivative(tangents_of, differentiated(inputs, given), arguments));
+        std::make_shared<Derivative>(make_derivative(tangents_of, differentiated(inputs, seeded), arguments));
 }
 
 // By the forward and the backward program. The call has run the forward one already if this derivative was known by
 // then.
-detail::List<Tensor> Traced::pull_unfollowed(const Inputs& inputs, const DefinedTensors& given) {
-  const std::shared_ptr<const Pullback> p = pullback(inputs, given);
+detail::List<Tensor> Traced::pull_unfollowed(const Inputs& inputs, const DefinedTensors& seeds) {
+  const std::shared_ptr<const Pullback> p = pullback(inputs, seeds);
   List all(inputs.all);
-  all.reserve(all.size() + given.tensors.size() + p->residuals);
-  append(all, given.tensors);
+  all.reserve(all.size() + seeds.tensors.size() + p->residuals);
+  append(all, seeds.tensors);
   if (inputs.pullback == p) {
     append(all, inputs.residuals);
   } else {
@@ -499,11 +499,11 @@ detail::List<Tensor> Traced::pull_unfollowed(const Inputs& inputs, const Defined
 
 // Cotangents and gradients that do not exist are empty handles.
 detail::List<Tensor> Traced::pull(const Inputs& inputs, std::span<const Tensor> cotangents, std::int64_t rows) {
-  const DefinedTensors given(cotangents, rows);
-  if (inputs.followed(given.tensors) || program::Trace::current())
-    return differentiate(pulls_, gradients_of, inputs, given);
+  const DefinedTensors seeds(cotangents, rows);
+  if (inputs.followed(seeds.tensors) || program::Trace::current())
+    return differentiate(pulls_, gradients_of, inputs, seeds);
   const bool is_prepared = prepared_ && inputs.pullback == prepared_;
-  return pull_unfollowed(inputs, is_prepared ? DefinedTensors(filled_all(cotangents, results())) : given);
+  return pull_unfollowed(inputs, is_prepared ? DefinedTensors(filled_all(cotangents, results())) : seeds);
 }
 
 detail::List<Tensor> Traced::push(const Inputs& inputs, std::span<const Tensor> tangents) {

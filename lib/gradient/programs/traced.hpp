@@ -100,18 +100,18 @@ class Traced : public std::enable_shared_from_this<Traced> {
   List run_and_assign(std::span<const Tensor> inputs) const;
   List record(Inputs& inputs);
   void assign(std::span<const Tensor> values) const;
-  Differentiated differentiated(const Inputs& inputs, std::span<const std::size_t> given, std::int64_t rows = 0) const;
+  Differentiated differentiated(const Inputs& inputs, std::span<const std::size_t> seeded, std::int64_t rows = 0) const;
   List differentiate(Derivatives& known, DerivativeFunction function, const Inputs& inputs,
-                     const DefinedTensors& given);
-  static Key key_of(const Inputs& inputs, const DefinedTensors& given);
-  std::shared_ptr<const Pullback> pullback(const Inputs& inputs, const DefinedTensors& given);
+                     const DefinedTensors& seeds);
+  static Key key_of(const Inputs& inputs, const DefinedTensors& seeds);
+  std::shared_ptr<const Pullback> pullback(const Inputs& inputs, const DefinedTensors& seeds);
   std::shared_ptr<const Pullback> make_pullback(const Inputs& inputs, const Differentiated& what,
                                                 std::span<const Tensor> cotangents, bool of_step = false) const;
   Inputs examples(const std::vector<bool>& followed) const;
   bool knows(const Inputs& inputs) const;
   Derivative make_derivative(DerivativeFunction function, Differentiated what, std::span<const Tensor> arguments) const;
   void prepare_push(const Inputs& inputs);
-  List pull_unfollowed(const Inputs& inputs, const DefinedTensors& given);
+  List pull_unfollowed(const Inputs& inputs, const DefinedTensors& seeds);
   List pull(const Inputs& inputs, std::span<const Tensor> cotangents, std::int64_t rows);
   List push(const Inputs& inputs, std::span<const Tensor> tangents);
 

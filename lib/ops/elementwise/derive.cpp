@@ -58,7 +58,7 @@ class Derivation {
   Derivation(const loops::Graph& graph, const Direction& direction)
       : graph_(graph),
         direction_(direction),
-        trace_(static_cast<std::size_t>(graph.inputs) + direction.given.size(), Trace::Numbers::literals) {}
+        trace_(static_cast<std::size_t>(graph.inputs) + direction.seeded.size(), Trace::Numbers::literals) {}
 
   Derivative make() {
     take_apart();
@@ -68,7 +68,7 @@ class Derivation {
 
  private:
   std::int32_t& derivative(std::int32_t node) { return derivative_of_[static_cast<std::size_t>(node)]; }
-  std::int32_t given(std::size_t i) const { return graph_.inputs + static_cast<std::int32_t>(i); }
+  std::int32_t seed(std::size_t i) const { return graph_.inputs + static_cast<std::int32_t>(i); }
 
   // The original program in this trace, with derivatives expanded into functions.
   void take_apart() {
@@ -144,8 +144,8 @@ class Derivation {
       for (std::size_t k = 0; k < most_operands; ++k)
         if (passes(node(i), k) && feeds[static_cast<std::size_t>(node(i).in[k])]) feeds[i] = true;
     }
-    for (std::size_t k = 0; k < direction_.given.size(); ++k)
-      if (direction_.given[k]) accumulate(derivative(copied_[static_cast<std::size_t>(graph_.outputs[k])]), given(k));
+    for (std::size_t k = 0; k < direction_.seeded.size(); ++k)
+      if (direction_.seeded[k]) accumulate(derivative(copied_[static_cast<std::size_t>(graph_.outputs[k])]), seed(k));
     for (std::size_t i = count; i-- > 0;) {
       if (derivative_of_[i] == no_node) continue;
       const Node at = node(i);
@@ -160,9 +160,9 @@ class Derivation {
   }
 
   std::vector<std::int32_t> forwards() {
-    for (std::size_t i = 0; i < direction_.given.size(); ++i)
-      if (direction_.given[i]) derivative_of_[i] = given(i);
-    for (std::size_t i = direction_.given.size(); i < derivative_of_.size(); ++i) {
+    for (std::size_t i = 0; i < direction_.seeded.size(); ++i)
+      if (direction_.seeded[i]) derivative_of_[i] = seed(i);
+    for (std::size_t i = direction_.seeded.size(); i < derivative_of_.size(); ++i) {
       const Node at = node(i);
       for (std::size_t k = 0; k < most_operands; ++k)
         if (passes(at, k) && derivative(at.in[k]) != no_node)

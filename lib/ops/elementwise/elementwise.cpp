@@ -70,7 +70,7 @@ void keep_inputs(const Call& call, std::span<const Tensor*> values) {
   const Program& program = program_of(call.attributes);
   Direction direction{Positions(call.inputs.size()), Positions(program.outputs())};
   for (std::size_t i = 0; i < call.inputs.size(); ++i) direction.wanted.set(i, tape::followed(call.input(i)));
-  for (std::size_t k = 0; k < program.outputs(); ++k) direction.given.set(k);
+  for (std::size_t k = 0; k < program.outputs(); ++k) direction.seeded.set(k);
   for (const std::int32_t source : program.derivative(direction).sources)
     if (const auto i = static_cast<std::size_t>(source); i < values.size()) values[i] = call.inputs[i];
 }
@@ -99,23 +99,23 @@ void run(const Primitive& op, const Program& program, Inputs in, std::span<const
 
 namespace {
 
-// Computes a derivative of a recorded program on elements of `shape`. `given` are its cotangents or tangents. Calls
-// use(i, kind, result) for each result; `result` is empty if there is none or it is zero. A result that is a given
-// cotangent or tangent has the shape of that. Unless a tape must record it, target(i) is called for each computed
-// result. It returns a tensor of `shape`, a tensor of one element to which the result is summed in the same pass, or a
-// sum of `shape` that it is added to.
+// Computes a derivative of a recorded program on elements of `shape`. `seeds` are its cotangents or tangents. Calls
+// use(i, kind, result) for each result; `result` is empty if there is none or it is zero. A result that is one of the
+// seeds has the shape of that. Unless a tape must record it, target(i) is called for each computed result. It returns
+// a tensor of `shape`, a tensor of one element to which the result is summed in the same pass, or a sum of `shape`
+// that it is added to.
 struct Destination {
   Tensor tensor;
   bool adds = false;
 };
 template <class Target, class Use>
-void evaluate(const tape::Record& record, const Derivative& derivative, std::span<const Tensor> given,
+void evaluate(const tape::Record& record, const Derivative& derivative, std::span<const Tensor> seeds,
               const Shape& shape, Target target, Use use) {
   const Program& program = *derivative.program;
   const std::size_t inputs = record.num_inputs();
   const auto source = [&](std::int32_t index) -> const Tensor& {
     const auto i = static_cast<std::size_t>(index);
-    return i < inputs ? record.saved(i) : given[i - inputs];
+    return i < inputs ? record.saved(i) : seeds[i - inputs];
   };
   ResultTensors out(program.outputs());
   if (program.outputs() > 0) {

@@ -53,23 +53,23 @@ class Positions {
   std::vector<std::uint64_t> more_;
 };
 
-/// Identifies a derivative: the cotangents of the `wanted` inputs from those of the `given` outputs, or the tangents of
-/// the outputs from those of the `given` inputs (`wanted` is empty then).
+/// Identifies a derivative: the cotangents of the `wanted` inputs from those of the `seeded` outputs, or the tangents
+/// of the outputs from those of the `seeded` inputs (`wanted` is empty then).
 struct Direction {
-  Positions wanted, given;
+  Positions wanted, seeded;
   bool reverse() const noexcept { return !wanted.empty(); }
   friend bool operator==(const Direction&, const Direction&) = default;
 };
 
 /// A derivative as a program, with the parameters of the original program.
 struct Derivative {
-  /// What a cotangent or tangent is: absent, zero, a given one itself, or an output of the program.
+  /// What a cotangent or tangent is: absent, zero, a seed itself, or an output of the program.
   struct Result {
     enum class Kind : std::uint8_t { none, zero, source, output } kind = Kind::none;
-    std::int32_t index = 0;  // of the given one or of the output
+    std::int32_t index = 0;  // of the seed or of the output
   };
   Shared program;
-  /// For each input of the program: an input of the original one, or, numbered behind these, a given cotangent or
+  /// For each input of the program: an input of the original one, or, numbered behind these, a seed: a cotangent or
   /// tangent.
   std::vector<std::int32_t> sources;
   std::vector<Result> results;

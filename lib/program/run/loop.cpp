@@ -191,7 +191,7 @@ void Loop::set_gradient(Gradient gradient) {
   const Program &forward = b.programs.forward->program(), &backward = b.programs.backward->program();
   std::size_t argument = shape_.variables + shape_.rows + shape_.besides, result = 0;
   b.cotangent_of.assign(shape_.variables + shape_.outputs, none);
-  for (const std::size_t k : b.programs.given) b.cotangent_of[k] = argument++;
+  for (const std::size_t k : b.programs.seeded) b.cotangent_of[k] = argument++;
   std::vector<Recurrence::Link> links;
   for (std::size_t s = 0; s < b.programs.exists.size(); ++s) {
     b.result_of.push_back(b.programs.exists[s] ? result++ : none);

@@ -34,11 +34,11 @@ class Loop {
     const Executable* condition;
   };
   /// forward: the step with its residuals as further results. backward: from the step's arguments, the cotangents of
-  /// its `given` results, sums, and residuals to the gradients that exist, with respect to variables, rows and shared
+  /// its `seeded` results, sums, and residuals to the gradients that exist, with respect to variables, rows and shared
   /// sources. Shared sources are the step's further inputs and captured tensors; their gradients are added to the sums.
   struct Gradient {
     const Executable *forward, *backward;
-    std::vector<std::size_t> given;
+    std::vector<std::size_t> seeded;
     std::vector<bool> exists;
     std::size_t residuals;
   };
