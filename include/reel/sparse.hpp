@@ -110,7 +110,8 @@ SparsityPattern hessian_sparsity(F f, const Tensor& x) {
 /// Options of sparse_jacobian() and sparse_hessian().
 struct SparseOptions {
   /// Compares, at each call, the product of the result and a random vector with a directional derivative. ValueError if
-  /// they differ, because the pattern lacks a position. Costs one more direction.
+  /// they differ by more than rounding errors, because the pattern lacks a position. Costs one more direction; four
+  /// more where they differ at all, to measure the rounding errors.
   bool check = false;
 };
 
