@@ -1,6 +1,6 @@
 // Special functions: one primitive for each, whose attributes are the function and the order of the derivative by each
 // argument. The derivative of the primitive is the primitive with one order increased. All functions share the code;
-// their primitives differ only in the name.
+// their primitives differ only in the name. Probabilities of several laws are the same function: each has a primitive.
 #include "ops/special.hpp"
 
 #include <reel/ops/make.hpp>
@@ -17,7 +17,25 @@ namespace {
 using Function = loops::SpecialFunction;
 using Arguments = SpecialArguments;
 
-Function function_of(Attributes attributes) { return static_cast<Function>(attributes[0]); }
+// The name that the law gives to a function.
+struct NamedProbability {
+  const char* name;
+  Function f;
+};
+constexpr NamedProbability laws[] = {
+    {"chi2_logcdf", Function::log_gammainc},   {"chi2_logsf", Function::log_gammaincc},
+    {"poisson_logsf", Function::log_gammainc}, {"poisson_logcdf", Function::log_gammaincc},
+    {"t_logcdf", Function::log_betainc},       {"t_logcdf", Function::log_betaincc},
+    {"t_logsf", Function::log_betainc},        {"t_logsf", Function::log_betaincc},
+    {"binom_logsf", Function::log_betainc},    {"binom_logcdf", Function::log_betaincc},
+    {"nbinom_logcdf", Function::log_betainc},  {"nbinom_logsf", Function::log_betaincc}};
+constexpr std::size_t function_count = std::size(loops::signatures);
+
+// Attribute 0 is the index of the primitive: functions come first, laws follow.
+Function function_of(Attributes attributes) {
+  const auto i = static_cast<std::size_t>(attributes[0]);
+  return i < function_count ? static_cast<Function>(i) : laws[i - function_count].f;
+}
 /// The number of differentiable arguments, which come first.
 std::size_t variables(Function f) { return std::size_t{loops::signature(f).arguments} - loops::signature(f).constants; }
 
@@ -29,9 +47,10 @@ void evaluate_partial(const Call& call, Outputs& out) {
 }
 Tensor derivative(const tape::Record& r, std::size_t by);
 
-constexpr Primitive special_primitive_of(const loops::Signature& s) {
+constexpr Primitive special_primitive_of(std::size_t k) {
   using Rules = RuleOf<derivative>;
-  return {.rule = batched({s.name, Rules::vjp, Rules::jvp}),
+  const loops::Signature& s = k < function_count ? loops::signatures[k] : loops::signature(laws[k - function_count].f);
+  return {.rule = batched({k < function_count ? s.name : laws[k - function_count].name, Rules::vjp, Rules::jvp}),
           .infer = infer_special,
           .evaluate = evaluate_partial,
           .keeps = keep_inputs(s.arguments),
@@ -39,10 +58,10 @@ constexpr Primitive special_primitive_of(const loops::Signature& s) {
 }
 template <class Make, std::size_t... K>
 constexpr auto one_of_each(Make make, std::index_sequence<K...>) {
-  return std::array<Primitive, sizeof...(K)>{make(loops::signatures[K])...};
+  return std::array<Primitive, sizeof...(K)>{make(K)...};
 }
 constexpr auto special_primitives =
-    one_of_each(special_primitive_of, std::make_index_sequence<std::size(loops::signatures)>());
+    one_of_each(special_primitive_of, std::make_index_sequence<function_count + std::size(laws)>());
 
 // ValueError where a derivative of these orders has more coefficients than the kernels hold.
 void require_orders(const char* op, std::span<const std::int64_t> orders) {
@@ -55,15 +74,19 @@ void require_orders(const char* op, std::span<const std::int64_t> orders) {
                      coefficients, loops::coefficients_max);
 }
 
+Tensor apply_partial(std::size_t primitive, std::span<const std::int64_t> orders, const Arguments& x) {
+  const Primitive& p = special_primitives[primitive];
+  require_orders(p.rule.name, orders);
+  detail::ShortList<std::int64_t, 1 + loops::arguments_max> attributes(1 + orders.size());
+  attributes[0] = static_cast<std::int64_t>(primitive);
+  std::copy(orders.begin(), orders.end(), attributes.begin() + 1);
+  return apply(p, Inputs(x.data(), loops::signature(function_of(attributes)).arguments), attributes);
+}
+
 }  // namespace
 
 Tensor partial(Function f, std::span<const std::int64_t> orders, const Arguments& x) {
-  const loops::Signature& s = loops::signature(f);
-  require_orders(s.name, orders);
-  detail::ShortList<std::int64_t, 1 + loops::arguments_max> attributes(1 + orders.size());
-  attributes[0] = static_cast<std::int64_t>(f);
-  std::copy(orders.begin(), orders.end(), attributes.begin() + 1);
-  return apply(special_primitives[static_cast<std::size_t>(f)], Inputs(x.data(), s.arguments), attributes);
+  return apply_partial(static_cast<std::size_t>(f), orders, x);
 }
 
 namespace {
@@ -75,7 +98,7 @@ Tensor derivative(const tape::Record& r, std::size_t by) {
   ++orders[by];
   Arguments x = {};
   for (std::size_t k = 0; k < loops::signature(f).arguments; ++k) x[k] = &r.saved(k);
-  return partial(f, {orders, variables(f)}, x);
+  return apply_partial(static_cast<std::size_t>(r.attributes()[0]), {orders, variables(f)}, x);
 }
 
 // ---- Inverses z in the last argument. By that argument the derivative is 1 / f'; by any other minus that of f over
@@ -165,17 +188,21 @@ Tensor inverse(Function f, const X&... operands) {
 
 }  // namespace
 
-Tensor log_gammainc(const Tensor& a, const Tensor& x) {
-  return special(Function::log_gammainc, Operand(a), Operand(x));
-}
-Tensor log_gammaincc(const Tensor& a, const Tensor& x) {
-  return special(Function::log_gammaincc, Operand(a), Operand(x));
-}
-Tensor log_betainc(const Tensor& a, const Tensor& b, const Tensor& x) {
-  return special(Function::log_betainc, Operand(a), Operand(b), Operand(x));
-}
-Tensor log_betaincc(const Tensor& a, const Tensor& b, const Tensor& x) {
-  return special(Function::log_betaincc, Operand(a), Operand(b), Operand(x));
+Tensor log_probability(const char* op, Function f, std::initializer_list<const Tensor*> operands) {
+  constexpr std::int64_t orders[loops::arguments_max] = {};
+  Arguments x = {};
+  Tensor all[loops::arguments_max];
+  Shape shape;
+  for (const Tensor* operand : operands) shape = broadcast_shapes(op, shape, operand->shape());
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    const Tensor& operand = *operands.begin()[k];
+    all[k] = operand.shape() == shape ? operand : broadcast_to(operand, shape);
+    x[k] = &all[k];
+  }
+  std::size_t primitive = static_cast<std::size_t>(f);
+  for (std::size_t k = 0; k < std::size(laws); ++k)
+    if (laws[k].f == f && std::string_view(laws[k].name) == op) primitive = function_count + k;
+  return apply_partial(primitive, {orders, operands.size()}, x);
 }
 Tensor vonmises_cdf_by_kappa(const Tensor& kappa, const Tensor& x) {
   constexpr std::int64_t orders[] = {1, 0};

@@ -15,11 +15,9 @@ using SpecialArguments = std::array<const Tensor*, loops::arguments_max>;
 /// dtype, float32 or float64. ValueError where the orders are too high.
 Tensor partial(loops::SpecialFunction f, std::span<const std::int64_t> orders, const SpecialArguments& x);
 
-/// The logarithms of gammainc(a, x) and gammaincc(a, x), betainc(a, b, x) and betaincc(a, b, x), without underflow.
-Tensor log_gammainc(const Tensor& a, const Tensor& x);
-Tensor log_gammaincc(const Tensor& a, const Tensor& x);
-Tensor log_betainc(const Tensor& a, const Tensor& b, const Tensor& x);
-Tensor log_betaincc(const Tensor& a, const Tensor& b, const Tensor& x);
+/// log_gammainc, log_gammaincc, log_betainc or log_betaincc, the logarithms without underflow, recorded under the name
+/// `op` of the law. Floating operands of one dtype, which broadcast.
+Tensor log_probability(const char* op, loops::SpecialFunction f, std::initializer_list<const Tensor*> operands);
 
 /// Of the probability of an angle up to x, -pi <= x <= pi, under von Mises's law: the derivatives by kappa, up to 10^7,
 /// and by x. One shape and dtype, float32 or float64.

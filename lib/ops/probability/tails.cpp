@@ -18,6 +18,7 @@ namespace ops {
 namespace {
 
 using std::numbers::ln2;
+using Function = loops::SpecialFunction;
 
 enum class Tail { cdf, sf, logcdf, logsf };
 constexpr bool is_lower(Tail t) { return t == Tail::cdf || t == Tail::logcdf; }
@@ -58,28 +59,28 @@ struct Placed {
   }
 };
 
-Tensor gamma_of(Tail t, const Tensor& a, const Tensor& x) {
+Tensor gamma_of(const char* op, Tail t, const Tensor& a, const Tensor& x) {
   switch (t) {
     case Tail::cdf:
       return gammainc(a, x);
     case Tail::sf:
       return gammaincc(a, x);
     case Tail::logcdf:
-      return log_gammainc(a, x);
+      return log_probability(op, Function::log_gammainc, {&a, &x});
     default:
-      return log_gammaincc(a, x);
+      return log_probability(op, Function::log_gammaincc, {&a, &x});
   }
 }
-Tensor beta_of(Tail t, const Tensor& a, const Tensor& b, const Tensor& x) {
+Tensor beta_of(const char* op, Tail t, const Tensor& a, const Tensor& b, const Tensor& x) {
   switch (t) {
     case Tail::cdf:
       return betainc(a, b, x);
     case Tail::sf:
       return betaincc(a, b, x);
     case Tail::logcdf:
-      return log_betainc(a, b, x);
+      return log_probability(op, Function::log_betainc, {&a, &b, &x});
     default:
-      return log_betaincc(a, b, x);
+      return log_probability(op, Function::log_betaincc, {&a, &b, &x});
   }
 }
 
@@ -87,29 +88,30 @@ Tensor gamma_tail(const char* op, Tail t, const Operand& x, const Operand& a, co
                   double unit) {
   const tape::OpScope scope(x);
   const Placed p(op, {&x, &a, &loc, &scale}, 0, infinity);
-  return p.finish(t, gamma_of(t, p.c.x[1] * unit, p.z * unit));
+  return p.finish(t, gamma_of(op, t, p.c.x[1] * unit, p.z * unit));
 }
 
 Tensor beta_tail(const char* op, Tail t, const Operand& x, const Operand& a, const Operand& b, const Operand& loc,
                  const Operand& scale) {
   const tape::OpScope scope(x);
   const Placed p(op, {&x, &a, &b, &loc, &scale}, 0, 1);
-  return p.finish(t, beta_of(t, p.c.x[1], p.c.x[2], p.z));
+  return p.finish(t, beta_of(op, t, p.c.x[1], p.c.x[2], p.z));
 }
 
 // The probability beyond z >= 0, or its logarithm, with r = z / sqrt(df): up to r = 1 by 1 minus the part near 0, of
 // which betainc has all digits; then by the tail, whose first term is all of it where 1 + r^2 rounds to r^2. About 0 by
 // four terms of the density's series, as z^2 has a slope of 0: with s = z^2 (df + 1) / df the next one is below s^4
 // / 30.
-Tensor t_beyond(bool logarithm, const Tensor& z, const Tensor& df) {
+Tensor t_beyond(const char* op, bool logarithm, const Tensor& z, const Tensor& df) {
   constexpr double series_max = 0.01;  // of the root of s: the next term is below 4e-18
   const Tensor r = z / sqrt(df), near_0 = less(z * sqrt(1 + 1 / df), series_max), middle = less(r, 1),
                far = greater(r, square_dominates);
   const Tensor half = 0.5 * df, root = full({}, 0.5, df.dtype());
   const Tensor inner = where(logical_and(middle, logical_not(near_0)), r, 0.5);
   const Tensor outer = where(logical_or(middle, far), 2, r);
-  const Tensor in_middle = beta_of(logarithm ? Tail::logsf : Tail::sf, root, half, square(inner) / (1 + square(inner)));
-  const Tensor in_tail = beta_of(logarithm ? Tail::logcdf : Tail::cdf, half, root, 1 / (1 + square(outer)));
+  const Tensor in_middle =
+      beta_of(op, logarithm ? Tail::logsf : Tail::sf, root, half, square(inner) / (1 + square(inner)));
+  const Tensor in_tail = beta_of(op, logarithm ? Tail::logcdf : Tail::cdf, half, root, 1 / (1 + square(outer)));
   const Tensor last = -df * log(where(far, r, 1)) - log(df) - betaln(half, 0.5);
   const Tensor close = where(near_0, z, 0), t = square(close) / df;
   const Tensor series = 1 - (df + 1) * t * (1. / 6 - (df + 3) * t * (1. / 40 - (df + 5) * t * (1. / 336)));
@@ -124,7 +126,7 @@ Tensor t_tail(const char* op, Tail tail, const Operand& x, const Operand& df, co
   const tape::OpScope scope(x);
   const Placed p(op, {&x, &df, &loc, &scale}, -infinity, infinity);
   const Tensor towards = is_lower(tail) ? -p.z : p.z, small = greater_equal(towards, 0);
-  const Tensor beyond = t_beyond(is_log(tail), where(small, towards, -towards), p.c.x[1]);
+  const Tensor beyond = t_beyond(op, is_log(tail), where(small, towards, -towards), p.c.x[1]);
   return p.finish(tail, where(small, beyond, is_log(tail) ? log1mexp(-beyond) : 1 - beyond));
 }
 
@@ -144,7 +146,8 @@ Tensor t_quantile(const Tensor& p, const Tensor& df) {
   Tensor tail = where(many, normal + normal * (square(normal) + 1) / (4 * df), sqrt(df * (1 - y) / y));
   const Tensor target = log(q);
   for (int i = 0; i < 2; ++i) {
-    const Tensor beyond = t_beyond(true, tail, df), step = (beyond - target) * exp(beyond - t_logpdf(tail, df));
+    const Tensor beyond = t_beyond("t_ppf", true, tail, df),
+                 step = (beyond - target) * exp(beyond - t_logpdf(tail, df));
     tail = where(isfinite(step), tail + step, tail);
   }
   const Tensor z = where(near, sqrt(df * w / (1 - w)), tail), linear = (p - 0.5) * exp(-t_logpdf(0, df));
@@ -171,7 +174,7 @@ struct Numbers {
 Tensor poisson_tail(const char* op, Tail t, const Operand& x, const Operand& mu) {
   const tape::OpScope scope(x);
   const Numbers p(op, {&x, &mu}, 0);
-  return p.finish(t, gamma_of(opposite(t), p.k + 1, valid_or_nan(greater_equal(p.c.x[1], 0), p.c.x[1])));
+  return p.finish(t, gamma_of(op, opposite(t), p.k + 1, valid_or_nan(greater_equal(p.c.x[1], 0), p.c.x[1])));
 }
 
 Tensor binom_tail(const char* op, Tail t, const Operand& x, const Operand& n, const Operand& p) {
@@ -183,7 +186,7 @@ Tensor binom_tail(const char* op, Tail t, const Operand& x, const Operand& n, co
                    stop_gradient(round(given)));
   const Tensor chance = probability_or_nan(numbers.c.x[2]), above = greater_equal(numbers.k, count);
   const Tensor a = where(above, 1, numbers.k + 1), b = where(above, 1, count - numbers.k);
-  return numbers.finish(t, above, beta_of(opposite(t), a, b, chance));
+  return numbers.finish(t, above, beta_of(op, opposite(t), a, b, chance));
 }
 
 Tensor nbinom_tail(const char* op, Tail t, const Operand& x, const Operand& n, const Operand& p) {
@@ -191,7 +194,7 @@ Tensor nbinom_tail(const char* op, Tail t, const Operand& x, const Operand& n, c
   const Numbers numbers(op, {&x, &n, &p}, 0);
   const Tensor chance = valid_or_nan(greater(numbers.c.x[2], 0), probability_or_nan(numbers.c.x[2])),
                count = positive_or_nan(numbers.c.x[1]);
-  return numbers.finish(t, beta_of(t, count, numbers.k + 1, chance));
+  return numbers.finish(t, beta_of(op, t, count, numbers.k + 1, chance));
 }
 
 Tensor bernoulli_tail(const char* op, Tail t, const Operand& x, const Operand& p) {

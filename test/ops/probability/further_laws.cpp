@@ -420,3 +420,38 @@ TEST_CASE("tails with huge shape parameters have the stated accuracy") {
   const Tensor slope = grad([](const Tensor& df) { return t_logsf(4.0, df); })(scalar(1e12));
   CHECK(std::abs(slope.item()) < 1e-19);
 }
+
+// Laws share incomplete gamma and beta functions.
+TEST_CASE("logarithms of tails are recorded and fail under the name of their law") {
+  const std::vector<std::pair<const char*, std::function<Tensor(const Tensor&)>>> laws = {
+      {"gamma_logcdf", [](const Tensor& x) { return gamma_logcdf(2, x); }},
+      {"gamma_logsf", [](const Tensor& x) { return gamma_logsf(2, x); }},
+      {"chi2_logcdf", [](const Tensor& x) { return chi2_logcdf(2, x); }},
+      {"chi2_logsf", [](const Tensor& x) { return chi2_logsf(2, x); }},
+      {"poisson_logcdf", [](const Tensor& x) { return poisson_logcdf(2, x); }},
+      {"poisson_logsf", [](const Tensor& x) { return poisson_logsf(2, x); }},
+      {"beta_logcdf", [](const Tensor& x) { return beta_logcdf(0.25, x, 2); }},
+      {"beta_logsf", [](const Tensor& x) { return beta_logsf(0.25, x, 2); }},
+      {"t_logcdf", [](const Tensor& x) { return t_logcdf(2, x); }},
+      {"t_logsf", [](const Tensor& x) { return t_logsf(2, x); }},
+      {"binom_logcdf", [](const Tensor& x) { return binom_logcdf(2, 5, x); }},
+      {"binom_logsf", [](const Tensor& x) { return binom_logsf(2, 5, x); }},
+      {"nbinom_logcdf", [](const Tensor& x) { return nbinom_logcdf(2, 3, x); }},
+      {"nbinom_logsf", [](const Tensor& x) { return nbinom_logsf(2, 3, x); }}};
+  const Tensor x = scalar(0.5);
+  for (const auto& [name, f] : laws) {
+    GradientTape tape({.persistent = true}), outer;
+    tape.watch(x);
+    outer.watch(x);
+    const Tensor slope = *tape.gradient(f(x), x);
+    const std::string text = tape.to_dot() + outer.to_dot();  // the derivative too
+    for (const auto& other : laws) {
+      INFO(name << " as " << other.first);
+      const std::size_t place = text.find(other.first);  // binom_logsf is a part of nbinom_logsf
+      CHECK((place != std::string::npos && text[place - 1] != 'n') == (name == std::string_view(other.first)));
+    }
+  }
+  const AnomalyGuard guard;
+  CHECK_THROWS_WITH(poisson_logsf(3, 0.0), Catch::StartsWith("poisson_logsf: its result is not finite"));
+  CHECK_THROWS_WITH(chi2_logcdf(0.0, 2), Catch::StartsWith("chi2_logcdf: its result is not finite"));
+}
