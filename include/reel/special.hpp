@@ -111,8 +111,9 @@ Tensor kv(const Operand& nu, const Operand& x);
 Tensor kve(const Operand& nu, const Operand& x);
 /// The Bessel function J_nu(x) of real order, x >= 0. The absolute error is about 1e-18 where |nu| < x. Gradient to x:
 /// g (J_(nu-1) - J_(nu+1)) / 2; to nu: by the power series, Hankel's expansion (DLMF 10.17.3) and Schlaefli's integrals
-/// (10.9.6), differentiated. The time grows with x. NaN where |nu| + x > 2000 and nu^2 > x, unless nu > x and x < 1000.
-/// At x = 0 only the value for nu >= 0 exists; derivatives there are NaN.
+/// (10.9.6), from |nu| + x = 2000 on along paths of steepest descent (10.9.17, 10.9.18), differentiated. The time grows
+/// with x up to there. Where x > |nu| the phase has an error of about 1e-19 nu^2 / x (x86-64): 1e-13 at nu^2 / x = 1e6;
+/// NaN where it would exceed 1e-10. At x = 0 only the value for nu >= 0 exists; derivatives there are NaN.
 Tensor jv(const Operand& nu, const Operand& x);
 /// The Bessel function Y_nu(x) of real order, x >= 0: -inf at 0. Gradient: as that of jv.
 Tensor yv(const Operand& nu, const Operand& x);

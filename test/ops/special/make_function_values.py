@@ -58,6 +58,10 @@ def at(*points):
     return [(x,) for x in points]
 
 
+# The series of large arguments cancel.
+SERIES = {"maxprec": 200000, "maxterms": 10**6}
+LARGE_ORDERS = [(2500.5, 2500.5), (2300, 2312.5), (2300, 2290), (1500.25, 1600.5), (3000, 2500), (100, 5000.5), (-2100.25, 2200)]
+
 # Name, function, how many operands are whole numbers, points.
 ROWS = [
     ("multigammaln", multigammaln, 1, [(4, 2.75), (1, .001), (7, 50), (20, 1e5)]),
@@ -78,8 +82,8 @@ ROWS = [
     ("iv", lambda v, x: mp.re(mp.besseli(v, x)), 0, [(.5, 2), (2.5, 10), (3.25, 51), (10, 200), (-.5, 1), (-2.25, 5), (100, 50)]),
     ("ive", scaled(mp.besseli, -1), 0, [(.5, 2), (3.25, 51), (10, 2000), (.25, 700)]),
     ("kv", mp.besselk, 0, [(.5, 2), (2.5, 10), (3.25, 51), (1.5, 1e-5), (-2.25, 5), (12, 6)]),
-    ("jv", mp.besselj, 0, [(.5, 2), (2.5, 10), (3.25, 26), (-2.25, 5), (7.25, 3), (20.5, 18), (60.5, 50), (5.5, 200), (.25, 1e-8)]),
-    ("yv", lambda v, x: mp.re(mp.bessely(v, x)), 0, [(.5, 2), (2.5, 10), (3.25, 26), (-2.25, 5), (7.25, 3), (60.5, 50), (5.5, 200)]),
+    ("jv", lambda v, x: mp.besselj(v, x, **SERIES), 0, [(.5, 2), (2.5, 10), (3.25, 26), (-2.25, 5), (7.25, 3), (20.5, 18), (60.5, 50), (5.5, 200), (.25, 1e-8), *LARGE_ORDERS]),
+    ("yv", lambda v, x: mp.re(mp.bessely(v, x, **SERIES)), 0, [(.5, 2), (2.5, 10), (3.25, 26), (-2.25, 5), (7.25, 3), (60.5, 50), (5.5, 200), *LARGE_ORDERS]),
     ("kve", scaled(mp.besselk, 1), 0, [(.5, 2), (2.5, 1e4), (10, 2000)]),
     *((f"i{n}", of_order(n, mp.besseli), 0, at(1e-8, .5, 10, 49, 51, 300, -4)) for n in (0, 1)),
     *((f"i{n}e", lambda x, n=n: scaled(mp.besseli, -1)(n, x), 0, at(1e-8, .5, 10, 49, 51, 300)) for n in (0, 1)),
