@@ -98,6 +98,8 @@ const std::vector<Row> function_rows = {
     REEL_ROW("quad half infinite", quad([p = x[0]](const Tensor& t) { return t * exp(-p * t); }, 0, infinity, fine)),
     REEL_ROW("root", root([a = x[0], b = x[1]](const Tensor& t) { return t * t * t + a * t + b; }, tensor({-0.5}))),
     REEL_ROW("root kepler", root([e = x[0], m = x[1]](const Tensor& t) { return t - e * sin(t) - m; }, tensor({0.5}))),
+    REEL_ROW("bracketed_root kepler",
+             bracketed_root([e = x[0], m = x[1]](const Tensor& t) { return t - e * sin(t) - m; }, tensor({0.0}), 4.0)),
     REEL_ROW("fixed_point", fixed_point([a = x[0]](const Tensor& t) { return cos(a * t); }, tensor({0.75}))),
     REEL_ROW("minimum",
              minimum([a = x[0], b = x[1]](const Tensor& t) { return sum(a * exp(t) + t * t - b * t); }, tensor({0.5}))),

@@ -40,6 +40,7 @@ std::vector<Unary> further_unary_ops() {
       {"symmetric_function", [](const Tensor& x) { symmetric_function(x, [](const Tensor& v) { return exp(v); }); }},
       {"fixed_point", [](const Tensor& x) { fixed_point([](const Tensor& v) { return v * 0.5; }, x); }},
       {"root", [](const Tensor& x) { root([](const Tensor& v) { return v - 1.0; }, x); }},
+      {"bracketed_root", [](const Tensor& x) { bracketed_root([](const Tensor& v) { return v - 1.0; }, x, 2.0); }},
       {"minimum", [](const Tensor& x) { reel::minimum([](const Tensor& v) { return sum(v * v); }, x); }},
       {"odeint_events", [](const Tensor& x) { odeint_events([](const Tensor& y, const Tensor&) { return -y; }, x, arange(2.0), {{[](const Tensor& y, const Tensor&) { return y; }}}); }},
       {"vstack", [](const Tensor& x) { vstack({x, x}); }}, {"hstack", [](const Tensor& x) { hstack({x, x}); }},

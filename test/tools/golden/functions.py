@@ -70,7 +70,8 @@ def integrals():
 
 def equations():
     M("root", lambda a, b: [mp.findroot(lambda x: x ** 3 + a[0] * x + b[0], -0.5, tol=1e-200)], [1.5], [0.75])
-    M("root kepler", lambda e, m: [mp.findroot(lambda x: x - e[0] * mp.sin(x) - m[0], m[0], tol=1e-200)], [0.875], [0.5])
+    for name in ("root kepler", "bracketed_root kepler"):
+        M(name, lambda e, m: [mp.findroot(lambda x: x - e[0] * mp.sin(x) - m[0], m[0], tol=1e-200)], [0.875], [0.5])
     M("fixed_point", lambda a: [mp.findroot(lambda x: mp.cos(a[0] * x) - x, 0.8, tol=1e-200)], [0.75])
     M("minimum", lambda a, b: [mp.findroot(lambda x: a[0] * mp.exp(x) + 2 * x - b[0], 0.5, tol=1e-200)], [1.25], [3.0])
     T("odeint", lambda a, y: torch.stack([torch.matrix_exp(t * a) @ y for t in (0.0, 0.5, 1.25)]), [[-0.5, 1.0], [-2.0, 0.25]], [1.0, -0.5])
