@@ -3,6 +3,7 @@
 #include <functional>
 #include <reel/compile.hpp>
 #include <reel/reel.hpp>
+#include <reel/switch.hpp>
 
 #include "catch.hpp"
 #include "check_close.hpp"
@@ -145,6 +146,57 @@ TEST_CASE("compiled cond: one branch runs") {
                           sum(y) > 0., [](const Tensor& z) { return z; }, [](const Tensor& z) { return z[0]; }, y);
                     })(x),
                     Catch::Contains("branches"));
+}
+
+TEST_CASE("switch_case: one branch runs, as one entry") {
+  const auto with_index = [](const auto& index, const Tensor& x) {
+    return switch_case(index,
+                       std::tuple([](const Tensor& y) { return log(y); }, [x](const Tensor& y) { return y * y * x; },
+                                  [](const Tensor& y) { return exp(y * -2.); }),
+                       x);
+  };
+  const Tensor x = scalar(-3.0);
+  const double expected[] = {-27, 27};
+  CHECK(with_index(1, x).item() == expected[0]);
+  CHECK(grad([&](const Tensor& v) { return with_index(1, v); })(x).item() == expected[1]);
+  CHECK(grad(grad([&](const Tensor& v) { return with_index(1, v); }))(x).item() == -18);
+  CHECK(jvp([&](const Tensor& v) { return with_index(1, v); }, x, 1.0).second.item() == expected[1]);
+  CHECK(with_index(9, x).item() == std::exp(6.0));
+  CHECK(std::isnan(with_index(-9, x).item()));
+  CHECK(std::isnan(with_index(0, x).item()));
+  CHECK(with_index(cast(ones({1}), DType::uint8), x).item() == expected[0]);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = with_index(scalar(2), x + 1);
+  CHECK(tape.stats().entries == 2);
+  CHECK(switch_case(4, std::tuple([] { return scalar(1.0); })).item() == 1.0);
+  CHECK_THROWS_AS(with_index(scalar(1.0), x), TypeError);
+  CHECK_THROWS_AS(with_index(scalar(true), x), TypeError);
+  CHECK_THROWS_AS(with_index(cast(zeros({2}), DType::int64), x), ShapeError);
+  CHECK_THROWS_AS(with_index(cast(zeros({0}), DType::int64), x), ShapeError);
+  CHECK_THROWS_AS(with_index(Tensor(), x), ValueError);
+}
+
+TEST_CASE("compiled switch_case: the index is computed by the program") {
+  const auto f = [](const Tensor& x) {
+    const Tensor index = cast(floor(sum(x)), DType::int32);
+    return sum(
+        switch_case(index,
+                    std::tuple([](const Tensor& y) { return y * 3.; }, [x](const Tensor& y) { return exp(y) * x; },
+                               [](const Tensor& y) { return y * y * y; }, [](const Tensor& y) { return sin(y); }),
+                    x * 2.));
+  };
+  std::vector<Tensor> at;
+  for (const double total : {-8.5, 0.5, 1.5, 2.5, 3.5, 40.5})
+    at.push_back(full({4}, total / 4) + support::ramp({4}) * .0);
+  check_everything(f, at);
+  const auto g = compile(f);
+  for (const Tensor& x : at) CHECK(same_bits(g(x), f(x)));
+  CHECK(g.stats().traces == 1);
+  CHECK_THROWS_AS(compile([](const Tensor& x) {
+                    return switch_case(sum(x), std::tuple([](const Tensor& y) { return y; }), x);
+                  })(ones({2})),
+                  TypeError);
 }
 
 TEST_CASE("compiled scan: a long scan is one instruction") {

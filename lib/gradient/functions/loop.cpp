@@ -9,6 +9,7 @@
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/shape.hpp>
 #include <reel/registry.hpp>
+#include <reel/switch.hpp>
 
 #include "core/block.hpp"
 #include "core/fail.hpp"
@@ -400,6 +401,12 @@ bool truth(const char* name, const Tensor& predicate) {
   return static_cast<bool>(predicate);
 }
 
+void check_branch_index(const Tensor& index) {
+  constexpr const char* op = "switch_case";
+  if (!index.defined()) fail<ValueError>(op, "the index is an empty tensor");
+  if (!is_integer(index.dtype())) fail<TypeError>(op, "the index is {}; it must be an integer", index.dtype());
+  if (index.size() != 1) fail<ShapeError>(op, "the index has the shape {}; it must have one element", index.shape());
+}
 }  // namespace detail
 
 }  // namespace reel

@@ -1,7 +1,9 @@
-// Functions as operands: cond, while_loop, scan, checkpoint, custom_gradient, grad_pass_through, record_operation. Each
-// has a body: a program of its own, whose parameters are the arguments, then the values that the function captures.
+// Functions as operands: cond, switch_case, while_loop, scan, checkpoint, custom_gradient, grad_pass_through,
+// record_operation. Each has a body: a program of its own, whose parameters are the arguments, then the values that the
+// function captures.
 #include <algorithm>
 #include <cmath>
+#include <reel/switch.hpp>
 
 #include "../program.hpp"
 
@@ -113,46 +115,55 @@ std::string lambda(const Statement& s, std::size_t body, const std::string& para
 }
 const std::string vector = "const std::vector<Tensor>&";
 
-// ints[0]: arguments that are passed. args: predicate, arguments, captured.
-void add_cond(std::vector<Op>& t) {
+// The branch of the first operand: of cond a predicate, of switch_case an index, which may be out of range.
+std::size_t branch_of(bool several, const Inputs& in) {
+  const auto value = static_cast<double>((*in[0])[0].re.v[0]);
+  if (!several) return value != 0 ? 0 : 1;
+  return static_cast<std::size_t>(std::clamp(value, 0., 2.));
+}
+
+// ints[0]: arguments that are passed. args: predicate or index, arguments, captured.
+void add_branches(std::vector<Op>& t, bool several) {
   Op o;
-  o.name = "cond";
+  o.name = several ? "switch_case" : "cond";
   o.weight = 2;
-  o.make = [](Maker& m, Statement& s) {
+  o.make = [several](Maker& m, Statement& s) {
     if (m.depth > 1) return false;
     s.ints = {1 + m.below(2)};
-    const int p = m.integers({}, 0, 1);
+    const int p = several ? m.integers({}, -1, 3) : m.integers({}, 0, 1);
     if (p < 0) return false;
     s.args = {Maker::arg(p)};
     if (!choose_arguments(m, s, static_cast<int>(s.ints[0]), m.below(2))) return false;
     const Arrays like = arrays_of(m, s, 1);
-    s.bodies.resize(2);
-    std::vector<int> ends[2];
-    for (int b = 0; b < 2; ++b) {
-      Maker inner(m.random(), s.bodies[static_cast<std::size_t>(b)]);
-      if (!make_body(m, like, s.bodies[static_cast<std::size_t>(b)], inner, 1 + m.below(3))) return false;
+    s.bodies.resize(several ? 3 : 2);
+    for (Program& body : s.bodies) {
+      Maker inner(m.random(), body);
+      if (!make_body(m, like, body, inner, 1 + m.below(3))) return false;
       const int k = last_like(inner, like.size(), nullptr);
       if (k < 0) return false;
-      s.bodies[static_cast<std::size_t>(b)].outputs = {k};
+      body.outputs = {k};
     }
     return true;
   };
-  o.eval = [](const Statement& s, const Inputs& in, Arrays& out) {
-    out = outputs_of(s.bodies[(*in[0])[0].re.v[0] != 0 ? 0 : 1], copies(in, 1));
+  o.eval = [several](const Statement& s, const Inputs& in, Arrays& out) {
+    out = outputs_of(s.bodies[branch_of(several, in)], copies(in, 1));
   };
-  o.call = [](const Statement& s, const Operands& a, Tensors& out) {
+  o.call = [several](const Statement& s, const Operands& a, Tensors& out) {
     const Tensors all = a.tensors(1);
     const auto n = static_cast<std::ptrdiff_t>(s.ints[0]);
     const Tensors passed(all.begin(), all.begin() + n), captured(all.begin() + n, all.end());
     const auto branch = [&](std::size_t k) {
       return [body = s.bodies[k], captured](const Tensors& x) { return execute(body, joined(x, captured)); };
     };
-    out = reel::cond(a.tensor(0), branch(0), branch(1), passed);
+    out = several ? reel::switch_case(a.tensor(0), std::tuple(branch(0), branch(1), branch(2)), passed)
+                  : reel::cond(a.tensor(0), branch(0), branch(1), passed);
   };
-  o.text = [](const Statement& s, const Strings& a) {
+  o.text = [several](const Statement& s, const Strings& a) {
     const auto n = static_cast<std::size_t>(s.ints[0]) + 1;
-    return "cond(" + a[0] + ", " + lambda(s, 0, vector, a, n) + ", " + lambda(s, 1, vector, a, n) + ", " +
-           list(a, 1, n) + ")[0]";
+    std::string branches = lambda(s, 0, vector, a, n);
+    for (std::size_t k = 1; k < s.bodies.size(); ++k) branches += ", " + lambda(s, k, vector, a, n);
+    return (several ? "switch_case(" + a[0] + ", std::tuple(" + branches + ")" : "cond(" + a[0] + ", " + branches) +
+           ", " + list(a, 1, n) + ")[0]";
   };
   t.push_back(std::move(o));
 }
@@ -392,7 +403,8 @@ void add_scan(std::vector<Op>& t) {
 }  // namespace
 
 void add_control(std::vector<Op>& t) {
-  add_cond(t);
+  add_branches(t, false);
+  add_branches(t, true);
   add_checkpoint(t);
   add_rules(t);
   add_while(t);
