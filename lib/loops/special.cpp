@@ -31,6 +31,16 @@ void each_range(std::span<const Tensor* const> in, const Tensor& out, std::int64
   });
 }
 
+// Without a loop over vectors.
+template <class F>
+void special_elements(F f, std::span<const std::int64_t> orders, std::span<const Tensor* const> in, const Tensor& out) {
+  int n[arguments_max] = {};
+  std::transform(orders.begin(), orders.end(), n, [](std::int64_t order) { return static_cast<int>(order); });
+  each_range(in, out, tuning::special_grain, [&](const void* const* from, void* to, std::ptrdiff_t count) {
+    kernels::special::evaluate(f, n, from, to, count, out.dtype());
+  });
+}
+
 }  // namespace
 
 void special(SpecialFunction f, std::span<const std::int64_t> orders, std::span<const Tensor* const> in,
@@ -41,11 +51,12 @@ void special(SpecialFunction f, std::span<const std::int64_t> orders, std::span<
                         const kernels::Strided x{from[0], 1};
                         loop(&x, to, count);
                       });
-  int n[arguments_max] = {};
-  std::transform(orders.begin(), orders.end(), n, [](std::int64_t order) { return static_cast<int>(order); });
-  each_range(in, out, tuning::special_grain, [&](const void* const* from, void* to, std::ptrdiff_t count) {
-    kernels::special::evaluate(f, n, from, to, count, out.dtype());
-  });
+  special_elements(f, orders, in, out);
+}
+
+void special(Distribution f, std::span<const std::int64_t> orders, std::span<const Tensor* const> in,
+             const Tensor& out) {
+  special_elements(f, orders, in, out);
 }
 
 }  // namespace reel::loops

@@ -3,6 +3,7 @@
 #include <reel/tensor.hpp>
 #include <span>
 
+#include "kernels/special/distributions.hpp"
 #include "kernels/special/special.hpp"
 
 namespace reel::loops {
@@ -14,6 +15,11 @@ using kernels::special::Signature, kernels::special::signature, kernels::special
 /// out = f(in...), differentiated orders[k] times by argument k. All tensors have one shape and are float32 or float64;
 /// `in` has any strides.
 void special(SpecialFunction f, std::span<const std::int64_t> orders, std::span<const Tensor* const> in,
+             const Tensor& out);
+
+using kernels::special::Distribution;
+/// The same for a function of a distribution.
+void special(Distribution f, std::span<const std::int64_t> orders, std::span<const Tensor* const> in,
              const Tensor& out);
 
 }  // namespace reel::loops

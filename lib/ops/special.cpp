@@ -63,7 +63,8 @@ constexpr auto one_of_each(Make make, std::index_sequence<K...>) {
 constexpr auto special_primitives =
     one_of_each(special_primitive_of, std::make_index_sequence<function_count + std::size(laws)>());
 
-// ValueError where a derivative of these orders has more coefficients than the kernels hold.
+}  // namespace
+
 void require_orders(const char* op, std::span<const std::int64_t> orders) {
   std::int64_t coefficients = 1;
   for (const std::int64_t n : orders) coefficients *= n + 1;
@@ -74,6 +75,7 @@ void require_orders(const char* op, std::span<const std::int64_t> orders) {
                      coefficients, loops::coefficients_max);
 }
 
+namespace {
 Tensor apply_partial(std::size_t primitive, std::span<const std::int64_t> orders, const Arguments& x) {
   const Primitive& p = special_primitives[primitive];
   require_orders(p.rule.name, orders);
@@ -82,7 +84,6 @@ Tensor apply_partial(std::size_t primitive, std::span<const std::int64_t> orders
   std::copy(orders.begin(), orders.end(), attributes.begin() + 1);
   return apply(p, Inputs(x.data(), loops::signature(function_of(attributes)).arguments), attributes);
 }
-
 }  // namespace
 
 Tensor partial(Function f, std::span<const std::int64_t> orders, const Arguments& x) {
@@ -203,6 +204,10 @@ Tensor log_probability(const char* op, Function f, std::initializer_list<const T
   for (std::size_t k = 0; k < std::size(laws); ++k)
     if (laws[k].f == f && std::string_view(laws[k].name) == op) primitive = function_count + k;
   return apply_partial(primitive, {orders, operands.size()}, x);
+}
+Tensor vonmises_probability(const Tensor& kappa, const Tensor& x) {
+  constexpr std::int64_t orders[] = {0, 0};
+  return partial(Function::vonmises_cdf, orders, {&kappa, &x});
 }
 Tensor vonmises_cdf_by_kappa(const Tensor& kappa, const Tensor& x) {
   constexpr std::int64_t orders[] = {1, 0};

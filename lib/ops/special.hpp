@@ -18,9 +18,12 @@ Tensor partial(loops::SpecialFunction f, std::span<const std::int64_t> orders, c
 /// log_gammainc, log_gammaincc, log_betainc or log_betaincc, the logarithms without underflow, recorded under the name
 /// `op` of the law. Floating operands of one dtype, which broadcast.
 Tensor log_probability(const char* op, loops::SpecialFunction f, std::initializer_list<const Tensor*> operands);
+/// ValueError where a derivative of these orders has more coefficients than the kernels hold.
+void require_orders(const char* op, std::span<const std::int64_t> orders);
 
-/// Of the probability of an angle up to x, -pi <= x <= pi, under von Mises's law: the derivatives by kappa, up to 10^7,
-/// and by x. One shape and dtype, float32 or float64.
+/// The probability of an angle up to x, -pi <= x <= pi, under von Mises's law, and its derivatives by kappa and by x.
+/// One shape and dtype, float32 or float64.
+Tensor vonmises_probability(const Tensor& kappa, const Tensor& x);
 Tensor vonmises_cdf_by_kappa(const Tensor& kappa, const Tensor& x);
 Tensor vonmises_cdf_by_x(const Tensor& kappa, const Tensor& x);
 

@@ -1,9 +1,9 @@
 // Random samples of distributions, with gradients by their parameters, and random choices from a tensor.
 //
 // F_rvs(generator, shape, ...) draws from the law F of <reel/stats/continuous.hpp> or <reel/stats/densities.hpp>, by
-// SciPy's names. Samples are reparametrised: the gradient by a parameter is that of the quantile at a fixed
-// probability, to every order. They are quantiles of uniform numbers, which are never 0 or 1. The draws have the same
-// bits for every number of threads and every instruction set.
+// SciPy's names. Samples of continuous laws are reparametrised: the gradient by a parameter is that of the quantile at
+// a fixed probability, to every order. They are quantiles of uniform numbers, which are never 0 or 1. The draws have
+// the same bits for every number of threads and every instruction set.
 //
 // The laws gamma, chi2, beta, t, vonmises and dirichlet are drawn by rejection (Marsaglia and Tsang 2000; Best and
 // Fisher 1979), in 0.1 to 0.5 microseconds an element. Their gradients are implicit: minus the derivative of the
@@ -66,14 +66,22 @@ Tensor beta_rvs(Generator& generator, const Shape& shape, const Operand& a, cons
 Tensor t_rvs(Generator& generator, const Shape& shape, const Operand& df, const Operand& loc = 0,
              const Operand& scale = 1, DType dtype = DType::float64);
 /// Von Mises's law (Best and Fisher 1979): an angle between loc - pi and loc + pi, uniform for kappa = 0. NaN for kappa
-/// below 0. Gradient: g for loc, for kappa the implicit one, by the Fourier series of the distribution function in a
-/// time that grows with sqrt(kappa); above 10^6 by two terms of the expansion for large kappa, to 1e-11.
+/// below 0. Gradient: g for loc, for kappa the implicit one, by that of vonmises_cdf.
 Tensor vonmises_rvs(Generator& generator, const Shape& shape, const Operand& kappa, const Operand& loc = 0,
                     DType dtype = DType::float64);
 /// The normal law between loc + scale a and loc + scale b, a < b, which may be infinite: quantiles by the logarithms of
 /// probabilities in the nearer tail, however far out. Gradient: g for loc, g z for scale, for a and b the implicit one.
 Tensor truncnorm_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& b,
                      const Operand& loc = 0, const Operand& scale = 1, DType dtype = DType::float64);
+/// Whole numbers, as float64 by default: quantiles of uniform numbers by F_ppf of <reel/stats/tails.hpp>, without a
+/// gradient, in some microseconds an element. mu, n and p as there.
+Tensor poisson_rvs(Generator& generator, const Shape& shape, const Operand& mu, DType dtype = DType::float64);
+Tensor binom_rvs(Generator& generator, const Shape& shape, const Operand& n, const Operand& p,
+                 DType dtype = DType::float64);
+Tensor nbinom_rvs(Generator& generator, const Shape& shape, const Operand& n, const Operand& p,
+                  DType dtype = DType::float64);
+Tensor bernoulli_rvs(Generator& generator, const Shape& shape, const Operand& p, DType dtype = DType::float64);
+Tensor geom_rvs(Generator& generator, const Shape& shape, const Operand& p, DType dtype = DType::float64);
 /// Dirichlet's law: vectors along the last axis of the shape, with sums of 1. alpha broadcasts to the shape; ShapeError
 /// for a shape without axes. Gamma samples, normalised by their logarithms: without underflow for small alpha.
 /// Gradient: that of these formulas, with the implicit gradient of each logarithm; its expectation is right.

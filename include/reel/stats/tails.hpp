@@ -14,7 +14,10 @@
 // For shape parameters, degrees of freedom and numbers n above 1e9 the relative error is some 1e-20 times the
 // parameter, and derivatives by it have an absolute error of some 1e-20.
 //
-// Of a discrete distribution x counts as floor(x), without a gradient. nbinom has gradients by n, binom has none.
+// Of a discrete distribution x counts as floor(x), without a gradient. nbinom has gradients by n, binom has none. Its
+// quantile F_ppf(q) is the smallest number whose F_cdf, as it is rounded, is at least q; for q = 0 that before the
+// first one, for q = 1 the last one, which may be infinite. It has no gradient. Those of poisson, binom and nbinom take
+// some microseconds an element.
 #pragma once
 #include <reel/tensor.hpp>
 
@@ -73,6 +76,8 @@ Tensor poisson_sf(const Operand& x, const Operand& mu);
 Tensor poisson_logcdf(const Operand& x, const Operand& mu);
 /// log(poisson_sf). Gradient: g exp(logpmf(x) - logsf(x)) for mu.
 Tensor poisson_logsf(const Operand& x, const Operand& mu);
+/// The quantile of q: at least 0, or -1 for q = 0.
+Tensor poisson_ppf(const Operand& q, const Operand& mu);
 /// betaincc(x + 1, n - x, p). Gradient: -g n q(x) for p, q being the probability of x for n - 1 trials.
 Tensor binom_cdf(const Operand& x, const Operand& n, const Operand& p);
 /// betainc(x + 1, n - x, p). Gradient: g n q(x) for p.
@@ -81,6 +86,8 @@ Tensor binom_sf(const Operand& x, const Operand& n, const Operand& p);
 Tensor binom_logcdf(const Operand& x, const Operand& n, const Operand& p);
 /// log(binom_sf). Gradient: g n q(x) / sf for p.
 Tensor binom_logsf(const Operand& x, const Operand& n, const Operand& p);
+/// The quantile of q: 0 to n, or -1 for q = 0.
+Tensor binom_ppf(const Operand& q, const Operand& n, const Operand& p);
 /// betainc(n, x + 1, p). Gradient: g p^(n - 1) (1 - p)^x / beta(n, x + 1) for p, for n that of betainc.
 Tensor nbinom_cdf(const Operand& x, const Operand& n, const Operand& p);
 /// betaincc(n, x + 1, p). Gradients: those of nbinom_cdf with the other sign.
@@ -89,6 +96,8 @@ Tensor nbinom_sf(const Operand& x, const Operand& n, const Operand& p);
 Tensor nbinom_logcdf(const Operand& x, const Operand& n, const Operand& p);
 /// log(nbinom_sf). Gradients: those of nbinom_sf over sf.
 Tensor nbinom_logsf(const Operand& x, const Operand& n, const Operand& p);
+/// The quantile of q: at least 0, or -1 for q = 0.
+Tensor nbinom_ppf(const Operand& q, const Operand& n, const Operand& p);
 /// 1 - p from 0 to 1. Gradient: -g for p.
 Tensor bernoulli_cdf(const Operand& x, const Operand& p);
 /// p from 0 to 1. Gradient: g for p.
@@ -97,6 +106,8 @@ Tensor bernoulli_sf(const Operand& x, const Operand& p);
 Tensor bernoulli_logcdf(const Operand& x, const Operand& p);
 /// log(bernoulli_sf). Gradient: g / p from 0 to 1.
 Tensor bernoulli_logsf(const Operand& x, const Operand& p);
+/// The quantile of q: 0 up to 1 - p, then 1; -1 for q = 0.
+Tensor bernoulli_ppf(const Operand& q, const Operand& p);
 /// 1 - (1 - p)^x, by expm1 and log1p. Gradient: g x (1 - p)^(x - 1) for p.
 Tensor geom_cdf(const Operand& x, const Operand& p);
 /// (1 - p)^x. Gradient: -g x (1 - p)^(x - 1) for p.
@@ -105,5 +116,7 @@ Tensor geom_sf(const Operand& x, const Operand& p);
 Tensor geom_logcdf(const Operand& x, const Operand& p);
 /// log(geom_sf). Gradient: -g floor(x) / (1 - p) for p.
 Tensor geom_logsf(const Operand& x, const Operand& p);
+/// The quantile of q: at least 1, or 0 for q = 0.
+Tensor geom_ppf(const Operand& q, const Operand& p);
 
 }  // namespace reel

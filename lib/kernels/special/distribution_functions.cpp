@@ -1,12 +1,16 @@
-// Distribution functions and their logarithms that have no public name: the last functions of the list.
+// Distribution functions, their logarithms and quantiles: the last functions of the list in special.hpp, and those of
+// distributions.hpp.
 #include <vector>
 
 #include "kernels/special/arguments.hpp"
-#include "kernels/special/incomplete.hpp"
+#include "kernels/special/distributions.hpp"
+#include "kernels/special/inverse.hpp"
 
 namespace reel::kernels::special {
 
 namespace {
+
+constexpr Real square_of(Real x) { return x * x; }
 
 // At x = 0 the logarithm of the lower function is a log(x) plus a function of the parameters, that of the upper one a
 // term in x^a.
@@ -60,36 +64,100 @@ Real log_beta_tail(const Arguments& a, bool upper) {
   return m == 0 || (m == 1 && a.orders[0] == 1) ? log_slope_at_zero(k) : nan;
 }
 
-// Sums of the ratios r_n = I_n(kappa) / I_(n-1)(kappa), which are found by backward recurrence (DLMF 10.29.1): I_n /
-// I_0 is below 1e-21 where it begins. `term(n)` is added before the sum is multiplied by r_n.
-template <class Term>
-Taylor sum_of_ratios(const Taylor& kappa, const Term& term) {
-  Taylor ratio = constant(kappa, 0), sum = constant(kappa, 0);
-  for (int n = 30 + static_cast<int>(11 * std::sqrt(value(kappa))); n > 0; --n) {
-    ratio = kappa / (kappa * ratio + Real(2 * n));
-    sum = ratio * (sum + term(n));
+// ---- Von Mises's law: the probability F(kappa, x) of an angle from -pi to x.
+
+// sin(Real) of <cmath> might be that of double.
+Real sine(Real x) { return std::sin(x); }
+Taylor sine(const Taylor& x) { return sin(x); }
+
+/// exp(-kappa) I_0(kappa): by 20 terms for large kappa (DLMF 10.40.1), otherwise by the power series.
+template <class N>
+N scaled_i0(const N& kappa) {
+  N sum = constant(kappa, 1);
+  if (value(kappa) >= 50) {
+    const N inverse = constant(kappa, 1) / kappa;
+    for (int n = 20; n >= 1; --n) sum = sum * inverse * (square_of(2 * n - 1) / (8 * n)) + Real(1);
+    return sum * sqrt(inverse * (1 / (2 * pi)));
   }
-  return sum;
+  const N quarter = kappa * kappa * 0.25L;
+  for (int n = 100; n >= 1; --n) sum = sum * quarter * (1 / square_of(n)) + Real(1);
+  return sum * exp(-kappa);
 }
-/// The density by the sum exp(kappa) = I_0 + 2 I_1 + 2 I_2 + ... (10.35.5), its integral from -pi by its Fourier
-/// series.
-Real vonmises(const Arguments& a) {
-  const Real kappa = a.at[0], x = a.at[1];
-  const int m = a.orders[0], k = a.orders[1];
-  constexpr Real kappa_max = 1e7L, angle_max = 4;  // above: more terms than a sum takes; and more than pi
-  if (!(kappa >= 0 && kappa <= kappa_max && std::abs(x) <= angle_max)) return nan;
-  if (k > 0) {
-    const Orders o = {m, k - 1};
-    const Taylor t = Taylor::variable(o, kappa, 0), angle = Taylor::variable(o, x, 1);
-    const Taylor sum = sum_of_ratios(t, [](int) { return Real(1); });
-    // cos(x) - 1, whose constant part would cancel.
-    Taylor shift = cos(angle) - std::cos(x);
-    shift += -2 * std::sin(x / 2) * std::sin(x / 2);
-    return derivative(exp(t * shift) * (sum * 2 + 1) / (2 * pi));
+
+// Nodes and weights of Gauss and Legendre on [0, 1].
+struct GaussLegendre {
+  static constexpr int count = 40;
+  Real nodes[count], weights[count];
+  GaussLegendre() {
+    for (int i = 0; i < count; ++i) {
+      Real x = std::cos(pi * (i + 0.75L) / (count + 0.5L)), slope = 1;
+      for (int step = 0; step < 8; ++step) {
+        Real before = 1, p = x;
+        for (int n = 2; n <= count; ++n) before = std::exchange(p, ((2 * n - 1) * x * p - (n - 1) * before) / n);
+        slope = count * (before - x * p) / (1 - x * x);
+        x -= p / slope;
+      }
+      nodes[i] = (1 - x) / 2;
+      weights[i] = 1 / ((1 - x * x) * square_of(slope));
+    }
   }
-  const Orders o = {m};
-  const Taylor t = Taylor::variable(o, kappa, 0);
-  return derivative(sum_of_ratios(t, [x](int n) { return std::sin(n * x) / n; }) / pi + (0.5L + x / (2 * pi)));
+};
+
+/// The integral of exp(kappa (cos t - cos x)) for t from -pi to x <= 0, or from where the integrand is exp(-60). There
+/// 40 nodes have an error below 1e-20.
+template <class N>
+N integral_below(const N& kappa, const N& x) {
+  static const GaussLegendre rule;
+  const Real s = std::sin(value(x) / 2), reach = std::sqrt(30 / value(kappa) + s * s);
+  const Real low = reach < 1 ? -2 * std::asin(reach) : -pi;
+  const N width = x - low;
+  N sum = constant(kappa, 0);
+  for (int i = 0; i < GaussLegendre::count; ++i) {
+    const N half = width * (rule.nodes[i] / 2);  // of x - t
+    sum = sum + exp(kappa * sine(x - half) * sine(half) * Real(2)) * rule.weights[i];
+  }
+  return width * sum;
+}
+
+/// F or its logarithm for x <= 0.
+template <class N>
+N vonmises_below(const N& kappa, const N& x, bool logarithm) {
+  const N s = sine(x * 0.5L), exponent = kappa * s * s * Real(-2);
+  const N integral = integral_below(kappa, x), unit = scaled_i0(kappa) * (2 * pi);
+  return logarithm ? exponent + log(integral) - log(unit) : exp(exponent) * integral / unit;
+}
+
+/// A derivative of F, or of its logarithm.
+Real vonmises(const Arguments& a, bool logarithm) {
+  const Real kappa = a.at[0], x = std::clamp(a.at[1], -pi, pi);
+  const int m = a.orders[0], k = a.orders[1];
+  if (!(kappa >= 0) || std::isinf(kappa)) return nan;
+  if (k > 0 && !logarithm) {
+    const Orders o = {m, k - 1};
+    const Taylor t = Taylor::variable(o, kappa, 0), s = sin(Taylor::variable(o, x / 2, 1));
+    // The density; the angle is halved, which its derivatives have to make up for.
+    return std::ldexp(derivative(exp(t * s * s * Real(-2)) / (scaled_i0(t) * (2 * pi))), 1 - k);
+  }
+  if (x <= 0) return by_arguments<2>(a, [=](const auto& v, const auto& y) { return vonmises_below(v, y, logarithm); });
+  return by_arguments<2>(a, [=](const auto& v, const auto& y) {
+    const auto above = -vonmises_below(v, -y, false);
+    return logarithm ? log1p(above) : above + Real(1);
+  });
+}
+
+/// The angle x with F(kappa, x) = p, in terms of -log(-x), below the median.
+Real vonmises_quantile(Real kappa, Real p) {
+  if (!(kappa >= 0 && p >= 0 && p <= 1) || std::isinf(kappa)) return nan;
+  if (p > 0.5L) return -vonmises_quantile(kappa, 1 - p);
+  if (p == 0.5L) return 0;
+  if (p * 2 * pi * scaled_i0(kappa) <= 1e-17L * std::exp(-2 * kappa)) return -pi;  // to rounding
+  const Real u = increasing_root(-std::log(pi * (1 - 2 * p)) + std::log1p(kappa) / 2, HUGE_VALL, [=](Real v) {
+    const Real x = -std::exp(-v), s = std::sin(x / 2);
+    if (x <= -pi) return RootValue{-1, 1};
+    const Real integral = integral_below(kappa, x);
+    return RootValue{std::log(integral / (2 * pi * scaled_i0(kappa)) / p) - 2 * kappa * s * s, -x / integral};
+  });
+  return -std::exp(-u);
 }
 
 }  // namespace
@@ -105,8 +173,107 @@ Real distribution_function(Function f, const Arguments& a) {
     case Function::log_betaincc:
       return log_beta_tail(a, true);
     default:
-      return vonmises(a);
+      return vonmises(a, false);
   }
+}
+
+namespace {
+
+// ---- Quantiles of whole numbers
+
+/// The normal quantile to 5e-4 (Abramowitz, Stegun 26.2.23).
+Real about_normal(Real p) {
+  const Real t = std::sqrt(-2 * std::log(std::min(p, 1 - p)));
+  const Real z =
+      t - (2.515517L + t * (0.802853L + t * 0.010328L)) / (1 + t * (1.432788L + t * (0.189269L + t * 0.001308L)));
+  return p < 0.5L ? -z : z;
+}
+
+/// The smallest k from 0 to `most` with reached(k), which holds from there on: from a guess in steps that double, then
+/// by bisection.
+template <class F>
+Real smallest(Real guess, Real most, const F& reached) {
+  Real low = -1, high = most, step = 1, k = std::clamp(std::floor(guess), Real(0), most);
+  if (reached(k)) {
+    high = k;
+    while (high > 0 && reached(k = std::max(high - step, Real(0)))) high = k, step *= 2;
+    if (high > 0) low = k;
+  } else {
+    low = k;
+    while (low < most && !reached(k = std::min(low + step, most))) low = k, step *= 2;
+    high = k;
+  }
+  for (Real middle; (middle = std::floor((low + high) / 2)) > low && middle < high;)
+    (reached(middle) ? high : low) = middle;
+  return high;
+}
+
+// Of moments: the mean, the standard deviation and the skewness.
+struct Moments {
+  Real mean, deviation, skewness;
+  /// By two terms of Cornish's and Fisher's expansion.
+  Real guess(Real p) const {
+    const Real z = about_normal(p), k = mean + deviation * (z + skewness * (z * z - 1) / 6) - 0.5L;
+    return std::isfinite(k) ? k : mean;
+  }
+};
+
+/// `cdf` is rounded to double before it is compared, so that the quantile of a probability of k is k.
+template <class F>
+Real whole_quantile(Real p, Real most, const Moments& moments, const F& cdf) {
+  if (p == 0) return -1;
+  if (p == 1) return cdf(0) == 1 && moments.deviation == 0 ? moments.mean : most;
+  const Real top = std::isinf(most) ? std::numeric_limits<double>::max() : most;
+  return smallest(moments.guess(p), top, [&](Real k) { return static_cast<double>(cdf(k)) >= static_cast<double>(p); });
+}
+
+Real whole_quantile(Distribution f, const Real* x) {
+  const Real p = x[0];
+  if (!(p >= 0 && p <= 1)) return nan;
+  if (f == Distribution::poisson_ppf) {
+    const Real mu = x[1];
+    if (!(mu >= 0) || std::isinf(mu)) return nan;
+    return whole_quantile(p, infinity, {mu, std::sqrt(mu), 1 / std::sqrt(mu)},
+                          [=](Real k) { return incomplete_gamma(k + 1, mu, true); });
+  }
+  const Real n = x[1], chance = x[2], rest = 1 - chance;
+  if (!(n >= 0 && chance >= 0 && chance <= 1) || std::isinf(n)) return nan;
+  if (f == Distribution::binom_ppf) {
+    if (n != std::floor(n)) return nan;
+    const Real deviation = std::sqrt(n * chance * rest);
+    return whole_quantile(p, n, {n * chance, deviation, (rest - chance) / deviation},
+                          [=](Real k) { return k >= n ? 1 : incomplete_beta(k + 1, n - k, chance, true); });
+  }
+  if (n == 0 || chance == 0) return nan;
+  const Real root = std::sqrt(n * rest);
+  return whole_quantile(p, infinity, {n * rest / chance, root / chance, (1 + rest) / root},
+                        [=](Real k) { return incomplete_beta(n, k + 1, chance, false); });
+}
+
+Real evaluate_one(Distribution f, const Arguments& a) {
+  for (std::size_t k = 0; k < arguments(f); ++k)
+    if (std::isnan(a.at[k])) return nan;
+  if (f == Distribution::vonmises_logcdf) return vonmises(a, true);
+  if (f == Distribution::vonmises_ppf) return vonmises_quantile(a.at[0], a.at[1]);
+  return whole_quantile(f, a.at);
+}
+
+template <class T>
+void evaluate_all(Distribution f, const int* orders, const void* const* in, T* out, std::ptrdiff_t n) {
+  Arguments a{{}, orders};
+  for (std::ptrdiff_t i = 0; i < n; ++i) {
+    for (std::size_t k = 0; k < arguments(f); ++k) a.at[k] = static_cast<const T*>(in[k])[i];
+    out[i] = static_cast<T>(evaluate_one(f, a));
+  }
+}
+
+}  // namespace
+
+void evaluate(Distribution f, const int* orders, const void* const* in, void* out, std::ptrdiff_t n, DType d) {
+  if (d == DType::float32)
+    evaluate_all(f, orders, in, static_cast<float*>(out), n);
+  else
+    evaluate_all(f, orders, in, static_cast<double*>(out), n);
 }
 
 }  // namespace reel::kernels::special

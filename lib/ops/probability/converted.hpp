@@ -1,4 +1,4 @@
-// Operands of distributions that are composed of several ops, in the dtype to compute in.
+// Operands of distributions that are composed of several ops, in the dtype to compute in; values outside the support.
 #pragma once
 #include <initializer_list>
 #include <reel/ops/make.hpp>
@@ -33,6 +33,28 @@ inline Tensor valid_factor(const char* op, const Tensor& factor, const detail::L
   for (const Tensor& t : all) require_rank(op, t.rank() + 1);
   const Tensor diagonal_only = eye(factor.shape()[-1], DType::boolean);
   return where(logical_and(diagonal_only, logical_not(greater(factor, 0))), not_a_number, factor);
+}
+
+// Distribution functions of a law.
+
+enum class Tail { cdf, sf, logcdf, logsf };
+constexpr bool is_lower(Tail t) { return t == Tail::cdf || t == Tail::logcdf; }
+constexpr bool is_log(Tail t) { return t >= Tail::logcdf; }
+// The value where the probability is 0 or 1.
+constexpr double none_of(Tail t) { return is_log(t) ? -infinity : 0; }
+constexpr double all_of(Tail t) { return is_log(t) ? 0 : 1; }
+constexpr double at_bottom(Tail t) { return is_lower(t) ? none_of(t) : all_of(t); }
+constexpr double at_top(Tail t) { return is_lower(t) ? all_of(t) : none_of(t); }
+constexpr Tail opposite(Tail t) { return static_cast<Tail>(static_cast<int>(t) ^ 1); }
+
+/// The value, or `low` or `high` if x is outside the support on that side. NaN values stay NaN.
+inline Tensor beside(const Tensor& below, double low, const Tensor& above, double high, const Tensor& inside) {
+  return where(isnan(inside), inside, where(below, low, where(above, high, inside)));
+}
+
+/// The value, or -inf if the point is outside the support. NaN values stay NaN.
+inline Tensor or_infinite(const Tensor& value, const Tensor& outside) {
+  return where(logical_and(outside, logical_not(isnan(value))), -infinity, value);
 }
 
 }  // namespace reel::ops

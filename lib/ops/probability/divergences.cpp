@@ -68,6 +68,65 @@ Lane bernoulli_kl_of(X x) {
   return kl_div(p, q) + kl_div(1 - p, 1 - q);
 }
 
+// exp(-u) - 1 + u: for small |u| by its series, whose first term is that of u, so that an even function of u has its
+// second derivative at 0. `size` is u or its magnitude.
+Lane exponential_rest(L u, L size) {
+  const LaneMask near = abs(u) < 0.5;
+  const Lane v = where(near, u, 0), inside = where(near, size, 0), outside = where(near, 1, size);
+  Lane series = 0 * v + 1;
+  for (int k = 17; k > 2; --k) series = 1 - inside / k * series;
+  return where(near, 0.5 * v * v * series, expm1(-outside) + outside);
+}
+
+Lane laplace_kl_of(X x) {
+  const Lane scale1 = positive_or_nan(x[1]), scale2 = positive_or_nan(x[3]), d = (x[0] - x[2]) / scale1;
+  return of_ratio(scale1, scale2) + scale1 / scale2 * exponential_rest(d, abs(d));
+}
+Lane cauchy_kl_of(X x) {
+  const Lane scale1 = positive_or_nan(x[1]), scale2 = positive_or_nan(x[3]), d = x[0] - x[2], e = scale1 - scale2;
+  return log1p(0.25 * ((d / scale1) * (d / scale2) + (e / scale1) * (e / scale2)));
+}
+// Of Gumbel distributions with the ratio r of scales, and with d = (loc2 - loc1) / scale2.
+Lane gumbel_kl_of(L r, L d) {
+  const Lane one = 0 * r + 1, w = -(d + lgamma(1 + r));
+  return exponential_rest(w, w) + kl_div(r, one) + beyond_kl_div(r, one);
+}
+Lane gumbel_r_kl_of(X x) {
+  const Lane scale2 = positive_or_nan(x[3]);
+  return gumbel_kl_of(positive_or_nan(x[1]) / scale2, (x[2] - x[0]) / scale2);
+}
+// The logarithm of a Weibull variate is minus a Gumbel variate of scale 1 / c.
+Lane weibull_min_kl_of(X x) {
+  const Lane c2 = positive_or_nan(x[2]);
+  return gumbel_kl_of(c2 / positive_or_nan(x[0]), c2 * log(positive_or_nan(x[1]) / positive_or_nan(x[3])));
+}
+Lane uniform_kl_of(X x) {
+  const Lane scale1 = positive_or_nan(x[1]), scale2 = positive_or_nan(x[3]), y = log(scale2 / scale1);
+  return where(x[0] < x[2] || x[0] + scale1 > x[2] + scale2, infinity, y + 0 * (x[0] - x[2]));
+}
+Lane pareto_kl_of(X x) {
+  const Lane b1 = positive_or_nan(x[0]), scale1 = positive_or_nan(x[1]), b2 = positive_or_nan(x[2]),
+             scale2 = positive_or_nan(x[3]);
+  return where(scale1 < scale2, infinity, of_ratio(b2, b1) + b2 * log(scale1 / scale2));
+}
+Lane lognorm_kl_of(X x) {
+  const Lane mean = log(positive_or_nan(x[1]) / positive_or_nan(x[3]));
+  const Lane operands[] = {mean, x[0], 0 * mean, x[2]};
+  return norm_kl_of(operands);
+}
+Lane chi2_kl_of(X x) {
+  const Lane a1 = 0.5 * positive_or_nan(x[0]), a2 = 0.5 * positive_or_nan(x[1]);
+  return kl_div(a2, a1) + beyond_kl_div(a2, a1);
+}
+Lane geom_kl_of(X x) {
+  const Lane p[] = {positive_or_nan(x[0]), positive_or_nan(x[1])};
+  return bernoulli_kl_of(p) / p[0];
+}
+Lane binom_kl_of(X x) {
+  const Lane n = where(x[0] >= 0 && equal(x[0], round(x[0])) && isfinite(x[0]), round(x[0]), not_a_number);
+  return n * bernoulli_kl_of(x + 1);
+}
+
 enum Divergence : std::size_t {
   of_norm,
   of_expon,
@@ -76,7 +135,18 @@ enum Divergence : std::size_t {
   of_bernoulli,
   of_poisson,
   of_dirichlet_term,
-  of_sums
+  of_sums,
+  of_laplace,
+  of_cauchy,
+  of_gumbel_r,
+  of_weibull_min,
+  of_uniform,
+  of_pareto,
+  of_lognorm,
+  of_chi2,
+  of_geom,
+  of_binom,
+  of_nbinom
 };
 // In the order of the enumerators.
 constexpr Composed divergences[] = {
@@ -89,6 +159,17 @@ constexpr Composed divergences[] = {
      [](X x) { return kl_div(where(x[0] >= 0, x[0], not_a_number), where(x[1] >= 0, x[1], not_a_number)); }},
     {"dirichlet_kl", dirichlet_term},
     {"dirichlet_kl", [](X x) { return beyond_kl_div(x[1], x[0]); }},
+    {"laplace_kl", laplace_kl_of},
+    {"cauchy_kl", cauchy_kl_of},
+    {"gumbel_r_kl", gumbel_r_kl_of},
+    {"weibull_min_kl", weibull_min_kl_of},
+    {"uniform_kl", uniform_kl_of},
+    {"pareto_kl", pareto_kl_of},
+    {"lognorm_kl", lognorm_kl_of},
+    {"chi2_kl", chi2_kl_of},
+    {"geom_kl", geom_kl_of},
+    {"binom_kl", binom_kl_of},
+    {"nbinom_kl", [](X x) { return positive_or_nan(x[0]) * geom_kl_of(x + 1); }},
 };
 Tensor divergence(Divergence f, std::initializer_list<const Operand*> operands) {
   static const ComposedOps& all = *new ComposedOps(divergences);
@@ -107,6 +188,17 @@ Tensor gamma_kl(const Operand& a1, const Operand& scale1, const Operand& a2, con
 Tensor beta_kl(const Operand& a1, const Operand& b1, const Operand& a2, const Operand& b2) { return ops::divergence(ops::of_beta, {&a1, &b1, &a2, &b2}); }
 Tensor bernoulli_kl(const Operand& p1, const Operand& p2) { return ops::divergence(ops::of_bernoulli, {&p1, &p2}); }
 Tensor poisson_kl(const Operand& mu1, const Operand& mu2) { return ops::divergence(ops::of_poisson, {&mu1, &mu2}); }
+Tensor laplace_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_laplace, {&loc1, &scale1, &loc2, &scale2}); }
+Tensor cauchy_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_cauchy, {&loc1, &scale1, &loc2, &scale2}); }
+Tensor gumbel_r_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_gumbel_r, {&loc1, &scale1, &loc2, &scale2}); }
+Tensor uniform_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_uniform, {&loc1, &scale1, &loc2, &scale2}); }
+Tensor weibull_min_kl(const Operand& c1, const Operand& scale1, const Operand& c2, const Operand& scale2) { return ops::divergence(ops::of_weibull_min, {&c1, &scale1, &c2, &scale2}); }
+Tensor pareto_kl(const Operand& b1, const Operand& scale1, const Operand& b2, const Operand& scale2) { return ops::divergence(ops::of_pareto, {&b1, &scale1, &b2, &scale2}); }
+Tensor lognorm_kl(const Operand& s1, const Operand& scale1, const Operand& s2, const Operand& scale2) { return ops::divergence(ops::of_lognorm, {&s1, &scale1, &s2, &scale2}); }
+Tensor chi2_kl(const Operand& df1, const Operand& df2) { return ops::divergence(ops::of_chi2, {&df1, &df2}); }
+Tensor geom_kl(const Operand& p1, const Operand& p2) { return ops::divergence(ops::of_geom, {&p1, &p2}); }
+Tensor binom_kl(const Operand& n, const Operand& p1, const Operand& p2) { return ops::divergence(ops::of_binom, {&n, &p1, &p2}); }
+Tensor nbinom_kl(const Operand& n, const Operand& p1, const Operand& p2) { return ops::divergence(ops::of_nbinom, {&n, &p1, &p2}); }
 // clang-format on
 
 Tensor dirichlet_kl(const Operand& alpha1, const Operand& alpha2) {

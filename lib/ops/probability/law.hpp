@@ -33,11 +33,4 @@ Lane placed(const Lane* x) {
   return place(law, kind, x);
 }
 
-/// An end of a truncated normal distribution; if infinite, a finite one beyond which the probability is 0, also in
-/// float32, and whose square is finite there.
-inline Lane finite_end(const Lane& end) {
-  constexpr double finite = 1e10;
-  return where(isinf(end), where(end > 0, finite, -finite), end);
-}
-
 }  // namespace reel::ops

@@ -1,11 +1,13 @@
 // Distribution functions and quantiles of <reel/stats/tails.hpp>, by incomplete gamma and beta functions. Where x is
 // outside the support it is replaced by a number inside, and the value by a constant.
 #include <numbers>
+#include <reel/ops/parts.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/special.hpp>
 #include <reel/stats/densities.hpp>
 #include <reel/stats/tails.hpp>
 
+#include "ops/attributes.hpp"
 #include "ops/probability/converted.hpp"
 #include "ops/probability/variates.hpp"
 #include "ops/special.hpp"
@@ -20,25 +22,10 @@ namespace {
 using std::numbers::ln2;
 using Function = loops::SpecialFunction;
 
-enum class Tail { cdf, sf, logcdf, logsf };
-constexpr bool is_lower(Tail t) { return t == Tail::cdf || t == Tail::logcdf; }
-constexpr bool is_log(Tail t) { return t >= Tail::logcdf; }
-// The value where the probability is 0 or 1.
-constexpr double none_of(Tail t) { return is_log(t) ? -infinity : 0; }
-constexpr double all_of(Tail t) { return is_log(t) ? 0 : 1; }
-constexpr double at_bottom(Tail t) { return is_lower(t) ? none_of(t) : all_of(t); }
-constexpr double at_top(Tail t) { return is_lower(t) ? all_of(t) : none_of(t); }
-constexpr Tail opposite(Tail t) { return static_cast<Tail>(static_cast<int>(t) ^ 1); }
-
 Tensor valid_or_nan(const Tensor& valid, const Tensor& x) { return where(valid, x, not_a_number); }
 Tensor positive_or_nan(const Tensor& x) { return valid_or_nan(greater(x, 0), x); }
 Tensor probability_or_nan(const Tensor& x) {
   return valid_or_nan(logical_and(greater_equal(x, 0), less_equal(x, 1)), x);
-}
-
-// The value, or `low` or `high` if x is outside the support on that side. NaN values stay NaN.
-Tensor beside(const Tensor& below, double low, const Tensor& above, double high, const Tensor& inside) {
-  return where(isnan(inside), inside, where(below, low, where(above, high, inside)));
 }
 
 // Operands of a continuous distribution: x, shape parameters, loc, scale.
@@ -236,6 +223,48 @@ Tensor student_quantile(const Tensor& p, const Tensor& df) {
   return student_sample(all_df, all_p, value);
 }
 
+// ---- Quantiles of whole numbers; inputs: q and the parameters, float64, of one shape; attributes: the function.
+
+using loops::Distribution;
+void infer_number(const Call& call, Metas& out) { out.add_like(call.input(0)); }
+void evaluate_number(const Call& call, Outputs& out) {
+  loops::special(static_cast<Distribution>(call.attribute(0)), {}, call.inputs, out[0]);
+}
+constexpr Primitive number_of(const char* name, std::uint8_t inputs) {
+  return {.rule = {.name = name}, .infer = infer_number, .evaluate = evaluate_number, .constants = inputs};
+}
+// In the order of Distribution, from poisson_ppf on.
+constexpr Primitive number_primitives[] = {number_of("poisson_ppf", 2), number_of("binom_ppf", 3),
+                                           number_of("nbinom_ppf", 3)};
+
+// For a dtype narrower than float64 the least number that is rounded to q: half a unit in the last place below it, of a
+// power of 2 a quarter.
+Tensor lowest_of(const Tensor& q, DType d) {
+  const int bits = d == DType::float32 ? 24 : d == DType::float16 ? 11 : d == DType::bfloat16 ? 8 : 0;
+  if (bits == 0) return q;
+  const Frexp parts = reel::frexp(q);
+  const Tensor below =
+      reel::ldexp(where(equal(parts.mantissa, 0.5), full({}, 0.25, q.dtype()), 0.5), parts.exponent - bits);
+  return where(logical_or(equal(q, 0), equal(q, 1)), q, q - below);
+}
+Tensor half_lowest_of(const Tensor& q, DType d) { return is_half(d) ? lowest_of(q, d) : q; }
+
+Tensor number_quantile(const char* op, Distribution f, std::initializer_list<const Operand*> operands) {
+  const tape::OpScope scope(**operands.begin());
+  const Converted c(op, operands);
+  const Shape shape = broadcast_all(op, c.x);
+  Tensor x[3];
+  SpecialArguments inputs = {};
+  for (std::size_t k = 0; k < c.x.size(); ++k) {
+    const Tensor wide = cast_to(stop_gradient(c.x[k]), DType::float64);
+    x[k] = broadcast_to(k == 0 ? lowest_of(wide, c.result) : wide, shape);
+    inputs[k] = &x[k];
+  }
+  const auto at = static_cast<std::size_t>(f) - static_cast<std::size_t>(Distribution::poisson_ppf);
+  return cast_to(apply(number_primitives[at], Inputs(inputs.data(), c.x.size()), words(static_cast<std::int64_t>(f))),
+                 c.result);
+}
+
 // Operands of a quantile: p, shape parameters, loc, scale.
 struct Quantile {
   Converted c;
@@ -287,6 +316,43 @@ Tensor beta_ppf(const Operand& p, const Operand& a, const Operand& b, const Oper
   const tape::OpScope scope(p);
   const ops::Quantile q("beta_ppf", {&p, &a, &b, &loc, &scale});
   return q.finish(betaincinv(q.c.x[1], q.c.x[2], q.c.x[0]));
+}
+
+Tensor poisson_ppf(const Operand& q, const Operand& mu) {
+  return ops::number_quantile("poisson_ppf", ops::Distribution::poisson_ppf, {&q, &mu});
+}
+
+Tensor binom_ppf(const Operand& q, const Operand& n, const Operand& p) {
+  return ops::number_quantile("binom_ppf", ops::Distribution::binom_ppf, {&q, &n, &p});
+}
+
+Tensor nbinom_ppf(const Operand& q, const Operand& n, const Operand& p) {
+  return ops::number_quantile("nbinom_ppf", ops::Distribution::nbinom_ppf, {&q, &n, &p});
+}
+
+Tensor bernoulli_ppf(const Operand& q, const Operand& p) {
+  const tape::OpScope scope(q);
+  const ops::Converted c("bernoulli_ppf", {&q, &p});
+  const Tensor chance = ops::probability_or_nan(stop_gradient(c.x[1])),
+               given = ops::probability_or_nan(stop_gradient(c.x[0]));
+  const Tensor one = ops::cast_to(greater(ops::half_lowest_of(given, c.result), 1 - chance), given.dtype());
+  return ops::cast_to(where(equal(given, 0), -1, one) + 0 * (given + chance), c.result);
+}
+
+// By the logarithm, which may be one off to rounding.
+Tensor geom_ppf(const Operand& q, const Operand& p) {
+  const tape::OpScope scope(q);
+  const ops::Converted c("geom_ppf", {&q, &p});
+  const Tensor probability = ops::probability_or_nan(stop_gradient(c.x[1])),
+               given = ops::probability_or_nan(stop_gradient(c.x[0]));
+  const Tensor chance = ops::valid_or_nan(greater(probability, 0), probability),
+               least = ops::half_lowest_of(given, c.result);
+  const Tensor certain = equal(chance, 1), rest = where(certain, 0.5, chance);
+  const auto cdf = [&](const Tensor& k) { return -expm1(xlog1py(k, -rest)); };
+  const Tensor k = maximum(ceil(log1p(-least) / log1p(-rest)), 1);
+  const Tensor near =
+      where(logical_and(greater(k, 1), greater_equal(cdf(k - 1), least)), k - 1, where(less(cdf(k), least), k + 1, k));
+  return ops::cast_to(where(equal(given, 0), 0, where(certain, 1, near)) + 0 * chance, c.result);
 }
 
 Tensor t_ppf(const Operand& p, const Operand& df, const Operand& loc, const Operand& scale) {

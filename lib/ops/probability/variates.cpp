@@ -91,14 +91,9 @@ Tensor slope_of_student_quantile(const tape::Record& r, std::size_t by) {
   return by == 0 ? student_slope(df, z) : exp(-t_logpdf(z, df));
 }
 
-// For large kappa, s = 2 sqrt(kappa) sin(x / 2) is normal up to terms in 1 / kappa: ds/dkappa = -s / (8 kappa^2).
 Tensor slope_of_von_mises(const tape::Record& r, std::size_t) {
-  constexpr double normal_min = 1e6;  // of kappa
   const Tensor &kappa = r.saved(0), &x = r.saved(1);
-  const Tensor sharp = greater(kappa, normal_min), k = where(sharp, 1, kappa), large = where(sharp, kappa, normal_min);
-  const Tensor implicit = -vonmises_cdf_by_kappa(k, x) / vonmises_cdf_by_x(k, x);
-  const Tensor half = where(sharp, 0.5 * x, 0);
-  return where(sharp, -tan(half) * (1 + 0.25 / large) / large, implicit);
+  return -vonmises_cdf_by_kappa(kappa, x) / vonmises_cdf_by_x(kappa, x);
 }
 
 void infer_sample(const Call& call, Metas& out) { out.add_like(call.input(0)); }

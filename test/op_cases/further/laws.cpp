@@ -40,8 +40,8 @@ std::vector<Shaped> all_rows() {
   std::vector<Shaped> all;
   references::for_each_law_function([&]<class F, class Op>(const char* name, F, Support support, Op) {
     if (!selected(name)) return;
-    constexpr decltype(Shaped::prepare) prepare[] = {nullptr,     above_loc, within_scale<1>,
-                                                     probability, nullptr,   nullptr};
+    constexpr decltype(Shaped::prepare) prepare[] = {nullptr, above_loc, within_scale<1>, probability,
+                                                     nullptr, nullptr,   probability};
     constexpr const char* shapes[] = {"3;2x2;()", "2x3,3;(),2", "2x3,3,();(),2,2;0,0,0", "2x3,3,(),3;2,2,2,2",
                                       "2x3,3,(),3,3"};
     all.push_back({name,
@@ -50,7 +50,7 @@ std::vector<Shaped> all_rows() {
                    [](A x) { return elements_of(x, [](const Real* v) { return F{}(v); }); },
                    {0.6, 1.4},
                    F::operands == 5 ? within_scale<3> : prepare[support],
-                   none,
+                   support == references::number ? constant : none,
                    16});
   });
   return all;

@@ -261,6 +261,36 @@ template <class F> struct Complement {
   template <class N> N operator()(const N* x) const { return 1.0L - F{}(x); }
 };
 REEL_REFERENCE(Vonmises, 3, x[2] * (cos_of(x[0] - x[1])) - log_of(whole_bessel(0, x[2], 1) * (2 * pi)));
+// Of x, loc and kappa.
+REEL_REFERENCE(VonmisesCdf, 3, (x[0] - x[1]) * unit_integral([&](long double t) { return exp_of(x[2] * cos_of((x[0] - x[1]) * t)); }) / (whole_bessel(0, x[2], 1) * (2 * pi)) + 0.5L);
+// By Newton's steps from 0: on numbers, then from the root.
+template <class N> N vonmises_steps(N z, const N& p, const N& kappa, int count) {
+  for (int i = 0; i < count; ++i) {
+    const N x[] = {z, N(0.0L), kappa};
+    z = z - (VonmisesCdf{}(x) - p) / exp_of(Vonmises{}(x));
+  }
+  return z;
+}
+REEL_REFERENCE(VonmisesPpf, 3, vonmises_steps<N>(N(vonmises_steps<long double>(0, value_of(x[0]), value_of(x[2]), 12)), x[0], x[2], 2) + x[1]);
+// The smallest number, from `first` on, up to which the probabilities sum to q; each is the one before times ratio(k).
+template <class N, class Ratio>
+N number_quantile(const N& q, int first, N term, const Ratio& ratio) {
+  N sum = term;
+  int k = first;
+  for (; negative(sum - q); ++k) {
+    term = term * ratio(k);
+    sum = sum + term;
+  }
+  return static_cast<long double>(k);
+}
+REEL_REFERENCE(PoissonPpf, 2, number_quantile(x[0], 0, exp_of(-x[1]), [&](int k) { return x[1] / (k + 1.0L); }));
+REEL_REFERENCE(BinomPpf, 2, number_quantile(x[0], 0, exp_of(log_of(1.0L - x[1] * 0.5L) * 9.0L), [&](int k) { return x[1] * ((9.0L - k) / (k + 1.0L)) / (2.0L - x[1]); }));
+REEL_REFERENCE(NbinomPpf, 2, number_quantile(x[0], 0, exp_of(x[1] * std::log(0.375L)), [&](int k) { return (x[1] + static_cast<long double>(k)) * (0.625L / (k + 1.0L)); }));
+REEL_REFERENCE(BernoulliPpf, 2, number_quantile<N>(x[0], 0, 1.0L - x[1] * 0.5L, [&](int) { return x[1] / (2.0L - x[1]); }));
+REEL_REFERENCE(GeomPpf, 2, number_quantile<N>(x[0], 1, x[1] * 0.5L, [&](int) { return 1.0L - x[1] * 0.5L; }));
+// Of a = -x1 and b = x2 + 1.
+REEL_REFERENCE(TruncnormCdf, 5, (normal_of(standard(x)) - normal_of(-x[1])) / (normal_of(x[2] + 1.0L) - normal_of(-x[1])));
+REEL_REFERENCE(TruncnormPpf, 5, normal_quantile_of(normal_of(-x[1]) + x[0] * (normal_of(x[2] + 1.0L) - normal_of(-x[1]))) * x[4] + x[3]);
 REEL_REFERENCE(Truncnorm, 5, -square_of(standard(x)) / 2.0L - std::log(2 * pi) / 2 - log_of(normal_of(x[2] + 1.0L) - normal_of(-x[1])) - log_of(x[4]));
 REEL_REFERENCE(Dirichlet2, 3, (x[1] + 1.0L) * log_of(x[0]) + (x[2] - 1.0L) * log_of(1.0L - x[0]) - log_beta<N>(x[1] + 2.0L, x[2]));
 // Of x = (x0, 0.5), mean (x3, x3 / 2), factor ((x1, -), (x4, x2)).
@@ -272,6 +302,21 @@ REEL_REFERENCE(GammaKl, 4, gamma_divergence<N>(x[2] + 2.0L, x[0]) + x[0] * (x[1]
 REEL_REFERENCE(BetaKl, 4, gamma_divergence<N>(x[2] + 2.0L, x[0]) + gamma_divergence<N>(x[3], x[1]) - gamma_divergence<N>(x[2] + 2.0L + x[3], x[0] + x[1]));
 REEL_REFERENCE(BernoulliKl, 2, x[0] * log_of(x[0] / (x[1] * 0.5L)) + (1.0L - x[0]) * log_of((1.0L - x[0]) / (1.0L - x[1] * 0.5L)));
 REEL_REFERENCE(PoissonKl, 2, x[0] * log_of(x[0] / x[1]) - x[0] + x[1]);
+REEL_REFERENCE(LaplaceKl, 4, log_of(x[3] / x[1]) + (x[1] * exp_of(-size_of(x[0] - x[2]) / x[1]) + size_of(x[0] - x[2])) / x[3] - 1.0L);
+REEL_REFERENCE(CauchyKl, 4, log_of((square_of(x[1] + x[3]) + square_of(x[0] - x[2])) / (x[1] * x[3] * 4.0L)));
+// Of the ratio of scales and the difference of locs by the second scale.
+template <class N> N gumbel_divergence(const N& r, const N& d) { return exp_of(d + log_gamma(r + 1.0L)) - d - log_of(r) + r * euler - (1.0L + euler); }
+REEL_REFERENCE(GumbelKl, 4, gumbel_divergence<N>(x[1] / x[3], (x[2] - x[0]) / x[3]));
+REEL_REFERENCE(WeibullKl, 4, gumbel_divergence<N>((x[2] + 2.0L) / x[0], (x[2] + 2.0L) * log_of(x[1] / x[3])));
+// Of [x0, x0 + x1] in [x2 - 6, x2 + x3 + 6].
+REEL_REFERENCE(UniformKl, 4, log_of((x[3] + 12.0L) / x[1]) + (x[0] + x[2]) * 0.0L);
+REEL_REFERENCE(ParetoKl, 4, log_of(x[0] / (x[2] + 2.0L)) + (x[2] + 2.0L) / x[0] - 1.0L + (x[2] + 2.0L) * log_of((x[1] + 3.0L) / x[3]));
+REEL_REFERENCE(LognormKl, 4, log_of((x[2] + 2.0L) / x[0]) + (square_of(x[0]) + square_of(log_of(x[1] / x[3]))) / (square_of(x[2] + 2.0L) * 2.0L) - 0.5L);
+REEL_REFERENCE(Chi2Kl, 2, gamma_divergence<N>((x[1] + 2.0L) * 0.5L, x[0] * 0.5L));
+REEL_REFERENCE(GeomKl, 2, BernoulliKl{}(x) / x[0]);
+REEL_REFERENCE(BinomKl, 2, BernoulliKl{}(x) * 7.0L);
+REEL_REFERENCE(NbinomKl, 2, BernoulliKl{}(x) / x[0] * 2.5L);
+REEL_REFERENCE(VonmisesKl, 4, log_of(whole_bessel(0, x[2] + 2.0L, 1) / whole_bessel(0, x[0], 1)) + (x[0] - (x[2] + 2.0L) * cos_of(x[1] - x[3])) * (whole_bessel(1, x[0], 1) / whole_bessel(0, x[0], 1)));
 // Of means (x0, 0) and (x3, 0.5), factors ((x1, -), (0.5, x2)) and ((x4, -), (-0.5, x1)): m = ((x1 / x4, 0), ((0.5 + x1 / x4 / 2) / x1, x2 / x1)).
 REEL_REFERENCE(Normal2Kl, 5, (square_of(x[1] / x[4]) + square_of((x[1] / x[4] * 0.5L + 0.5L) / x[1]) + square_of(x[2] / x[1]) - 2.0L - log_of(square_of(x[2] / x[4])) + square_of((x[0] - x[3]) / x[4]) + square_of(((x[0] - x[3]) / x[4] - 1.0L) * 0.5L / x[1])) / 2.0L);
 // clang-format on
@@ -297,8 +342,8 @@ inline reel::Tensor factor_of(const reel::Tensor& x, const reel::Tensor& below, 
 }
 
 /// Where x lies: anywhere, well above loc, between loc and loc + scale; or it is a probability, or a rate;
-/// or not far above loc.
-enum Support { whole_line, half_line, unit, fraction, rate, near_loc };
+/// or not far above loc; or it is a probability whose quantile is a whole number.
+enum Support { whole_line, half_line, unit, fraction, rate, near_loc, number };
 
 /// Calls add(name, reference, support, op) for each function.
 template <class Add>
@@ -394,10 +439,22 @@ void for_each_law_function(const Add& add) {
   add("geom_logpmf", GeomLog{}, fraction, [](const auto& x) { return geom_logpmf(4, x[0]); });
   add("geom_pmf", Exp<GeomLog>{}, fraction, [](const auto& x) { return geom_pmf(4, x[0]); });
   add("vonmises_logpdf", Vonmises{}, whole_line, [](const auto& x) { return vonmises_logpdf(x[0], x[2], x[1]); });
+  add("vonmises_pdf", Exp<Vonmises>{}, whole_line, [](const auto& x) { return vonmises_pdf(x[0], x[2], x[1]); });
+  add("vonmises_cdf", VonmisesCdf{}, near_loc, [](const auto& x) { return vonmises_cdf(x[0], x[2], x[1]); });
+  add("vonmises_sf", Complement<VonmisesCdf>{}, near_loc, [](const auto& x) { return vonmises_sf(x[0], x[2], x[1]); });
+  add("vonmises_logcdf", Log<VonmisesCdf>{}, near_loc, [](const auto& x) { return vonmises_logcdf(x[0], x[2], x[1]); });
+  add("vonmises_logsf", Log<Complement<VonmisesCdf>>{}, near_loc, [](const auto& x) { return vonmises_logsf(x[0], x[2], x[1]); });
+  add("vonmises_ppf", VonmisesPpf{}, fraction, [](const auto& x) { return vonmises_ppf(x[0], x[2], x[1]); });
   add("truncnorm_logpdf", Truncnorm{}, unit, [](const auto& x) {
     const auto v = together<5>(x);
     return truncnorm_logpdf(v[0], -v[1], v[2] + 1, v[3], v[4]);
   });
+  add("truncnorm_pdf", Exp<Truncnorm>{}, unit, [](const auto& x) { const auto v = together<5>(x); return truncnorm_pdf(v[0], -v[1], v[2] + 1, v[3], v[4]); });
+  add("truncnorm_cdf", TruncnormCdf{}, unit, [](const auto& x) { const auto v = together<5>(x); return truncnorm_cdf(v[0], -v[1], v[2] + 1, v[3], v[4]); });
+  add("truncnorm_sf", Complement<TruncnormCdf>{}, unit, [](const auto& x) { const auto v = together<5>(x); return truncnorm_sf(v[0], -v[1], v[2] + 1, v[3], v[4]); });
+  add("truncnorm_logcdf", Log<TruncnormCdf>{}, unit, [](const auto& x) { const auto v = together<5>(x); return truncnorm_logcdf(v[0], -v[1], v[2] + 1, v[3], v[4]); });
+  add("truncnorm_logsf", Log<Complement<TruncnormCdf>>{}, unit, [](const auto& x) { const auto v = together<5>(x); return truncnorm_logsf(v[0], -v[1], v[2] + 1, v[3], v[4]); });
+  add("truncnorm_ppf", TruncnormPpf{}, fraction, [](const auto& x) { const auto v = together<5>(x); return truncnorm_ppf(v[0], -v[1], v[2] + 1, v[3], v[4]); });
   add("dirichlet_logpdf", Dirichlet2{}, fraction, [](const auto& x) {
     const auto v = together<3>(x);
     return dirichlet_logpdf(vector_of(v[0], 1 - v[0]), vector_of(v[1] + 2, v[2]));
@@ -446,6 +503,20 @@ void for_each_law_function(const Add& add) {
   add("geom_sf", GeomSf{}, fraction, [](const auto& x) { return geom_sf(4, x[0]); });
   add("geom_logcdf", Log<Complement<GeomSf>>{}, fraction, [](const auto& x) { return geom_logcdf(4.5, x[0]); });
   add("geom_logsf", Log<GeomSf>{}, fraction, [](const auto& x) { return geom_logsf(4, x[0]); });
+  add("poisson_ppf", PoissonPpf{}, number, [](const auto& x) { return poisson_ppf(x[0], x[1]); });
+  add("binom_ppf", BinomPpf{}, number, [](const auto& x) {
+    const auto v = together<2>(x);
+    return binom_ppf(v[0], 9, v[1] * 0.5);
+  });
+  add("nbinom_ppf", NbinomPpf{}, number, [](const auto& x) { return nbinom_ppf(x[0], x[1], 0.375); });
+  add("bernoulli_ppf", BernoulliPpf{}, number, [](const auto& x) {
+    const auto v = together<2>(x);
+    return bernoulli_ppf(v[0], v[1] * 0.5);
+  });
+  add("geom_ppf", GeomPpf{}, number, [](const auto& x) {
+    const auto v = together<2>(x);
+    return geom_ppf(v[0], v[1] * 0.5);
+  });
   add("norm_kl", NormKl{}, whole_line, [](const auto& x) { return norm_kl(x[0], x[1], x[2], x[3]); });
   add("expon_kl", ExponKl{}, rate, [](const auto& x) { return expon_kl(x[0], x[1]); });
   add("gamma_kl", GammaKl{}, rate, [](const auto& x) {
@@ -461,6 +532,45 @@ void for_each_law_function(const Add& add) {
     return bernoulli_kl(v[0], v[1] * 0.5);
   });
   add("poisson_kl", PoissonKl{}, rate, [](const auto& x) { return poisson_kl(x[0], x[1]); });
+  add("laplace_kl", LaplaceKl{}, whole_line, [](const auto& x) { return laplace_kl(x[0], x[1], x[2], x[3]); });
+  add("cauchy_kl", CauchyKl{}, whole_line, [](const auto& x) { return cauchy_kl(x[0], x[1], x[2], x[3]); });
+  add("gumbel_r_kl", GumbelKl{}, rate, [](const auto& x) { return gumbel_r_kl(x[0], x[1], x[2], x[3]); });
+  add("weibull_min_kl", WeibullKl{}, rate, [](const auto& x) {
+    const auto v = together<4>(x);
+    return weibull_min_kl(v[0], v[1], v[2] + 2, v[3]);
+  });
+  add("uniform_kl", UniformKl{}, whole_line, [](const auto& x) {
+    const auto v = together<4>(x);
+    return uniform_kl(v[0], v[1], v[2] - 6, v[3] + 12);
+  });
+  add("pareto_kl", ParetoKl{}, rate, [](const auto& x) {
+    const auto v = together<4>(x);
+    return pareto_kl(v[0], v[1] + 3, v[2] + 2, v[3]);
+  });
+  add("lognorm_kl", LognormKl{}, rate, [](const auto& x) {
+    const auto v = together<4>(x);
+    return lognorm_kl(v[0], v[1], v[2] + 2, v[3]);
+  });
+  add("vonmises_kl", VonmisesKl{}, rate, [](const auto& x) {
+    const auto v = together<4>(x);
+    return vonmises_kl(v[0], v[1], v[2] + 2, v[3]);
+  });
+  add("chi2_kl", Chi2Kl{}, rate, [](const auto& x) {
+    const auto v = together<2>(x);
+    return chi2_kl(v[0], v[1] + 2);
+  });
+  add("geom_kl", GeomKl{}, fraction, [](const auto& x) {
+    const auto v = together<2>(x);
+    return geom_kl(v[0], v[1] * 0.5);
+  });
+  add("binom_kl", BinomKl{}, fraction, [](const auto& x) {
+    const auto v = together<2>(x);
+    return binom_kl(7, v[0], v[1] * 0.5);
+  });
+  add("nbinom_kl", NbinomKl{}, fraction, [](const auto& x) {
+    const auto v = together<2>(x);
+    return nbinom_kl(2.5, v[0], v[1] * 0.5);
+  });
   add("dirichlet_kl", BetaKl{}, rate, [](const auto& x) {
     const auto v = together<4>(x);
     return dirichlet_kl(vector_of(v[0], v[1]), vector_of(v[2] + 2, v[3]));

@@ -40,14 +40,19 @@ Tensor factor_at(const Scalars& x, std::size_t first) {
 const std::map<std::string, Call> functions = {
     {"multivariate_normal_logpdf", [](const Scalars& x) { return multivariate_normal_logpdf(vector_at(x, 0, 2), vector_at(x, 2, 2), factor_at(x, 4)); }},
     {"dirichlet_logpdf", [](const Scalars& x) { return dirichlet_logpdf(vector_at(x, 0, 3), vector_at(x, 3, 3)); }},
-    ALL_OF(3, vonmises_logpdf), ALL_OF(5, truncnorm_logpdf),
+    ALL_OF(3, vonmises_logpdf), ALL_OF(3, vonmises_pdf), ALL_OF(3, vonmises_cdf), ALL_OF(3, vonmises_sf), ALL_OF(3, vonmises_logcdf), ALL_OF(3, vonmises_logsf),
+    ALL_OF(3, vonmises_ppf), ALL_OF(5, truncnorm_logpdf), ALL_OF(5, truncnorm_pdf), ALL_OF(5, truncnorm_cdf), ALL_OF(5, truncnorm_sf), ALL_OF(5, truncnorm_logcdf),
+    ALL_OF(5, truncnorm_logsf), ALL_OF(5, truncnorm_ppf),
     ALL_OF(4, gamma_cdf), ALL_OF(4, gamma_sf), ALL_OF(4, chi2_cdf), ALL_OF(4, chi2_sf), ALL_OF(5, beta_cdf), ALL_OF(5, beta_sf),
     ALL_OF(4, t_cdf), ALL_OF(4, t_sf), ALL_OF(2, poisson_cdf), ALL_OF(2, poisson_sf), ALL_OF(3, binom_cdf), ALL_OF(3, binom_sf),
     ALL_OF(3, nbinom_cdf), ALL_OF(3, nbinom_sf), ALL_OF(2, geom_cdf), ALL_OF(2, geom_sf), ALL_OF(2, bernoulli_cdf), ALL_OF(2, bernoulli_sf),
     ALL_OF(4, gamma_logcdf), ALL_OF(4, gamma_logsf), ALL_OF(4, chi2_logcdf), ALL_OF(4, chi2_logsf), ALL_OF(5, beta_logcdf), ALL_OF(5, beta_logsf),
     ALL_OF(4, t_logcdf), ALL_OF(4, t_logsf), ALL_OF(2, poisson_logcdf), ALL_OF(2, poisson_logsf), ALL_OF(3, binom_logcdf), ALL_OF(3, binom_logsf),
     ALL_OF(3, nbinom_logcdf), ALL_OF(3, nbinom_logsf), ALL_OF(2, geom_logcdf), ALL_OF(2, geom_logsf), ALL_OF(2, bernoulli_logcdf), ALL_OF(2, bernoulli_logsf),
+    ALL_OF(2, poisson_ppf), ALL_OF(3, binom_ppf), ALL_OF(3, nbinom_ppf), ALL_OF(2, geom_ppf), ALL_OF(2, bernoulli_ppf),
     ALL_OF(4, norm_kl), ALL_OF(2, expon_kl), ALL_OF(4, gamma_kl), ALL_OF(4, beta_kl), ALL_OF(2, bernoulli_kl), ALL_OF(2, poisson_kl),
+    ALL_OF(4, laplace_kl), ALL_OF(4, cauchy_kl), ALL_OF(4, gumbel_r_kl), ALL_OF(4, weibull_min_kl), ALL_OF(4, uniform_kl), ALL_OF(4, pareto_kl), ALL_OF(4, lognorm_kl),
+    ALL_OF(4, vonmises_kl), ALL_OF(2, chi2_kl), ALL_OF(2, geom_kl), ALL_OF(3, binom_kl), ALL_OF(3, nbinom_kl),
     {"dirichlet_kl", [](const Scalars& x) { return dirichlet_kl(vector_at(x, 0, 3), vector_at(x, 3, 3)); }},
     {"multivariate_normal_kl", [](const Scalars& x) {
        return multivariate_normal_kl(vector_at(x, 0, 2), factor_at(x, 2), vector_at(x, 5, 2), factor_at(x, 7));
@@ -119,6 +124,17 @@ TEST_CASE("further laws: outside the support, ends, parameters out of range") {
   check_constant("dirichlet_logpdf", {inf, 1, 0.5, 1, 2, 3}, -inf);
   check_constant("truncnorm_logpdf", {2.5, -1, 1, 0.25, 2}, -inf);
   check_constant("truncnorm_logpdf", {-2, -1, 1, 0.25, 2}, -inf);
+  for (const auto& [law, inside] :
+       std::map<std::string, Doubles>{{"truncnorm", {-1, 1, 0.25, 2}}, {"vonmises", {3, 0.25}}})
+    for (const double far : {-inf, -7., 7., inf}) {
+      Doubles x = inside;
+      x.insert(x.begin(), far);
+      check_constant(law + "_cdf", x, far > 0);
+      check_constant(law + "_sf", x, far < 0);
+      check_constant(law + "_logcdf", x, far > 0 ? 0 : -inf);
+      check_constant(law + "_logsf", x, far < 0 ? 0 : -inf);
+    }
+  check_constant("truncnorm_pdf", {2.5, -1, 1, 0.25, 2}, 0);
   check_constant("gamma_cdf", {-1, 2.5, 0, 1}, 0);
   check_constant("chi2_sf", {-1, 2.5, 0, 1}, 1);
   check_constant("beta_cdf", {-0.5, 2.5, 1.5, 0, 1}, 0);
@@ -140,6 +156,30 @@ TEST_CASE("further laws: outside the support, ends, parameters out of range") {
   CHECK(std::abs(half.value - norm_logpdf(1.0).item() - std::log(2)) < 1e-15);
   for (const double g : half.gradient) CHECK(std::isfinite(g));
   CHECK(half.gradient[2] == 0);
+  // Infinite ends, the ends themselves, quantiles of 0 and 1.
+  CHECK(std::abs(value("truncnorm_cdf", {1, -inf, inf, 0, 1}) - norm_cdf(1.0).item()) < 1e-15);
+  CHECK(std::abs(value("truncnorm_logcdf", {-50, -inf, inf, 0, 1}) - norm_logcdf(-50.0).item()) < 1e-12);
+  CHECK(std::abs(value("truncnorm_logsf", {41, 40, inf, 0, 1}) - norm_logsf(41.0).item() + norm_logsf(40.0).item()) <
+        1e-12);
+  const FirstOrder start = first_order("truncnorm_cdf", {-3.5, -2, 1, 0.5, 2});
+  CHECK(start.value == 0);
+  CHECK(std::abs(start.gradient[0] - value("truncnorm_pdf", {-3.5, -2, 1, 0.5, 2})) < 1e-15);
+  const FirstOrder end = first_order("truncnorm_sf", {42, 40, 42, 0, 1});
+  CHECK(end.value == 0);
+  CHECK(std::abs(end.gradient[0] / value("truncnorm_pdf", {42, 40, 42, 0, 1}) + 1) < 1e-12);
+  CHECK(value("truncnorm_logcdf", {-2, -2, 1, 0, 1}) == -inf);
+  CHECK(value("truncnorm_logcdf", {1, -2, 1, 0, 1}) == 0);
+  CHECK(value("truncnorm_ppf", {0, -inf, 1, 0, 1}) == -inf);
+  CHECK(value("truncnorm_ppf", {0, -2, 1, 0.5, 2}) == -3.5);
+  CHECK(value("truncnorm_ppf", {1, -2, 1, 0.5, 2}) == 2.5);
+  const double pi = std::acos(-1.0);
+  CHECK(value("vonmises_ppf", {0, 3, 0.5}) == 0.5 - pi);
+  CHECK(value("vonmises_ppf", {1, 3, 0.5}) == 0.5 + pi);
+  CHECK(value("vonmises_ppf", {0.5, 3, 0.5}) == 0.5);
+  CHECK(std::abs(value("vonmises_ppf", {1e-300, 1e-3, 0}) + pi) < 1e-15);
+  CHECK(value("vonmises_cdf", {1.25, 1e200, 1.25}) == 0.5);
+  CHECK(std::abs(value("vonmises_ppf", {0.25, 1e200, 0}) / (norm_ppf(0.25).item() * 1e-100) - 1) < 1e-15);
+  CHECK(std::abs(value("vonmises_cdf", {1, 0, 0}) - (0.5 + 0.5 / pi)) < 1e-16);
   // Uniform where kappa is 0, and there the one-sided derivative.
   const FirstOrder uniform = first_order("vonmises_logpdf", {1, 0, 0.25});
   CHECK(std::abs(uniform.value + std::log(8 * std::atan(1))) < 1e-15);
@@ -157,6 +197,12 @@ TEST_CASE("further laws: outside the support, ends, parameters out of range") {
        {{0.5, 0.25, 0.25, 1, 0, 1}, {0.5, 0.25, 0.25, 1, -1, 1}, {0.5, 0.25, 2, 1, qnan, 1}, {qnan, -1, 1, 1, 2, 3}}},
       {"vonmises_logpdf", {{1, -1, 0}, {inf, -1, 0}, {qnan, 1, 0}, {1, 1, qnan}, {1, qnan, 0}}},
       {"truncnorm_logpdf", {{1, 2, 2, 0, 1}, {1, 3, 2, 0, 1}, {1, 0, 2, 0, 0}, {9, qnan, 2, 0, 1}, {qnan, 0, 2, 0, 1}}},
+      {"truncnorm_cdf", {{1, 2, 2, 0, 1}, {1, 3, 2, 0, 1}, {1, 0, 2, 0, 0}, {9, qnan, 2, 0, 1}, {qnan, 0, 2, 0, 1}}},
+      {"truncnorm_logsf", {{1, 2, 2, 0, 1}, {-9, 3, 2, 0, 1}, {1, 0, 2, 0, 0}, {9, qnan, 2, 0, 1}, {qnan, 0, 2, 0, 1}}},
+      {"truncnorm_ppf", {{1, 2, 2, 0, 1}, {1.5, 0, 2, 0, 1}, {-1, 0, 2, 0, 1}, {1, 0, 2, 0, 0}, {qnan, 0, 2, 0, 1}}},
+      {"vonmises_cdf", {{1, -1, 0}, {inf, -1, 0}, {qnan, 1, 0}, {1, 1, qnan}, {1, qnan, 0}, {1, inf, 0}}},
+      {"vonmises_logsf", {{1, -1, 0}, {-9, -1, 0}, {qnan, 1, 0}, {1, 1, qnan}, {1, qnan, 0}, {1, inf, 0}}},
+      {"vonmises_ppf", {{0.5, -1, 0}, {1.5, 1, 0}, {-1, 1, 0}, {qnan, 1, 0}, {0.5, 1, qnan}, {0.5, qnan, 0}}},
       {"gamma_cdf", {{1, 0, 0, 1}, {-1, -1, 0, 1}, {1, 1, 0, -1}, {inf, 1, 0, 0}, {qnan, 1, 0, 1}}},
       {"beta_sf", {{0.5, 0, 1, 0, 1}, {2, 1, -1, 0, 1}, {0.5, 1, 1, 0, 0}, {qnan, 1, 1, 0, 1}}},
       {"gamma_logsf", {{1, 0, 0, 1}, {-1, -1, 0, 1}, {1, 1, 0, -1}, {inf, 1, 0, 0}, {qnan, 1, 0, 1}}},
@@ -170,12 +216,29 @@ TEST_CASE("further laws: outside the support, ends, parameters out of range") {
       {"nbinom_cdf", {{1, 0, 0.5}, {1, 2, 0}, {-1, 2, 2}, {qnan, 2, 0.5}}},
       {"bernoulli_cdf", {{0, 1.5}, {-1, -1}, {2, qnan}, {qnan, 0.5}}},
       {"geom_sf", {{1, 0}, {-1, 1.5}, {qnan, 0.5}}},
+      {"poisson_ppf", {{0.5, -1}, {1.5, 1}, {-0.5, 1}, {qnan, 1}, {0.5, qnan}, {0, -1}, {1, inf}}},
+      {"binom_ppf", {{0.5, 2.5, 0.5}, {0.5, -1, 0.5}, {0, 5, 1.5}, {1.5, 5, 0.5}, {qnan, 5, 0.5}}},
+      {"nbinom_ppf", {{0.5, 0, 0.5}, {0.5, 2, 0}, {1, 2, 2}, {-1, 2, 0.5}, {qnan, 2, 0.5}}},
+      {"bernoulli_ppf", {{0.5, 1.5}, {0, -1}, {1.5, 0.5}, {qnan, 0.5}, {0, qnan}}},
+      {"geom_ppf", {{0.5, 0}, {0, 1.5}, {-1, 0.5}, {qnan, 0.5}}},
       {"norm_kl", {{0, 0, 0, 1}, {0, 1, 0, -1}, {qnan, 1, 0, 1}}},
       {"expon_kl", {{0, 1}, {1, -1}}},
       {"gamma_kl", {{0, 1, 1, 1}, {1, 1, 1, 0}, {1, qnan, 1, 1}, {20, 1, -1, 1}, {1, 1, 0, 1}}},
       {"beta_kl", {{1, 0, 1, 1}, {1, 1, -1, 1}, {-0.5, 1, 1, 1}, {1, 1, 1, -0.5}, {0, 1, 1, 1}, {1, 1, 1, 0}}},
       {"bernoulli_kl", {{1.5, 0.5}, {0.5, -1}, {0.5, 1.5}, {qnan, 0.5}}},
       {"poisson_kl", {{-1, 1}, {1, -1}}},
+      {"laplace_kl", {{0, 0, 0, 1}, {0, 1, 0, -1}, {qnan, 1, 0, 1}}},
+      {"cauchy_kl", {{0, 0, 0, 1}, {0, 1, 0, -1}, {qnan, 1, 0, 1}}},
+      {"gumbel_r_kl", {{0, 0, 0, 1}, {0, 1, 0, -1}, {qnan, 1, 0, 1}}},
+      {"weibull_min_kl", {{0, 1, 1, 1}, {1, -1, 1, 1}, {1, 1, 0, 1}, {1, 1, 1, -1}, {1, qnan, 1, 1}}},
+      {"uniform_kl", {{0, 0, 0, 1}, {0, 1, 0, -1}, {qnan, 1, 0, 1}, {0, 1, qnan, 9}}},
+      {"pareto_kl", {{0, 1, 1, 1}, {1, -1, 1, 1}, {1, 1, 0, 1}, {1, 1, 1, -1}, {1, qnan, 1, 1}}},
+      {"lognorm_kl", {{0, 1, 1, 1}, {1, -1, 1, 1}, {1, 1, 0, 1}, {1, 1, 1, -1}, {1, qnan, 1, 1}}},
+      {"vonmises_kl", {{-1, 1, 1, 1}, {1, 1, -1, 1}, {1, qnan, 1, 1}}},
+      {"chi2_kl", {{0, 1}, {1, -1}, {qnan, 1}}},
+      {"geom_kl", {{0, 0.5}, {0.5, 1.5}, {0.5, 0}, {qnan, 0.5}}},
+      {"binom_kl", {{2.5, 0.5, 0.5}, {-1, 0.5, 0.5}, {3, 1.5, 0.5}, {3, 0.5, qnan}}},
+      {"nbinom_kl", {{0, 0.5, 0.5}, {2.5, 0, 0.5}, {2.5, 0.5, -1}, {qnan, 0.5, 0.5}}},
       {"dirichlet_kl", {{1, 0, 1, 1, 1, 1}, {1, -0.5, 1, 1, 1, 1}, {1, 1, 1, 1, 1, -1}, {1, 1, 1, 1, 1, 0}}},
       {"multivariate_normal_kl",
        {{0, 0, 1, 0, -1, 0, 0, 1, 0, 1}, {0, 0, 1, 0, 1, 0, 0, -1, 0, 1}, {0, 0, 1, 0, 1, 0, 0, 0, 0, 1}}},
@@ -186,6 +249,92 @@ TEST_CASE("further laws: outside the support, ends, parameters out of range") {
       CHECK(std::isnan(value(name, x)));
     }
   }
+}
+
+TEST_CASE("divergences: equal laws, other supports, the second derivative where locs are equal") {
+  const std::map<std::string, Doubles> laws = {
+      {"laplace", {0.25, 2}}, {"cauchy", {0.25, 2}}, {"gumbel_r", {0.25, 2}}, {"weibull_min", {1.5, 2}},
+      {"uniform", {0.25, 2}}, {"pareto", {1.5, 2}},  {"lognorm", {0.5, 2}},   {"vonmises", {3, 0.25}},
+      {"chi2", {2.5}},        {"geom", {0.25}}};
+  for (const auto& [law, parameters] : laws) {
+    INFO(law);
+    Doubles both = parameters;
+    both.insert(both.end(), parameters.begin(), parameters.end());
+    CHECK(std::abs(value(law + "_kl", both)) < 1e-15);
+  }
+  CHECK(value("uniform_kl", {0, 1, 0.5, 9}) == inf);
+  CHECK(value("uniform_kl", {0, 1, -9, 9.5}) == inf);
+  CHECK(value("pareto_kl", {1, 1, 1, 2}) == inf);
+  CHECK(value("geom_kl", {0.5, 1}) == inf);
+  CHECK(value("binom_kl", {3, 0, 0.5}) == 3 * value("bernoulli_kl", {0, 0.5}));
+  CHECK(std::abs(value("vonmises_kl", {0, 1, 0, 2})) == 0);
+  const Tensor loc = scalar(1.5);
+  GradientTape outer;
+  outer.watch(loc);
+  Tensor slope;
+  {
+    GradientTape inner;
+    inner.watch(loc);
+    slope = inner.gradient(laplace_kl(loc, 2, 1.5, 4), loc).dense();
+  }
+  CHECK(slope.item() == 0);
+  CHECK(outer.gradient(slope, loc).dense().item() == 0.125);
+}
+
+TEST_CASE("discrete laws: quantiles; that of the probability of k is k") {
+  struct Row {
+    const char* law;
+    Doubles parameters, quantiles;
+  };
+  const Doubles q = {1e-12, 0.25, 0.5, 0.9375, 0.999999999};
+  const Row rows[] = {{"poisson", {0.5}, {0, 0, 0, 2, 9}},
+                      {"poisson", {7.25}, {0, 5, 7, 12, 28}},
+                      {"poisson", {1234.5}, {996, 1211, 1234, 1289, 1451}},
+                      {"poisson", {1e9}, {999777558, 999978671, 1e9, 1000048513, 1000189673}},
+                      {"binom", {1, 0.25}, {0, 0, 0, 1, 1}},
+                      {"binom", {10, 0.375}, {0, 3, 4, 6, 10}},
+                      {"binom", {1000, 0.001}, {0, 0, 1, 3, 11}},
+                      {"binom", {100000, 0.75}, {74033, 74908, 75000, 75210, 75818}},
+                      {"nbinom", {0.5, 0.25}, {0, 0, 0, 6, 65}},
+                      {"nbinom", {12.5, 0.875}, {0, 1, 2, 4, 17}},
+                      {"nbinom", {3000, 0.0625}, {39279, 44425, 44995, 46309, 50271}},
+                      {"geom", {0.5}, {1, 1, 1, 4, 30}},
+                      {"geom", {0.0625}, {1, 5, 11, 43, 322}},
+                      {"geom", {1e-6}, {1, 287682, 693147, 2772588, 20723256}},
+                      {"bernoulli", {0.25}, {0, 0, 0, 1, 1}},
+                      {"bernoulli", {0.75}, {0, 0, 1, 1, 1}}};
+  for (const Row& row : rows) {
+    const std::string law = row.law;
+    const auto of = [&](const char* function, double x, DType d = DType::float64) {
+      Scalars all = {scalar(x)};
+      for (const double p : row.parameters) all.push_back(scalar(p));
+      for (Tensor& t : all) t = cast(t, d);
+      return cast(functions.at(law + function)(all), DType::float64).item();
+    };
+    const bool from_1 = law == "geom";
+    INFO(law << " " << row.parameters[0]);
+    CHECK(of("_ppf", 0) == (from_1 ? 0 : -1));
+    CHECK(of("_ppf", 1) == (law == "binom" ? row.parameters[0] : law == "bernoulli" ? 1 : inf));
+    for (std::size_t i = 0; i < q.size(); ++i) {
+      const double k = row.quantiles[i], p = of("_cdf", k);
+      INFO(q[i]);
+      CHECK(of("_ppf", q[i]) == k);
+      CHECK(of("_ppf", p) == k);
+      if (k > (from_1 ? 1 : 0) && of("_cdf", k - 1) < p) CHECK(of("_ppf", std::nextafter(of("_cdf", k - 1), 2.)) == k);
+      for (const DType d : {DType::float16, DType::bfloat16, DType::float32}) {
+        const double narrow = of("_cdf", k, d);
+        if (k < 100 && of("_cdf", k - 1, d) < narrow) CHECK(of("_ppf", narrow, d) == k);
+      }
+    }
+  }
+  // Laws with one possible number.
+  CHECK(value("poisson_ppf", {0.5, 0}) == 0);
+  CHECK(value("poisson_ppf", {1, 0}) == 0);
+  CHECK(value("binom_ppf", {0.25, 7, 1}) == 7);
+  CHECK(value("binom_ppf", {0.25, 0, 0.5}) == 0);
+  CHECK(value("nbinom_ppf", {1, 2, 1}) == 0);
+  CHECK(value("geom_ppf", {0.25, 1}) == 1);
+  CHECK(value("bernoulli_ppf", {0.25, 1}) == 1);
 }
 
 TEST_CASE("discrete laws: x is rounded down; probabilities are constant outside the support") {

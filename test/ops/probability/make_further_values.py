@@ -2,8 +2,11 @@
 gradients, by central differences in 110 digits. The condition of a derivative is its change for relative changes of the
 operands.
 
-Usage: make_further_values.py > further_values.hpp, with mpmath 1.2. The tests read the stored file alone.
+Usage: make_further_values.py [FUNCTION...] > further_values.hpp, with mpmath 1.2; the rows of some functions alone to be
+put into the file. The tests read the stored file alone.
 """
+import sys
+
 from mpmath import betainc, besseli, cos, digamma, erfc, exp, gammainc, log, loggamma, mp, mpf, pi, sqrt
 
 mp.dps = 110
@@ -68,6 +71,47 @@ def truncnorm(x, a, b, loc, scale):
     return -((x - loc) / scale) ** 2 / 2 - log(2 * pi) / 2 - log(scale) - log(between)
 
 
+def vonmises_cdf(x, kappa, loc):
+    """From -pi, by Gauss and Legendre's rule between points some standard deviations apart."""
+    d, s = x - loc, 1 / sqrt(kappa + 1)
+    f = lambda t: exp(kappa * (cos(t) - cos(d)))
+    points = [d]
+    while points[-1] > -pi and kappa * (cos(points[-1]) - cos(d)) > -260:
+        points.append(max(points[-1] - max(s, (d - points[-1]) / 2), -pi))
+    below = sum(mp.quad(f, [b, a], method="gauss-legendre") for a, b in zip(points, points[1:]))
+    return exp(kappa * cos(d)) * below / (2 * pi * besseli(0, kappa))
+
+
+known = {}
+
+
+def root_of(cdf, p, start, width):
+    """x with cdf(x) = p: a bisection for each p, to rounding; then the secant method on the logarithm."""
+    if (float(p), float(width)) not in known:
+        low, high = start, start + width
+        for _ in range(40):
+            middle = (low + high) / 2
+            low, high = (middle, high) if cdf(middle) < p else (low, middle)
+        known[float(p), float(width)] = low, high
+    return mp.findroot(lambda x: log(cdf(x) / p), known[float(p), float(width)], solver="secant", tol=mpf(10) ** -190)
+
+
+def cut_between(a, b):
+    return upper(a) - upper(b) if a + b > 0 else upper(-b) - upper(-a)
+
+
+def truncnorm_cdf(x, a, b, loc, scale):
+    return cut_between(a, (x - loc) / scale) / cut_between(a, b)
+
+
+def truncnorm_sf(x, a, b, loc, scale):
+    return cut_between((x - loc) / scale, b) / cut_between(a, b)
+
+
+def truncnorm_ppf(p, a, b, loc, scale):
+    return loc + scale * root_of(lambda z: truncnorm_cdf(z, a, b, 0, 1), p, a, b - a)
+
+
 def beyond(z, v):
     """The probability of more than z > 0 of Student's law."""
     return I(v / 2, mpf(1) / 2, v / (v + z * z)) / 2
@@ -97,6 +141,15 @@ def beta_kl(a1, b1, a2, b2):
     return bregman(a2, a1) + bregman(b2, b1) - bregman(a2 + b2, a1 + b1)
 
 
+def gumbel_kl(r, d):
+    """By the moments of exp(-z) of Gumbel's law."""
+    return -log(r) - d + r * mp.euler + mp.gamma(1 + r) * exp(d) - 1 - mp.euler
+
+
+def vonmises_kl(k, m, l, n):
+    return log(besseli(0, l) / besseli(0, k)) + (k - l * cos(m - n)) * besseli(1, k) / besseli(0, k)
+
+
 def dirichlet3_kl(a, b, c, d, e, f):
     return bregman(d, a) + bregman(e, b) + bregman(f, c) - bregman(d + e + f, a + b + c)
 
@@ -107,6 +160,9 @@ GAMMA_FAR = [(1e-20, 40, 0, 1), (4000, 2.5, 0, 1), (1e-9, 0.125, 0.0, 2), (1e5, 
 BETA_FAR = [(1e-20, 40, 3, 0, 1), (0.9375, 2.5, 600, 0, 1), (0.03125, 400, 30, 0, 1), (0.25, 1e-3, 2, 0, 1), (3.5, 2.5, 1.5, 0.75, 8)]
 T_FAR = [(-40, 400, 0, 1), (-300, 3.5, 0.75, 2), (-1e40, 5, 0, 1), (-1e7, 90, 0, 1), (-6, 1e4, 0, 1)]
 T = [(0.25, 1, 0, 1), (-7, 3.5, 0.75, 2), (3, 25, 0, 1), (-0.25, 30, 0, 1), (1e12, 2, 0, 1), (-1e5, 1.5, 0, 1), (1e-7, 4, 0, 1), (-1e-3, 0.125, 0, 1), (0.005, 0.125, 0, 1)]
+ANGLES = [(0.25, 0.5, 1), (-2.5, 2, 0.5), (0.5, 30, 0.25), (-0.125, 51, 1.25), (-2.75, 20, 0), (1.0625, 1e4, 1), (-1e-4, 1e9, 0), (2.9375, 0.25, 0)]
+CUTS = [(0.25, -1, 2, 0, 1), (3.5, 0.5, 4, 0.75, 2), (0.00125, 0.0009765625, 0.001953125, 0, 1), (30.25, 30, 31, 0, 1), (-40.5, -41, -40, 0, 1), (2.5, 2, 2.75, 0, 1),
+        (-8, -40, 0.5, 0, 1), (0.75, -2, 0.875, 0.125, 1.5), (39.5, -3, 40, 0, 1)]
 # Functions, points, and the operands that have no derivative.
 ROWS = {
     "multivariate_normal_logpdf": (normal2, [(1.25, -0.5, 0.75, 2, 1.5, 0.25, 0.5), (3, 4, 3, 1, 1e-3, -2, 1e3)], ()),
@@ -115,6 +171,17 @@ ROWS = {
                                    (30, 5, 0.5)], ()),
     "truncnorm_logpdf": (truncnorm, [(0.25, -1, 2, 0, 1), (3.5, 0.5, 4, 0.75, 2), (0.001, 0.0009765625, 0.001953125, 0, 1), (30.25, 30, 31, 0, 1), (-40.5, -41, -40, 0, 1),
                                      (2.5, 2, 2.75, 0, 1), (-30, -40, 0.5, 0, 1)], ()),
+    "vonmises_cdf": (vonmises_cdf, ANGLES, ()),
+    "vonmises_sf": (lambda x, kappa, loc: vonmises_cdf(-x, kappa, -loc), ANGLES[:3], ()),
+    "vonmises_logcdf": (lambda *x: log(vonmises_cdf(*x)), ANGLES + [(-2.75, 200, 0)], ()),
+    "vonmises_logsf": (lambda x, kappa, loc: log(vonmises_cdf(-x, kappa, -loc)), ANGLES[:3] + [(2.75, 600, 0)], ()),
+    "vonmises_ppf": (lambda p, kappa, loc: loc + root_of(lambda x: vonmises_cdf(x, kappa, 0), p, -pi, 2 * pi),
+                     [(0.25, 0.5, 1), (0.375, 2, 0), (1e-9, 30, 0.25), (0.9375, 4, -1)], ()),
+    "truncnorm_cdf": (truncnorm_cdf, CUTS, ()),
+    "truncnorm_sf": (truncnorm_sf, CUTS, ()),
+    "truncnorm_logcdf": (lambda *x: log(truncnorm_cdf(*x)), CUTS + [(-30, -31, 0.5, 0, 1)], ()),
+    "truncnorm_logsf": (lambda *x: log(truncnorm_sf(*x)), CUTS, ()),
+    "truncnorm_ppf": (truncnorm_ppf, [(0.25, -1, 2, 0, 1), (0.75, 0.5, 4, 0.75, 2), (0.875, 30, 31, 0, 1), (0.25, -41, -40, 0, 1), (1e-9, -2, 0.875, 0.125, 1.5)], ()),
     "gamma_cdf": (place(lambda z, a: P(a, z)), GAMMA, ()),
     "gamma_sf": (place(lambda z, a: Q(a, z)), GAMMA, ()),
     "chi2_cdf": (place(lambda z, v: P(v / 2, z / 2)), GAMMA[:3], ()),
@@ -154,6 +221,17 @@ ROWS = {
     "beta_kl": (beta_kl, [(1.5, 2, 3.25, 0.75), (30, 20, 40, 15), (1e6, 2e6, 1000010, 2e6), (3, 50, 12, 1.5)], ()),
     "bernoulli_kl": (lambda p, q: p * log(p / q) + (1 - p) * log((1 - p) / (1 - q)), [(0.25, 0.75), (0.25, 0.2500001), (1e-9, 0.5), (0.75, 1e-9)], ()),
     "poisson_kl": (lambda m, n: m * log(m / n) - m + n, [(1.5, 4), (1e6, 1000010), (2, 2.0000001)], ()),
+    "laplace_kl": (lambda m, s, n, t: log(t / s) + (s * exp(-abs(m - n) / s) + abs(m - n)) / t - 1, [(0.25, 1.5, 2, 0.75), (1, 2, 1.0000001, 2.0000001), (-40, 1, 3, 100)], ()),
+    "cauchy_kl": (lambda m, s, n, t: log(((s + t) ** 2 + (m - n) ** 2) / (4 * s * t)), [(0.25, 1.5, 2, 0.75), (1, 2, 1.0000001, 2.0000001), (0, 1e-3, 1e5, 10)], ()),
+    "gumbel_r_kl": (lambda m, s, n, t: gumbel_kl(s / t, (n - m) / t), [(0.25, 1.5, 2, 0.75), (1, 2, 1.0000001, 2.0000001), (3, 40, 1, 2)], ()),
+    "weibull_min_kl": (lambda c, s, d, t: gumbel_kl(d / c, d * log(s / t)), [(1.5, 2, 3.25, 0.75), (12, 2, 12.0001, 2.0001), (40, 2, 0.5, 3)], ()),
+    "pareto_kl": (lambda b, s, c, t: log(b / c) + c / b - 1 + c * log(s / t), [(1.5, 2, 3.25, 0.75), (12, 2, 12.0001, 2)], ()),
+    "lognorm_kl": (lambda s, m, t, n: log(t / s) + (s * s + log(m / n) ** 2) / (2 * t * t) - mpf(1) / 2, [(1.5, 2, 0.25, 0.75), (2, 1, 2.0000001, 1.0000001)], ()),
+    "vonmises_kl": (vonmises_kl, [(1.5, 0.25, 2, 1), (60, 1, 90, 1.125), (0.5, -1, 300, 1), (1e4, 0.5, 10010, 0.53125)], ()),
+    "chi2_kl": (lambda v, w: bregman(w / 2, v / 2), [(3, 5), (60, 75), (1e6, 1000010)], ()),
+    "geom_kl": (lambda p, q: log(p / q) + (1 / p - 1) * log((1 - p) / (1 - q)), [(0.25, 0.75), (0.25, 0.2500001), (1e-9, 2e-9)], ()),
+    "binom_kl": (lambda n, p, q: n * (p * log(p / q) + (1 - p) * log((1 - p) / (1 - q))), [(7, 0.25, 0.75), (1e6, 0.25, 0.2500001)], (0,)),
+    "nbinom_kl": (lambda n, p, q: n * (log(p / q) + (1 / p - 1) * log((1 - p) / (1 - q))), [(2.5, 0.25, 0.75), (3000, 0.25, 0.2500001)], ()),
     "dirichlet_kl": (dirichlet3_kl, [(1.5, 2, 0.75, 3.25, 0.75, 4), (30, 20, 50, 40, 15, 50)], ()),
     "multivariate_normal_kl": (normal2_kl, [(0.25, -1, 1.5, 0.25, 0.75, 1, 2, 0.5, -0.75, 1.25),
                                             (1, 2, 3, 0.5, 0.25, 1, 2, 3.0000001, 0.5, 0.2500001)], ()),
@@ -183,7 +261,8 @@ struct FurtherValue {
 
 // clang-format off
 inline const std::vector<FurtherValue> further_values = {""")
-for name, (f, points, fixed) in ROWS.items():
+chosen = sys.argv[1:] or ROWS
+for name, (f, points, fixed) in ((name, ROWS[name]) for name in chosen):
     for point in points:
         x = tuple(mpf(v) for v in point)
         free = [k for k in range(len(x)) if k not in fixed]

@@ -12,7 +12,7 @@ using references::Support;
 std::vector<RangedFunction> law_functions() {
   std::vector<RangedFunction> all;
   references::for_each_law_function([&]<class F, class Call>(const char* name, F, Support support, Call) {
-    constexpr OperandRange first[] = {{-3, 3}, {2.6, 4}, {0.1, 0.5}, {0.1, 0.9}, {0.5, 4}, {0.1, 0.5}};
+    constexpr OperandRange first[] = {{-3, 3}, {2.6, 4}, {0.1, 0.5}, {0.1, 0.9}, {0.5, 4}, {0.1, 0.5}, {0.1, 0.9}};
     const bool bounded = support == references::unit || support == references::near_loc;
     std::vector<OperandRange> ranges = {first[support]};
     for (int k = F::operands < 3 ? 1 : 3; k < F::operands; ++k) ranges.push_back({0.6, 1.5});
