@@ -246,7 +246,7 @@ FactorInfo solve_banded(const Tensor& bands, Bandwidths widths, bool adjoint, co
 }
 
 namespace {
-// work(triangle, l, x) for each matrix x of the batch, and its l.
+// work(triangle, l, x) for each matrix x of the batch, and its l, which may have fewer batch axes.
 template <class Work>
 FactorInfo for_each_triangle(const Tensor& l, const Tensor& x, const Work& work) {
   if (x.size() == 0) return {};
@@ -255,7 +255,7 @@ FactorInfo for_each_triangle(const Tensor& l, const Tensor& x, const Work& work)
   const Shape batch = batch_behind(x, 2);
   return with_elements(x, [&]<class T>(T) {
     const BandedTriangle<T> triangle{n, rows - 1};
-    return for_each_system<T>(matrices, batch, rows * n, x, batch, 1, n * rows * rows,
+    return for_each_system<T>(matrices, batch_behind(l, 2), rows * n, x, batch, 1, n * rows * rows,
                               [&](const T* one, T* to, T*) { return work(triangle, one, to); });
   });
 }

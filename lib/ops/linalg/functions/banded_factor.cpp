@@ -76,11 +76,14 @@ Tensor band_of_whole(const Tensor& q, const Tensor& x) {
 Tensor change_of(const Tensor& l, const Tensor& b);
 Tensor cotangent_of(const Tensor& l, const Tensor& g);
 
-// ---- D: inputs l, b. Saved: l, the result x.
+// ---- D: inputs l, b, where b may have further batch axes. Saved: l, the result x.
+
+// The cotangent of l, which is summed over batch axes that l does not have.
+Tensor one_of_batch(const tape::Record& r, const Tensor& of_l) { return sum_to(r, of_l, r.saved(0).shape()); }
 void change_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Tensor of_b = cotangent_of(r.saved(0), g[0]);
   if (r.wanted(1)) dx[1] = of_b;
-  if (r.wanted(0)) dx[0] = negative(band_of_whole(of_b, r.saved(1)));
+  if (r.wanted(0)) dx[0] = one_of_batch(r, negative(band_of_whole(of_b, r.saved(1))));
 }
 void change_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
   Tensor b;
@@ -92,7 +95,7 @@ void change_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Ten
 void cotangent_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Tensor of_g = change_of(r.saved(0), g[0]);
   if (r.wanted(1)) dx[1] = of_g;
-  if (r.wanted(0)) dx[0] = negative(band_of_whole(r.saved(1), of_g));
+  if (r.wanted(0)) dx[0] = one_of_batch(r, negative(band_of_whole(r.saved(1), of_g)));
 }
 void cotangent_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
   Tensor g;
@@ -109,11 +112,11 @@ void evaluate_cotangent(const Call& call, Outputs& out) {
   loops::copy(call.input(1), out[0]);
   loops::banded_cholesky_cotangent(call.input(0), out[0]);
 }
-constexpr Primitive change_primitive = {.rule = {"banded_cholesky.change", change_vjp, change_jvp},
+constexpr Primitive change_primitive = {.rule = batched({"banded_cholesky.change", change_vjp, change_jvp}),
                                         .infer = infer_like_second,
                                         .evaluate = evaluate_change,
                                         .keeps = {keep_input(0), keep_output(0, 0b01)}};
-constexpr Primitive cotangent_primitive = {.rule = {"banded_cholesky.cotangent", cotangent_vjp, cotangent_jvp},
+constexpr Primitive cotangent_primitive = {.rule = batched({"banded_cholesky.cotangent", cotangent_vjp, cotangent_jvp}),
                                            .infer = infer_like_second,
                                            .evaluate = evaluate_cotangent,
                                            .keeps = {keep_input(0), keep_output(0, 0b01)}};
@@ -136,7 +139,7 @@ void evaluate_factor(const Call& call, Outputs& out) {
                      "multiple of the identity",
                      info.order, matrix_name(info.batch, batch_of(call.input(0))));
 }
-constexpr Primitive factor_primitive = {.rule = {"banded_cholesky", factor_vjp, factor_jvp},
+constexpr Primitive factor_primitive = {.rule = batched({"banded_cholesky", factor_vjp, factor_jvp}),
                                         .infer = infer_factor,
                                         .evaluate = evaluate_factor,
                                         .keeps = {keep_output(0)},

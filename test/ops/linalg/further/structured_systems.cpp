@@ -124,7 +124,17 @@ TEST_CASE("banded Cholesky factors: the dense ones, derivatives to order 3, long
           return support::Tensors{real(z), imag(z)};
         },
         {p, q}, {.order = 3, .slack = 4});
-    const Tensor gradient = grad([](const Tensor& t) { return sum(exp(banded_cholesky(t))); })(p);
+    // All cotangents at once, of first and of second order, are the cotangents one by one.
+    const auto slope = grad([](const Tensor& t) { return sum(exp(banded_cholesky(t))); });
+    const Tensor rows = jacobian([](const Tensor& t) { return flatten(banded_cholesky(t)); })(p);
+    const Tensor of_slope = jacobian(slope)(p);
+    for (std::int64_t k = 0; k < p.size(); ++k) {
+      const auto element = [k](const Tensor& t) { return flatten(banded_cholesky(t))(k); };
+      CHECK(array_equal(rows(k), grad(element)(p)));
+      const auto of_element = [&](const Tensor& t) { return flatten(slope(t))(k); };
+      CHECK(largest(reshape(of_slope, {p.size(), below + 1, n})(k) - grad(of_element)(p)) < 1e-15);
+    }
+    const Tensor gradient = slope(p);
     for (std::int64_t d = 1; d <= below; ++d)
       for (std::int64_t j = n - d; j < n; ++j) {
         CHECK(gradient(d, j).item() == 0);
