@@ -1,5 +1,7 @@
-// Banded and Toeplitz systems, and products, as dense ones; products of reflectors.
+// Banded and Toeplitz systems, and products, as dense ones; products of reflectors; sparse matrices as dense ones.
+#include <map>
 #include <reel/linalg.hpp>
+#include <reel/sparse.hpp>
 
 #include "jet_matrices.hpp"
 
@@ -157,6 +159,168 @@ void add_householder_product(std::vector<Op>& t) {
   t.push_back(std::move(o));
 }
 
+// ---- Sparse matrices [3, 3]. ints: the positions of each pattern, as bits in row-major order.
+
+constexpr std::int64_t side = 3;
+using Positions = std::vector<std::pair<std::size_t, std::size_t>>;
+Positions positions_of(std::int64_t bits) {
+  Positions all;
+  for (std::int64_t k = 0; k < side * side; ++k)
+    if (bits >> k & 1) all.emplace_back(k / side, k % side);
+  return all;
+}
+// Patterns are made before functions are traced.
+const reel::SparsityPattern& pattern_of(std::int64_t bits) {
+  static std::map<std::int64_t, reel::SparsityPattern> made;
+  const auto found = made.find(bits);
+  if (found != made.end()) return found->second;
+  std::vector<std::int64_t> rows, columns;
+  for (const auto& [i, j] : positions_of(bits)) {
+    rows.push_back(static_cast<std::int64_t>(i));
+    columns.push_back(static_cast<std::int64_t>(j));
+  }
+  const reel::Shape count{static_cast<std::int64_t>(rows.size())};
+  return made[bits] = reel::coo_to_csr(reel::from_data(rows, count), reel::from_data(columns, count), {side, side});
+}
+JetMatrix scattered(const Array& values, std::int64_t bits) {
+  JetMatrix a = jet_matrix(side, side);
+  std::int64_t k = 0;
+  for (const auto& [i, j] : positions_of(bits)) a[i][j] = values[k++].re;
+  return a;
+}
+JetMatrix gathered(const JetMatrix& a, std::int64_t bits) {
+  JetMatrix y = jet_matrix(1, 0);
+  for (const auto& [i, j] : positions_of(bits)) y[0].push_back(a[i][j]);
+  return y;
+}
+// The positions that products of elements reach.
+std::int64_t product_bits(std::int64_t a, std::int64_t b) {
+  std::int64_t bits = 0;
+  for (const auto& [i, k] : positions_of(a))
+    for (const auto& [l, j] : positions_of(b))
+      if (k == l) bits |= std::int64_t{1} << (i * side + j);
+  return bits;
+}
+JetMatrix flipped(const JetMatrix& a) {
+  JetMatrix y = jet_matrix(a[0].size(), a.size());
+  for (std::size_t i = 0; i < a.size(); ++i)
+    for (std::size_t j = 0; j < a[i].size(); ++j) y[j][i] = a[i][j];
+  return y;
+}
+std::int64_t flipped_bits(std::int64_t bits) {
+  std::int64_t y = 0;
+  for (const auto& [i, j] : positions_of(bits)) y |= std::int64_t{1} << (j * side + i);
+  return y;
+}
+JetMatrix softmax_of(const JetMatrix& a, std::int64_t bits) {
+  JetMatrix y = jet_matrix(side, side);
+  std::vector<Jet> total(side);
+  for (const auto& [i, j] : positions_of(bits)) total[i] = total[i] + (y[i][j] = exp(a[i][j]));
+  for (const auto& [i, j] : positions_of(bits)) y[i][j] = y[i][j] / total[i];
+  return y;
+}
+JetMatrix ones_row() { return {{Jet(1), Jet(1), Jet(1)}}; }
+
+using reel::Csr;
+enum class Second { none, values, columns, matrix };  // of the shape [nonzeros], [3, 2], [3, 3]
+struct SparseOp {
+  const char* name;
+  Second second;
+  bool solves;
+  JetMatrix (*eval)(const JetMatrix& a, const JetMatrix& b, const std::vector<std::int64_t>& bits);
+  Tensor (*call)(const Csr& a, const Tensor& b, const std::vector<std::int64_t>& bits);
+};
+using Bits = const std::vector<std::int64_t>&;
+using M = const JetMatrix&;
+const SparseOp sparse_ops[] = {
+    {"csr_matmul", Second::columns, false, [](M a, M b, Bits) { return a * b; },
+     [](const Csr& a, const Tensor& b, Bits) { return reel::csr_matmul(a.values, a.pattern, b); }},
+    {"csr_matmul of the transpose", Second::columns, false, [](M a, M b, Bits) { return flipped(a) * b; },
+     [](const Csr& a, const Tensor& b, Bits) { return reel::csr_matmul(a.values, a.pattern, b, true); }},
+    {"csr_solve", Second::columns, true, [](M a, M b, Bits) { return solved(a, b); },
+     [](const Csr& a, const Tensor& b, Bits) { return reel::csr_solve(a.values, a.pattern, b); }},
+    {"sampled_matmul", Second::matrix, false, [](M a, M b, Bits k) { return gathered(a * b, k[0]); },
+     [](const Csr& a, const Tensor& b, Bits) { return reel::sampled_matmul(a.pattern, reel::to_dense(a), b); }},
+    {"to_csr", Second::matrix, false, [](M a, M b, Bits k) { return gathered(sum_of(a, 1, b), k[1]); },
+     [](const Csr& a, const Tensor& b, Bits k) {
+       return reel::to_csr(reel::to_dense(a) + b, pattern_of(k[1])).values;
+     }},
+    {"add of sparse matrices", Second::values, false,
+     [](M a, M b, Bits k) { return gathered(sum_of(a, 1, b), k[0] | k[1]); },
+     [](const Csr& a, const Tensor& b, Bits k) {
+       return reel::add(a, Csr{pattern_of(k[1]), b}).values;
+     }},
+    {"matmul of sparse matrices", Second::values, false,
+     [](M a, M b, Bits k) { return gathered(a * b, product_bits(k[0], k[1])); },
+     [](const Csr& a, const Tensor& b, Bits k) {
+       return reel::matmul(a, Csr{pattern_of(k[1]), b}).values;
+     }},
+    {"transpose of a sparse matrix", Second::none, false,
+     [](M a, M, Bits k) { return gathered(flipped(a), flipped_bits(k[0])); },
+     [](const Csr& a, const Tensor&, Bits) { return reel::transpose(a).values; }},
+    {"softmax of a sparse matrix", Second::none, false,
+     [](M a, M, Bits k) { return gathered(softmax_of(a, k[0]), k[0]); },
+     [](const Csr& a, const Tensor&, Bits) { return reel::softmax(a).values; }},
+    {"sum of a sparse matrix", Second::none, false, [](M a, M, Bits) { return ones_row() * a; },
+     [](const Csr& a, const Tensor&, Bits) { return reel::sum(a, 0); }},
+};
+
+std::int64_t drawn_bits(Maker& m, bool with_diagonal) {
+  const std::int64_t bits = m.between(1, (1 << side * side) - 1) | (with_diagonal ? 0b100010001 : 0);
+  pattern_of(bits);
+  return bits;
+}
+std::int64_t bit_count(std::int64_t bits) { return static_cast<std::int64_t>(positions_of(bits).size()); }
+
+bool make_sparse(const SparseOp& f, Maker& m, Statement& s) {
+  s.ints = {drawn_bits(m, f.solves), drawn_bits(m, false)};
+  std::vector<double> by;
+  for (const auto& [i, j] : positions_of(s.ints[0])) by.push_back(i == j ? 5 : 0);
+  const Extents nonzeros{bit_count(s.ints[0])};
+  const int a = f.solves ? raised(m, nonzeros, by) : real_value(m, nonzeros);
+  if (a < 0) return false;
+  s.args = {Maker::arg(a)};
+  if (f.second == Second::none) return true;
+  const int b = real_value(m, f.second == Second::values    ? Extents{bit_count(s.ints[1])}
+                              : f.second == Second::columns ? Extents{side, 2}
+                                                            : Extents{side, side});
+  s.args.push_back(Maker::arg(b));
+  return b >= 0;
+}
+
+void eval_sparse(const SparseOp& f, const Statement& s, const Inputs& in, Arrays& out) {
+  const DType d = real_dtype(in);
+  const JetMatrix a = scattered(*in[0], s.ints[0]);
+  if (f.solves) require_dominant(a, 0.5L);
+  const JetMatrix b = f.second == Second::none     ? jet_matrix(0, 0)
+                      : f.second == Second::values ? scattered(*in[1], s.ints[1])
+                                                   : jets_of(*in[1]);
+  JetMatrix x = jet_matrix(0, 0);
+  {
+    const Exactly exactly;
+    x = f.eval(a, b, s.ints);
+  }
+  settle(x, 100);
+  const auto rows = static_cast<std::int64_t>(x.size()), columns = static_cast<std::int64_t>(x[0].size());
+  Array y(d, rows == 1 ? Extents{columns} : Extents{rows, columns});
+  store(x, y);
+  out.push_back(std::move(y));
+}
+
+void add_sparse_matrices(std::vector<Op>& t) {
+  for (const SparseOp& f : sparse_ops) {
+    Op o;
+    o.name = f.name;
+    o.make = [&f](Maker& m, Statement& s) { return make_sparse(f, m, s); };
+    o.eval = [&f](const Statement& s, const Inputs& in, Arrays& out) { eval_sparse(f, s, in, out); };
+    o.call = [&f](const Statement& s, const Operands& a, std::vector<Tensor>& out) {
+      const Csr matrix{pattern_of(s.ints[0]), a.tensor(0)};
+      out.push_back(f.call(matrix, f.second == Second::none ? Tensor() : a.tensor(1), s.ints));
+    };
+    t.push_back(std::move(o));
+  }
+}
+
 }  // namespace
 
 void add_structured_systems(std::vector<Op>& t) {
@@ -178,6 +342,7 @@ void add_structured_systems(std::vector<Op>& t) {
       lower_bidiagonal,
       [](const Operands& a, std::vector<Tensor>& out) { out.push_back(reel::banded_triangular_solve(a[0], a[1])); });
   add_banded_cholesky(t);
+  add_sparse_matrices(t);
   add_householder_product(t);
   add(
       t, "tridiagonal_solve",
