@@ -55,6 +55,8 @@ class Context:
             return False
         if 'independent tapes' in name:  # they start threads themselves
             return threads == 1
+        if re.search(r' of \d+ x \[', name):  # LAPACK of the peer has one
+            return threads == 1
         if not self.quick:
             return True
         op = report.OP.match(name)

@@ -13,6 +13,7 @@ std::vector<Case> array_cases();
 std::vector<Case> network_cases();
 std::vector<Case> neural_cases();
 std::vector<Case> choosing_cases();
+std::vector<Case> factorisation_cases();
 std::vector<Case> op_cases();
 std::vector<Case> tape_cases();
 std::vector<Case> machine_cases();

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "../common/protocol.hpp"
+#include "lapack.hpp"
 
 namespace {
 
@@ -121,5 +122,6 @@ int main() {
       products("MLP 784-256-128-10, batch 64, SGD step", {{64, 256, 784}, {64, 128, 256}, {64, 10, 128}}, true));
   program.add(products("MLP 784-1024-1024-10, batch 256, SGD step",
                        {{256, 1024, 784}, {256, 1024, 1024}, {256, 10, 1024}}, true));
+  add_lapack(program);
   return program.serve();
 }
