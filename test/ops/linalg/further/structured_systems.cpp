@@ -134,6 +134,15 @@ TEST_CASE("banded Cholesky factors: the dense ones, derivatives to order 3, long
       const auto of_element = [&](const Tensor& t) { return flatten(slope(t))(k); };
       CHECK(largest(reshape(of_slope, {p.size(), below + 1, n})(k) - grad(of_element)(p)) < 1e-15);
     }
+    // The gradient of a Jacobian, whose entries have more batch axes than the factor.
+    const auto squares = [](const Tensor& t) { return sum(square(t)); };
+    const auto of_band = [](const Tensor& t) { return flatten(banded_cholesky(t)); };
+    Tensor of_rows = zeros_like(p);
+    for (std::int64_t k = 0; k < p.size(); ++k) {
+      const auto element = [&, k](const Tensor& t) { return of_band(t)(k); };
+      of_rows = of_rows + grad([&](const Tensor& t) { return squares(grad(element)(t)); })(p);
+    }
+    CHECK(largest(grad([&](const Tensor& t) { return squares(jacobian(of_band)(t)); })(p) - of_rows) < 1e-14);
     const Tensor gradient = slope(p);
     for (std::int64_t d = 1; d <= below; ++d)
       for (std::int64_t j = n - d; j < n; ++j) {
