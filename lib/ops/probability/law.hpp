@@ -1,7 +1,6 @@
 // A distribution in standard form, for loc 0 and scale 1, and the lane functions that add both.
 #pragma once
 #include <cmath>
-#include <limits>
 
 #include "ops/elementwise/composed.hpp"
 
