@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 #include <reel/reel.hpp>
+#include <reel/sparse.hpp>
 #include <stdexcept>
 
 #include "catch.hpp"
@@ -293,6 +294,28 @@ TEST_CASE("S39: the last pass of a Jacobian frees each value after its last use"
     const std::int64_t kept = live_bytes(true);
     CHECK(kept - live_bytes(false) >= rows * 2 * static_cast<std::int64_t>(sizeof(double)));
   }
+}
+
+TEST_CASE("products of a vector and a matrix know rows of the identity from other cotangents") {
+  const Tensor a = tensor({{1, 2, 3, 4}, {0, 5, 6, 7}, {0, 0, 8, 9}, {0, 0, 0, 10}, {0, 0, 0, 11}}),
+               x = tensor({1, 2, 3, 4, 5});
+  const Values expected = transpose(a).to_vector();
+  const VSpace one_by_one;  // cotangents are single rows
+  for (const VSpace* space : {static_cast<const VSpace*>(nullptr), &one_by_one}) {
+    GradientTape tape({.persistent = true, .vspace = space});
+    tape.watch(x);
+    CHECK(same(*tape.jacobian(matmul(x, a), x), expected));
+    CHECK(same(*tape.jacobian(matmul(transpose(a), x), x), expected));
+  }
+  // Groups of rows, of which there are as many as rows.
+  const SparsityPattern pattern{
+      {4, 5}, tensor<std::int64_t>({0, 1, 3, 6, 11}), tensor<std::int64_t>({0, 0, 1, 0, 1, 2, 0, 1, 2, 3, 4})};
+  const auto f = [&](const Tensor& v) { return matmul(v, a); };
+  CHECK(same(to_dense(sparse_jacobian(f, pattern)(x)), expected));
+  const auto wide = [&](const Tensor& v) {  // two rows a pass
+    return f(v) + 0.0 * mean(broadcast_to(sum(v), {std::int64_t{1} << 21}));
+  };
+  CHECK(same(to_dense(sparse_jacobian(wide, pattern)(x)), expected));
 }
 
 TEST_CASE("a Jacobian of one row, and of a target that is a source and was not watched") {
