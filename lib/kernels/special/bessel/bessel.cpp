@@ -53,7 +53,7 @@ constexpr Real powers_max = 200;
 
 /// (x / 2)^nu / Gamma(nu + 1) and the sum of (x^2 / 4)^k / (k! (nu + 1)_k), rescaled together.
 Taylor bessel_i_series(const Taylor& nu, const Taylor& x, bool scaled) {
-  constexpr Real largest_max = terms_max / 5;                  // above, terms_max terms are too few for convergence
+  constexpr Real largest_max = terms_max / Real(5);            // above, terms_max terms are too few for convergence
   constexpr Real huge = 1e4000L, small = 1e-4000L;             // the sum is rescaled before it overflows at 1e4932
   const Real largest = (std::hypot(nu[0], x[0]) - nu[0]) / 2;  // about the index of the largest term
   if (!(largest < largest_max)) return constant(x, nan);
