@@ -37,7 +37,7 @@ Tensor vonmises_sf(const Operand& x, const Operand& kappa, const Operand& loc = 
 Tensor vonmises_logcdf(const Operand& x, const Operand& kappa, const Operand& loc = 0);
 /// log(vonmises_sf), without underflow. Gradient: -g exp(logpdf - logsf) for x.
 Tensor vonmises_logsf(const Operand& x, const Operand& kappa, const Operand& loc = 0);
-/// The angle from loc - pi to loc + pi with vonmises_cdf p, in some 30 microseconds an element. Gradient: g / pdf for
+/// The angle from loc - pi to loc + pi with vonmises_cdf p, in some 50 microseconds an element. Gradient: g / pdf for
 /// p, for kappa minus that of vonmises_cdf over pdf.
 Tensor vonmises_ppf(const Operand& p, const Operand& kappa, const Operand& loc = 0);
 

@@ -8,7 +8,8 @@
 // The laws gamma, chi2, beta, t, vonmises and dirichlet are drawn by rejection (Marsaglia and Tsang 2000; Best and
 // Fisher 1979), in 0.1 to 0.5 microseconds an element. Their gradients are implicit: minus the derivative of the
 // distribution function by the parameter, over the density (Figurnov, Mohamed and Mnih 2018). A gradient by a shape
-// parameter takes some 10 microseconds an element, of t 100; samples without a gradient do not pay for it.
+// parameter takes some 10 microseconds an element, of vonmises 20, of t 100; samples without a gradient do not pay for
+// it.
 //
 // Parameters broadcast to `shape` (ShapeError otherwise). The result has the dtype, which must be floating (TypeError);
 // float16 and bfloat16 are drawn in float32 and rounded. A sample is NaN where a parameter is out of range. Each

@@ -1,0 +1,143 @@
+// Quantiles and samples of the discrete laws of <reel/stats.hpp>. The op table checks quantiles in every mode.
+#include <cmath>
+#include <functional>
+#include <map>
+#include <reel/ops/sorting.hpp>
+#include <reel/reel.hpp>
+#include <reel/stats.hpp>
+#include <string>
+
+#include "catch.hpp"
+#include "support/numbers.hpp"
+
+using namespace reel;
+using namespace support;
+
+namespace {
+
+using Scalars = std::vector<Tensor>;
+using Call = std::function<Tensor(const Scalars&)>;
+
+#define ONE(name)                                            \
+  {                                                          \
+#name, [](const Scalars& x) { return name(x[0], x[1]); } \
+  }
+#define TWO(name)                                                  \
+  {                                                                \
+#name, [](const Scalars& x) { return name(x[0], x[1], x[2]); } \
+  }
+const std::map<std::string, Call> functions = {ONE(poisson_cdf), ONE(bernoulli_cdf), ONE(geom_cdf),      TWO(binom_cdf),
+                                               TWO(nbinom_cdf),  ONE(poisson_ppf),   ONE(bernoulli_ppf), ONE(geom_ppf),
+                                               TWO(binom_ppf),   TWO(nbinom_ppf)};
+
+}  // namespace
+
+TEST_CASE("discrete laws: quantiles; that of the probability of k is k") {
+  struct Row {
+    const char* law;
+    Doubles parameters, quantiles;
+  };
+  const Doubles q = {1e-12, 0.25, 0.5, 0.9375, 0.999999999};
+  const Row rows[] = {{"poisson", {0.5}, {0, 0, 0, 2, 9}},
+                      {"poisson", {7.25}, {0, 5, 7, 12, 28}},
+                      {"poisson", {1234.5}, {996, 1211, 1234, 1289, 1451}},
+                      {"poisson", {1e9}, {999777558, 999978671, 1e9, 1000048513, 1000189673}},
+                      {"binom", {1, 0.25}, {0, 0, 0, 1, 1}},
+                      {"binom", {10, 0.375}, {0, 3, 4, 6, 10}},
+                      {"binom", {1000, 0.001}, {0, 0, 1, 3, 11}},
+                      {"binom", {100000, 0.75}, {74033, 74908, 75000, 75210, 75818}},
+                      {"nbinom", {0.5, 0.25}, {0, 0, 0, 6, 65}},
+                      {"nbinom", {12.5, 0.875}, {0, 1, 2, 4, 17}},
+                      {"nbinom", {3000, 0.0625}, {39279, 44425, 44995, 46309, 50271}},
+                      {"geom", {0.5}, {1, 1, 1, 4, 30}},
+                      {"geom", {0.0625}, {1, 5, 11, 43, 322}},
+                      {"geom", {1e-6}, {1, 287682, 693147, 2772588, 20723256}},
+                      {"bernoulli", {0.25}, {0, 0, 0, 1, 1}},
+                      {"bernoulli", {0.75}, {0, 0, 1, 1, 1}}};
+  for (const Row& row : rows) {
+    const std::string law = row.law;
+    const auto of = [&](const char* function, double x, DType d = DType::float64) {
+      Scalars all = {scalar(x)};
+      for (const double p : row.parameters) all.push_back(scalar(p));
+      for (Tensor& t : all) t = cast(t, d);
+      return cast(functions.at(law + function)(all), DType::float64).item();
+    };
+    const bool from_1 = law == "geom";
+    INFO(law << " " << row.parameters[0]);
+    CHECK(of("_ppf", 0) == (from_1 ? 0 : -1));
+    CHECK(of("_ppf", 1) == (law == "binom" ? row.parameters[0] : law == "bernoulli" ? 1 : inf));
+    for (std::size_t i = 0; i < q.size(); ++i) {
+      const double k = row.quantiles[i], p = of("_cdf", k);
+      INFO(q[i]);
+      CHECK(of("_ppf", q[i]) == k);
+      CHECK(of("_ppf", p) == k);
+      if (k > (from_1 ? 1 : 0) && of("_cdf", k - 1) < p) CHECK(of("_ppf", std::nextafter(of("_cdf", k - 1), 2.)) == k);
+      for (const DType d : {DType::float16, DType::bfloat16, DType::float32}) {
+        const double narrow = of("_cdf", k, d);
+        if (k < 100 && of("_cdf", k - 1, d) < narrow) CHECK(of("_ppf", narrow, d) == k);
+      }
+    }
+  }
+  // Laws with one possible number.
+  CHECK(poisson_ppf(tensor({0.5, 1}), 0).to_vector() == Doubles{0, 0});
+  CHECK(binom_ppf(scalar(0.25), 7, 1).item() == 7);
+  CHECK(binom_ppf(scalar(0.25), 0, 0.5).item() == 0);
+  CHECK(nbinom_ppf(scalar(1.0), 2, 1).item() == 0);
+  CHECK(geom_ppf(scalar(0.25), 1).item() == 1);
+  CHECK(bernoulli_ppf(scalar(0.25), 1).item() == 1);
+}
+
+TEST_CASE("discrete laws: samples follow their distribution functions") {
+  struct Row {
+    const char* law;
+    Doubles parameters;
+    Tensor (*draw)(Generator& g, const Shape& s, const Scalars& p, DType d);
+  };
+  const Row rows[] = {
+      {"poisson",
+       {3.5},
+       [](Generator& g, const Shape& s, const Scalars& p, DType d) { return poisson_rvs(g, s, p[0], d); }},
+      {"poisson",
+       {1e6},
+       [](Generator& g, const Shape& s, const Scalars& p, DType d) { return poisson_rvs(g, s, p[0], d); }},
+      {"binom",
+       {12, 0.25},
+       [](Generator& g, const Shape& s, const Scalars& p, DType d) { return binom_rvs(g, s, p[0], p[1], d); }},
+      {"nbinom",
+       {2.5, 0.375},
+       [](Generator& g, const Shape& s, const Scalars& p, DType d) { return nbinom_rvs(g, s, p[0], p[1], d); }},
+      {"bernoulli",
+       {0.25},
+       [](Generator& g, const Shape& s, const Scalars& p, DType d) { return bernoulli_rvs(g, s, p[0], d); }},
+      {"geom", {0.125}, [](Generator& g, const Shape& s, const Scalars& p, DType d) {
+         return geom_rvs(g, s, p[0], d);
+       }}};
+  Generator generator(17);
+  for (const Row& row : rows) {
+    INFO(row.law);
+    Scalars parameters;
+    for (const double p : row.parameters) parameters.push_back(scalar(p));
+    constexpr std::int64_t n = 2000;
+    const Tensor x = sort(row.draw(generator, {n}, parameters, DType::float64));
+    CHECK(array_equal(x, floor(x)));
+    Scalars all = {x};
+    all.insert(all.end(), parameters.begin(), parameters.end());
+    // The share of samples up to each sample, against the law; 1.95 is exceeded once in a thousand.
+    const Tensor up_to = cast(searchsorted(x, x, true), DType::float64) / static_cast<double>(n);
+    CHECK(max(abs(functions.at(std::string(row.law) + "_cdf")(all) - up_to)).item() < 1.95 / std::sqrt(n));
+    CHECK(row.draw(generator, {2, 3}, parameters, DType::float32).dtype() == DType::float32);
+    CHECK(row.draw(generator, {2, 0}, parameters, DType::float16).shape() == Shape{2, 0});
+    const std::uint64_t before = generator.position();
+    CHECK_THROWS_AS(row.draw(generator, {2}, parameters, DType::int64), TypeError);
+    parameters.back() = zeros({3});
+    CHECK_THROWS_AS(row.draw(generator, {2}, parameters, DType::float64), ShapeError);
+    CHECK(generator.position() == before);
+    parameters.back() = scalar(-1.0);
+    CHECK(std::isnan(row.draw(generator, {}, parameters, DType::float64).item()));
+    const Tensor tracked = scalar(0.5);
+    parameters.back() = tracked;
+    GradientTape tape;
+    tape.watch(tracked);
+    CHECK_FALSE(tape.gradient(sum(row.draw(generator, {4}, parameters, DType::float64)), tracked));
+  }
+}
