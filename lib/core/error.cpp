@@ -132,3 +132,9 @@ void detail::warn(std::string_view text) {
 const char* version() noexcept { return REEL_VERSION; }
 
 }  // namespace reel
+
+fmt::appender fmt::formatter<reel::detail::ShownShape>::format(reel::detail::ShownShape s,
+                                                               format_context& context) const {
+  const std::string text = to_string(*s.shape);
+  return std::copy(text.begin(), text.end(), context.out());
+}

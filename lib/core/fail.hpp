@@ -12,13 +12,18 @@ namespace reel::detail {
 
 std::string message(std::string_view op, fmt::string_view text, fmt::format_args args);
 
-// How fmt sees an argument. The library specialises no formatter for its own types: <reel/fmt.hpp> does, for user
-// programs.
+/// A shape in a message.
+struct ShownShape {
+  const Shape* shape;
+};
+
+// How fmt sees an argument. The library specialises no formatter for the types of the interface: <reel/fmt.hpp> does,
+// for user programs.
 template <class A>
 const A& shown(const A& a) noexcept {
   return a;
 }
-inline std::string shown(const Shape& s) { return to_string(s); }
+inline ShownShape shown(const Shape& s) noexcept { return {&s}; }
 inline std::string_view shown(DType d) noexcept { return name(d); }
 template <class A>
 using Shown = std::remove_cvref_t<decltype(shown(std::declval<const A&>()))>;
@@ -31,13 +36,19 @@ void give_line(const char* file, int line) noexcept;
 /// The error awaits a line no longer.
 void forget_error() noexcept;
 
+// One function for each type of error, with or without a line: those for lists of arguments are many, and short.
+template <class E, bool Located>
+[[noreturn, gnu::cold, gnu::noinline]] void raise(std::string_view op, fmt::string_view text, fmt::format_args args) {
+  E error(message(op, text, args));
+  if constexpr (Located) await_line(error);
+  throw error;
+}
+
 /// Throws E with the text "op: ...".
 template <class E, class... A>
 [[noreturn, gnu::cold, gnu::noinline]] void fail(std::string_view op, fmt::format_string<Shown<A>...> text,
                                                  const A&... args) {
-  E error(message(op, text, fmt::make_format_args(static_cast<const Shown<A>&>(shown(args))...)));
-  await_line(error);
-  throw error;
+  raise<E, true>(op, text, fmt::make_format_args(static_cast<const Shown<A>&>(shown(args))...));
 }
 
 /// The same for an error that never gets a line: where the thread's state, which holds pending lines, is being made or
@@ -45,7 +56,7 @@ template <class E, class... A>
 template <class E, class... A>
 [[noreturn, gnu::cold, gnu::noinline]] void fail_without_line(std::string_view op, fmt::format_string<Shown<A>...> text,
                                                               const A&... args) {
-  throw E(message(op, text, fmt::make_format_args(static_cast<const Shown<A>&>(shown(args))...)));
+  raise<E, false>(op, text, fmt::make_format_args(static_cast<const Shown<A>&>(shown(args))...));
 }
 
 /// Sends a warning to the handler set with set_warning_handler (standard error by default).
@@ -54,6 +65,12 @@ void warn(std::string_view text);
 void warn_some_times(std::string_view text);
 
 }  // namespace reel::detail
+
+template <>
+struct fmt::formatter<reel::detail::ShownShape> {
+  constexpr const char* parse(format_parse_context& context) const { return context.begin(); }
+  appender format(reel::detail::ShownShape s, format_context& context) const;
+};
 
 namespace reel {
 using detail::fail, detail::fail_without_line;
