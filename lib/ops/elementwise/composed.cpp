@@ -24,8 +24,6 @@ namespace {
 using X = const Lane*;
 constexpr double pi = 3.14159265358979323846, ln2 = 0.69314718055994530942, infinity = HUGE_VAL;
 
-LaneMask is_negative_zero(const Lane& x) { return equal(x, 0) && 1 / x < 0; }
-
 // The remainder of the magnitudes, which mod computes exactly, with the sign of x.
 Lane fmod_of(const Lane& x, const Lane& y) {
   const Lane r = mod(where(x < 0, -x, x), where(y < 0, -y, y));
@@ -37,8 +35,10 @@ Lane fmod_of(const Lane& x, const Lane& y) {
 Lane sinc_of(const Lane& x) {
   const LaneMask near = abs(x) < 0.5;
   const Lane inside = where(near, x, 0), square = -(pi * inside) * (pi * inside);
-  Lane series = 0 * square + 1;
-  for (int k = 16; k > 0; --k) series = 1 + series * square / (2 * k * (2 * k + 1));
+  double coefficients[17] = {1};
+  for (int k = 1; k <= 16; ++k) coefficients[k] = coefficients[k - 1] / (2 * k * (2 * k + 1));
+  Lane series = coefficients[15] + coefficients[16] * square;
+  for (int k = 14; k >= 0; --k) series = coefficients[k] + series * square;
   const Lane outside = where(near, 1, x), n = round(outside), half_wave = sin(pi * (outside - n));
   return where(near, series, where(equal(mod(n, 2), 0), half_wave, -half_wave) / (pi * outside));
 }
@@ -78,9 +78,10 @@ constexpr Composed composed_functions[] = {
     {"frac", [](X x) { return x[0] - trunc(x[0]); }},
     {"fmax", [](X x) { return where(isnan(x[1]), x[0], where(isnan(x[0]), x[1], maximum(x[0], x[1]))); }},
     {"fmin", [](X x) { return where(isnan(x[1]), x[0], where(isnan(x[0]), x[1], minimum(x[0], x[1]))); }},
-    // The sign of a zero counts, that of a NaN is taken as +. The term in y connects it, with derivative 0.
+    // The sign of a zero counts, and shows in the reciprocal; that of a NaN is taken as +. sign(y) connects y, with
+    // derivative 0.
     {"copysign", [](X x) {
-       const Lane s = where(equal(x[1], 0) || isnan(x[1]), where(is_negative_zero(x[1]), -1, 1), sign(x[1]));
+       const Lane s = where(1 / x[1] < 0, -1, where(x[1] < 0, sign(x[1]), 1));
        return abs(x[0]) * s;
      }},
     {"logaddexp2", [](X x) { return logaddexp(ln2 * x[0], ln2 * x[1]) / ln2; }},
@@ -130,15 +131,12 @@ constexpr Composed composed_functions[] = {
        const Lane u = where(x[0] < -1e4, -1e4, x[0]);
        return u * sigmoid(std::sqrt(8 / pi) * (u + 0.044715 * u * u * u));
      }},
-    {"relu6", [](X x) { return where(x[0] > 0 && x[0] < 6, x[0], where(x[0] >= 6, 6, where(isnan(x[0]), x[0], 0))); }},
+    {"relu6", [](X x) { return where(x[0] >= 6, 6, where(x[0] <= 0, 0, x[0])); }},
     {"hard_tanh", [](X x) {
        const Lane low = where(isnan(x[0]), x[0], where(x[0] <= x[1], x[1], x[2]));
        return where(x[0] > x[1] && x[0] < x[2], x[0], low);
      }},
-    {"hard_sigmoid", [](X x) {
-       const Lane outside = where(x[0] >= 3, 1, where(isnan(x[0]), x[0], 0));
-       return where(x[0] > -3 && x[0] < 3, (x[0] + 3) / 6, outside);
-     }},
+    {"hard_sigmoid", [](X x) { return where(x[0] >= 3, 1, where(x[0] <= -3, 0, (x[0] + 3) / 6)); }},
     {"hard_swish", [](X x) { return where(x[0] >= 3, x[0], where(x[0] <= -3, 0, x[0] * (x[0] + 3) / 6)); }},
     // tanh(softplus(x)) = n / (n + 2), n = e^x (e^x + 2): 1 to rounding from 20 on, 0 below -750.
     {"mish", [](X x) {
