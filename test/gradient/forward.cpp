@@ -283,16 +283,27 @@ TEST_CASE("ForwardAccumulator: refuses wrong tangents, dtypes and threads") {
   CHECK_THROWS_AS(ForwardAccumulator(tensor<int>({1, 2}), tensor<int>({1, 2})), TypeError);
   CHECK_THROWS_AS(ForwardAccumulator(x, {Gradient()}), ValueError);
   CHECK_THROWS_AS(ForwardAccumulator(Tensor(), 1.0), ValueError);
-  const ForwardAccumulator accumulator(x, 1.0);
-  bool refused = false;
+  ForwardAccumulator accumulator(x, 1.0), stopped(x, 1.0);
+  stopped.stop();
   std::thread([&] {
-    try {
-      static_cast<void>(accumulator.jvp(x));
-    } catch (const TapeError&) {
-      refused = true;
-    }
+    const auto of_another_thread = Contains("belongs to another thread");
+    CHECK_THROWS_WITH(accumulator.jvp(x), of_another_thread);
+    CHECK_THROWS_WITH(accumulator.stop(), of_another_thread);
+    CHECK_THROWS_WITH(stopped.resume(), of_another_thread);
   }).join();
-  CHECK(refused);
+}
+
+TEST_CASE("linearize: the tangent of a result that does not depend on the arguments is zero") {
+  const auto linear = linearize(
+                          [](const Tensor& v) {
+                            return std::tuple(ones({3}), v * v, ones({2, 1}));
+                          },
+                          tensor({1., 2.}))
+                          .second;
+  const auto tangents = linear(ones({2}));
+  CHECK(array_equal(std::get<0>(tangents), zeros({3})));
+  CHECK(array_equal(std::get<1>(tangents), tensor({2., 4.})));
+  CHECK(array_equal(std::get<2>(tangents), zeros({2, 1})));
 }
 
 TEST_CASE("forward over reverse, and reverse over forward, give Hessian-vector products") {
