@@ -126,10 +126,11 @@ constexpr Composed composed_functions[] = {
      }},
     {"rel_entr", [](X x) { return rel_entr_of(x[0], x[1]); }},
     {"kl_div", [](X x) { return kl_div_of(x[0], x[1]); }},
-    // Half of tanh by sigmoid, which does not cancel in the left tail.
+    // Half of tanh by sigmoid, which does not cancel in the left tail. Beyond 1e4 the sigmoid is 0 or 1, also of dtypes
+    // in which the cube would overflow.
     {"gelu_tanh", [](X x) {
-       const Lane u = where(x[0] < -1e4, -1e4, x[0]);
-       return u * sigmoid(std::sqrt(8 / pi) * (u + 0.044715 * u * u * u));
+       const Lane u = where(x[0] < -1e4, -1e4, x[0]), v = where(u > 1e4, 1e4, u);
+       return u * sigmoid(v * (std::sqrt(8 / pi) + 0.044715 * std::sqrt(8 / pi) * (v * v)));
      }},
     {"relu6", [](X x) { return where(x[0] >= 6, 6, where(x[0] <= 0, 0, x[0])); }},
     {"hard_tanh", [](X x) {
