@@ -33,13 +33,13 @@ auto traced_branch(const Tensor& index, const Branches& branches, A&&... args) {
 
 }  // namespace detail
 
-/// branches[i](args...) for the index i, an integer or an integer tensor of size 1, as one entry on a tape. `branches`
-/// is a std::tuple of functions that return the same type of tree. An index below 0 counts as 0, one above the last as
-/// the last. The other branches are not run and contribute nothing. The requirements of while_loop on body hold for
-/// the branches. In a traced function, an index that the function computes makes all branches traced, with equal
-/// shapes and dtypes, and copied; the program runs one, after at most as many comparisons as there are branches.
-/// TypeError for an index that is not an integer, ShapeError for one of another size. JAX's lax.switch; TensorFlow's
-/// tf.switch_case, where any index out of range counts as the last.
+/// Calls one of `branches` with args, as one entry on a tape: that of the index, an integer or a tensor of one integer.
+/// `branches` is a std::tuple of functions that return the same type of tree. An index below 0 counts as 0, one
+/// above the last as the last. The other branches are not run and contribute nothing. The requirements of while_loop on
+/// body hold for the branches. In a traced function, an index that the function computes makes all branches traced,
+/// with equal shapes and dtypes, and copied; the program runs one, after at most as many comparisons as there are
+/// branches. TypeError for an index that is not an integer, ShapeError for one of another size. JAX's lax.switch;
+/// TensorFlow's tf.switch_case, where any index out of range counts as the last.
 template <class I, class... F, class... A>
 requires(std::is_same_v<I, Tensor> || detail::Integer<I>) auto switch_case(const I& index, std::tuple<F...> branches,
                                                                            A&&... args) {
