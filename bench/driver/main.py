@@ -15,7 +15,7 @@ import whole
 from program import Failure, Program
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PEERS = {'libtorch': 'bench_libtorch', 'ADOL-C': 'bench_adolc', 'OpenBLAS': 'bench_openblas'}
+PEERS = {'libtorch': 'bench_libtorch', 'ADOL-C': 'bench_adolc', 'OpenBLAS': 'bench_openblas', 'FFTW': 'bench_fftw'}
 # Of the ops, --quick takes these, as float32.
 QUICK_OPS = {'add', 'divide', 'power', 'sqrt', 'exp', 'log', 'sin', 'tanh', 'erf', 'lgamma', 'relu', 'less', 'where',
              'sum', 'max', 'softmax', 'cumsum', 'sum over columns'}
@@ -55,7 +55,7 @@ class Context:
             return False
         if 'independent tapes' in name:  # they start threads themselves
             return threads == 1
-        if re.search(r' of \d+ x \[', name):  # LAPACK of the peer has one
+        if re.search(r' of \d+( x \[|, complex)', name):  # the peer has one
             return threads == 1
         if not self.quick:
             return True
@@ -121,7 +121,7 @@ def main():
     parser.add_argument('--threads', metavar='LIST', help='numbers of threads, 1,2 if there are two processors')
     parser.add_argument('--quick', action='store_true', help='fewer and shorter samples, a selection of the ops')
     parser.add_argument('--list', action='store_true', help='print the names and end')
-    parser.add_argument('--install-peers', action='store_true', help='install libtorch and ADOL-C first (Debian)')
+    parser.add_argument('--install-peers', action='store_true', help='install libtorch, ADOL-C and FFTW first (Debian)')
     parser.add_argument('--markdown', action='store_true', help='print the tables as Markdown')
     parser.add_argument('--readme', action='store_true', help='write that table into bench/README.md, and its picture')
     parser.add_argument('--plot', metavar='FILE', help='draw the ratios as an SVG picture')

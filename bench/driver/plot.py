@@ -18,7 +18,7 @@ HEAD = 92  # pixels above the first family: title, where the figures come from, 
 FONT, LETTER = 11, 6.3  # pixels: the font's size and the width of a letter, a little more than of common fonts
 # Of the micro benchmarks: the first whose expression is found in the name.
 FAMILIES = [('Scalars', '^(1000 x|Rosenbrock)'), ('Networks', 'MLP .*step|(?i:lstm)|gru|ctc|conv[123]d|pool[123]d|_norm |attention'),
-            ('Factorisations', r' of \d+ x \['),
+            ('Factorisations and transforms', r' of \d+( x \[|, complex)'),
             ('Matrix products and Jacobians', 'matmul|^Jacobian'), ('Elementwise', '^(gradient of sum|tanh forward)'),
             ('Reductions, sorting and indexing', '')]
 AXIS = 520  # pixels

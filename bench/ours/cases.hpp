@@ -16,6 +16,7 @@ std::vector<Case> choosing_cases();
 std::vector<Case> factorisation_cases();
 std::vector<Case> op_cases();
 std::vector<Case> tape_cases();
+std::vector<Case> transform_cases();
 std::vector<Case> machine_cases();
 
 /// Uniform in [low, high), the values that the peer draws too.

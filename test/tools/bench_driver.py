@@ -203,7 +203,7 @@ class Driver(unittest.TestCase):
                          ['meson configure build --clearcache', 'meson setup --reconfigure build'])
 
     def test_peers_that_are_there_cost_nothing(self):
-        self.assertEqual(self.commands_of_run('build bench_adolc\nbuild bench_libtorch'), [])
+        self.assertEqual(self.commands_of_run('build bench_adolc\nbuild bench_fftw\nbuild bench_libtorch'), [])
 
 
 class Plot(unittest.TestCase):
