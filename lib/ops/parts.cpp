@@ -9,6 +9,7 @@
 #include "loops/loops.hpp"
 #include "ops/apply/apply.hpp"
 #include "ops/engine.hpp"
+#include "ops/shape/view.hpp"
 
 namespace reel {
 namespace ops {
@@ -179,8 +180,8 @@ Tensor glu(const Operand& operand, std::int64_t axis) {
   const std::int64_t half = x.shape()[a] / 2;
   if (x.shape()[a] != 2 * half)
     fail<ShapeError>("glu", "axis {} has an extent of {}; it must be even: x has shape {}", a, x.shape()[a], x.shape());
-  const std::vector<Tensor> halves = split_sizes(x, {half, half}, a);
-  return halves[0] * sigmoid(halves[1]);
+  const auto [value, gate] = ops::halves_of(x, a);
+  return value * sigmoid(gate);
 }
 
 }  // namespace reel

@@ -188,6 +188,14 @@ detail::List<Tensor> promoted(const char* op, std::span<const Tensor> parts) {
 
 }  // namespace ops
 
+std::array<Tensor, 2> ops::halves_of(const Tensor& x, int axis) {
+  const std::int64_t half = x.shape()[axis] / 2;
+  const Tensor* in[] = {&x};
+  std::array<Tensor, 2> halves;
+  apply(split_primitive, in, words(axis, half, half), halves);
+  return halves;
+}
+
 Tensor ops::join(const char* op, std::span<const Tensor> given, std::int64_t axis) {
   const detail::List<Tensor> parts = promoted(op, given);
   Shape shape = parts[0].shape();

@@ -1,5 +1,6 @@
 // Views: other shapes and strides over the same data. Nothing here is recorded unless it says so.
 #pragma once
+#include <array>
 #include <reel/ops/shape.hpp>
 
 #include "loops/loops.hpp"
@@ -10,6 +11,9 @@ namespace reel::ops {
 
 /// concatenate() in the name of another op. Recorded.
 Tensor join(const char* op, std::span<const Tensor> parts, std::int64_t axis);
+
+/// The halves of x along an axis with an even extent: split() without a list on the heap. Recorded.
+std::array<Tensor, 2> halves_of(const Tensor& x, int axis);
 
 /// A new tensor over x's data, `offset` elements in.
 inline Tensor view(const Tensor& x, std::int64_t offset, const Shape& shape, const Shape& strides) {

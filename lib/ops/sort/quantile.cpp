@@ -117,8 +117,8 @@ Tensor median(const Operand& operand, const Axes& axes, bool keepdims) {
   const std::int64_t low = (r.count - 1) / 2, high = r.count / 2;
   Tensor y = r.at(low, high + 1);
   if (low != high) {
-    const std::vector<Tensor> both = split(y, 2, -1);
-    y = ops::middle(both[0], both[1]);
+    const auto [below, above] = ops::halves_of(y, y.rank() - 1);
+    y = ops::middle(below, above);
   }
   return reshape(where(r.any_nan(), ops::nan_scalar(y.dtype()), y), r.shape);
 }
