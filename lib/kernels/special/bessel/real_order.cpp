@@ -25,10 +25,10 @@ Taylor power_series(const Taylor& nu, const Taylor& x) {
 struct SinCos {
   Taylor sin, cos;
 };
-/// sin(pi x) and cos(pi x). The argument is reduced exactly.
+/// sin(pi x) and cos(pi x). The argument is reduced exactly: multiples of 1/2 give 0.
 SinCos sin_cos_pi(const Taylor& x) {
-  const Real n = std::nearbyint(x[0]), sign = alternating(n), s = sign * std::sin(pi * (x[0] - n)),
-             c = sign * std::cos(pi * (x[0] - n));
+  const Real n = std::nearbyint(x[0]), sign = alternating(n), rest = x[0] - n, s = sign * std::sin(pi * rest),
+             c = sign * (std::abs(rest) < 0.25L ? std::cos(pi * rest) : std::sin(pi * (0.5L - std::abs(rest))));
   const Taylor angle = pi * x;
   return {sin(angle, s, c), sin(angle, c, -s)};
 }
@@ -169,6 +169,11 @@ ComplexTaylor path_integral(const Taylor& nu, const Taylor& x, const Start& from
 Real hyperbolic_angle(Real nu, Real x) { return nu > x ? std::asinh(std::sqrt((nu - x) / x * ((nu + x) / x))) : 0; }
 Real angle_of(Real nu, Real x) { return nu < x ? std::atan2(std::sqrt((x - nu) / x * ((x + nu) / x)), nu / x) : 0; }
 
+/// nu alpha - x sinh(alpha) at the saddle point alpha.
+Real saddle_exponent(Real alpha, Real x) {
+  return x * (2 * alpha * squared(std::sinh(alpha / 2)) - sinh_excess(alpha));
+}
+
 /// J for nu > x: from infinity - i pi to infinity + i pi, through the saddle point alpha, on which it is symmetric.
 Taylor by_saddle_point(const Taylor& nu, const Taylor& x) {
   const Real order = nu[0], argument = x[0], saddle = hyperbolic_angle(order, argument),
@@ -176,8 +181,8 @@ Taylor by_saddle_point(const Taylor& nu, const Taylor& x) {
   const bool is_saddle = alpha == saddle;
   const Real sinh_alpha = std::sinh(alpha), cosh_alpha = std::cosh(alpha), s = std::sinh(alpha / 2);
   const Real slope = is_saddle ? 0 : argument - order + 2 * argument * s * s;
-  const Real exponent = is_saddle ? argument * (sinh_excess(alpha) - 2 * alpha * s * s)
-                                  : argument * sinh_excess(alpha) + (argument - order) * alpha;
+  const Real exponent =
+      is_saddle ? -saddle_exponent(alpha, argument) : argument * sinh_excess(alpha) + (argument - order) * alpha;
   const Real width = 0.5L / std::sqrt(argument * sinh_alpha), step = std::min({0.5L * width, 0.1L * alpha, 0.1L});
   const ComplexTaylor sum = path_integral(nu, x, {alpha, slope, step}, true, [&](Real parameter) {
     // The imaginary part v of t; cosh(Re t) = cosh(alpha) v / sin(v).
@@ -194,7 +199,8 @@ Taylor by_saddle_point(const Taylor& nu, const Taylor& x) {
 /// Y for nu so far above x that J is below its rounding errors: along the real axis, around the saddle point -alpha.
 Taylor along_real_axis(const Taylor& nu, const Taylor& x) {
   const Real alpha = hyperbolic_angle(nu[0], x[0]), sinh_alpha = std::sinh(alpha);
-  const Real exponent = x[0] * (2 * alpha * squared(std::sinh(alpha / 2)) - sinh_excess(alpha));
+  // Finite beyond the range of float64: J of a negative order takes 0 times Y.
+  const Real exponent = std::min(saddle_exponent(alpha, x[0]), 0.9L * std::log(std::numeric_limits<Real>::max()));
   const Start from = {-alpha, 0, std::min(0.4L / std::sqrt(x[0] * sinh_alpha), 0.1L)};
   const ComplexTaylor sum = path_integral(nu, x, from, false, [](Real w) { return PathPoint{w, 1}; });
   return sum.real * (-std::exp(exponent) / pi);
@@ -245,7 +251,7 @@ Taylor by_hankel_function(const Taylor& nu, const Taylor& x, bool second) {
 }
 Taylor of_large_order(const Taylor& nu, const Taylor& x, bool second) {
   if (!second && nu[0] > x[0]) return by_saddle_point(nu, x);
-  if (hyperbolic_angle(nu[0], x[0]) * std::cbrt(x[0]) > 5) return along_real_axis(nu, x);
+  if (saddle_exponent(hyperbolic_angle(nu[0], x[0]), x[0]) > 40) return along_real_axis(nu, x);
   return by_hankel_function(nu, x, second);
 }
 
