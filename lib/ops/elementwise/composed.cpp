@@ -130,7 +130,7 @@ constexpr Composed composed_functions[] = {
     // in which the cube would overflow.
     {"gelu_tanh", [](X x) {
        const Lane u = where(x[0] < -1e4, -1e4, x[0]), v = where(u > 1e4, 1e4, u);
-       return u * sigmoid(v * (std::sqrt(8 / pi) + 0.044715 * std::sqrt(8 / pi) * (v * v)));
+       return u * sigmoid(std::sqrt(8 / pi) * (v + 0.044715 * v * v * v));
      }},
     {"relu6", [](X x) { return where(x[0] >= 6, 6, where(x[0] <= 0, 0, x[0])); }},
     {"hard_tanh", [](X x) {

@@ -333,6 +333,7 @@ Tensor nbinom_ppf(const Operand& q, const Operand& n, const Operand& p) {
 Tensor bernoulli_ppf(const Operand& q, const Operand& p) {
   const tape::OpScope scope(q);
   const ops::Converted c("bernoulli_ppf", {&q, &p});
+  ops::broadcast_all("bernoulli_ppf", c.x);
   const Tensor chance = ops::probability_or_nan(stop_gradient(c.x[1])),
                given = ops::probability_or_nan(stop_gradient(c.x[0]));
   const Tensor one = ops::cast_to(greater(ops::half_lowest_of(given, c.result), 1 - chance), given.dtype());
@@ -343,6 +344,7 @@ Tensor bernoulli_ppf(const Operand& q, const Operand& p) {
 Tensor geom_ppf(const Operand& q, const Operand& p) {
   const tape::OpScope scope(q);
   const ops::Converted c("geom_ppf", {&q, &p});
+  ops::broadcast_all("geom_ppf", c.x);
   const Tensor probability = ops::probability_or_nan(stop_gradient(c.x[1])),
                given = ops::probability_or_nan(stop_gradient(c.x[0]));
   const Tensor chance = ops::valid_or_nan(greater(probability, 0), probability),

@@ -179,17 +179,20 @@ TEST_CASE("einsum contracts the cheapest pair first") {
 
 TEST_CASE("einsum: errors name the fault in the subscripts") {
   const Tensor a = zeros({2, 3}), b = zeros({3, 4});
-  CHECK_THROWS_WITH(einsum("ij,jk->ik", {a}), Catch::Equals("einsum: \"ij,jk->ik\" is for 2 operands, there are 1"));
+  CHECK_THROWS_WITH(einsum("ij,jk->ik", {a}),
+                    Catch::StartsWith("einsum: \"ij,jk->ik\" is for 2 operands, there are 1 ("));
   CHECK_THROWS_WITH(einsum("ijk,jk->ik", {a, b}),
-                    Catch::Equals("einsum: term 0 of \"ijk,jk->ik\" names 3 axes, its operand is [2, 3]"));
+                    Catch::StartsWith("einsum: term 0 of \"ijk,jk->ik\" names 3 axes, its operand is [2, 3] ("));
   CHECK_THROWS_WITH(einsum("i,jk->ik", {a, b}), Contains("term 0 of \"i,jk->ik\" names 1 axes, its operand is [2, 3]"));
-  CHECK_THROWS_WITH(einsum("ij,ik->jk", {a, b}),
-                    Catch::Equals("einsum: 'i' of \"ij,ik->jk\" is 3 in operand 1, which is [3, 4], and 2 before"));
+  CHECK_THROWS_WITH(
+      einsum("ij,ik->jk", {a, b}),
+      Catch::StartsWith("einsum: 'i' of \"ij,ik->jk\" is 3 in operand 1, which is [3, 4], and 2 before ("));
   CHECK_THROWS_AS(einsum("ij,ik->jk", {a, b}), ShapeError);
   CHECK_THROWS_AS(einsum("ii->i", {a}), ShapeError);
   CHECK_THROWS_WITH(einsum("ij,jk->il", {a, b}),
-                    Catch::Equals("einsum: 'l' of the result of \"ij,jk->il\" is in no operand"));
-  CHECK_THROWS_WITH(einsum("ij,jk->ii", {a, b}), Catch::Equals("einsum: \"ij,jk->ii\" has 'i' twice in the result"));
+                    Catch::StartsWith("einsum: 'l' of the result of \"ij,jk->il\" is in no operand ("));
+  CHECK_THROWS_WITH(einsum("ij,jk->ii", {a, b}),
+                    Catch::StartsWith("einsum: \"ij,jk->ii\" has 'i' twice in the result ("));
   CHECK_THROWS_WITH(einsum("i1,jk->ik", {a, b}), Contains("has '1' at position 1"));
   CHECK_THROWS_WITH(einsum("ij-jk->ik", {a, b}), Contains("has '-' at position 2"));
   CHECK_THROWS_WITH(einsum("ij,jk->ik->", {a, b}), Contains("has '-' at position 9"));
