@@ -156,7 +156,7 @@ int poison(const std::vector<Recorded>& calls, const Tensors& x, const std::set<
         if (one.defined()) memory.insert(memory_of(one));
   int count = 0;
   for (const detail::Block* b : memory) {
-    if (kept.contains(b) || b->flags & (detail::borrowed_flag | detail::shared_flag)) continue;
+    if (kept.contains(b) || b->flags & detail::borrowed_flag) continue;
     std::memset(b->data, b->dtype == DType::boolean ? 1 : 0xff,
                 static_cast<std::size_t>(b->size) * item_size(b->dtype));
     ++count;

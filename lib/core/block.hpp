@@ -30,11 +30,10 @@ enum BlockFlag : std::uint8_t {
   contiguous_flag = 1,  // row-major without gaps
   view_flag = 2,        // base is the Block that holds the data
   borrowed_flag = 4,    // base is the Owner
-  shared_flag = 8,      // a cached constant: never reused for a result, not counted as live
-  abstract_flag = 16,   // stands for a value of a traced program: has a layout, but no data
-  plain_flag = 32,      // contiguous and not abstract
-  token_flag =
-      64,  // stands for an object that its owner holds; programs pass it on as a handle, without reading elements
+  abstract_flag = 8,    // stands for a value of a traced program: has a layout, but no data
+  plain_flag = 16,      // contiguous and not abstract
+  // Stands for an object that its owner holds; programs pass it on as a handle, without reading elements.
+  token_flag = 32,
 };
 
 struct Block : BlockHead {
@@ -142,9 +141,6 @@ class ShortList {
 /// Bytes of the pool that a handle to the block keeps alive: its own, and for a view those of the block with the data.
 std::int64_t pool_bytes(const Block* b) noexcept;
 
-/// Marks the block as a cached constant: never reused, not counted as live.
-void uncount(Block* b) noexcept;
-
 /// For tests: the n-th allocation of this thread from now on throws std::bad_alloc; -1 turns it off.
 void fail_allocation_after(std::int64_t n);
 
@@ -182,7 +178,7 @@ T* mutable_data(const Tensor& x) noexcept {
 }
 /// Whether the block may be overwritten by a result: a single handle, own data, no tape.
 inline bool reusable(const Block* b) noexcept {
-  return held_once(b) && (b->flags & (plain_flag | view_flag | borrowed_flag | shared_flag)) == plain_flag;
+  return held_once(b) && (b->flags & (plain_flag | view_flag | borrowed_flag)) == plain_flag;
 }
 /// Gives the handle's block a new identity: fresh id, no marks. Only for a reusable block.
 void renew(Block* b);

@@ -410,7 +410,7 @@ Block* new_block(DType dtype, const std::int64_t* extents, int rank) {
 }
 
 Block* new_like(const Block* like) {
-  if ((like->flags & ~shared_flag) != (contiguous_flag | plain_flag)) [[unlikely]]
+  if (like->flags != (contiguous_flag | plain_flag)) [[unlikely]]
     return new_block(like->dtype, like->extents(), like->rank);
   // It has its own memory: large enough for the new tensor, in the layout of new_block().
   Block* b = take_class(like->size_class);
@@ -499,19 +499,19 @@ std::int64_t pool_bytes(const Block* b) noexcept {
 
 namespace {
 
-// Counts blocks that other threads own, that are not counted as tensors, or that hold more than their own memory.
+// Destroys blocks that other threads own, or that hold more than their own memory.
 [[gnu::noinline]] void destroy_any(Block* b) noexcept {
   if (b->flags & view_flag) release(static_cast<Block*>(b->base));
   if (b->flags & borrowed_flag) delete static_cast<Owner*>(b->base);
   const std::size_t size_class = b->size_class;
-  const std::int64_t counted = b->flags & shared_flag ? 0 : 1, bytes = static_cast<std::int64_t>(bytes_of(size_class));
+  const auto bytes = static_cast<std::int64_t>(bytes_of(size_class));
   Pool& p = own_or_blank();
   if (p.index != no_pool) {
-    bump(p.live_tensors, -counted);
+    bump(p.live_tensors, std::int64_t{-1});
     account(p, -bytes);
     if (b->pool == p.index) return put(p, reinterpret_cast<Free*>(b), size_class);
   } else {  // a thread that only drops tensors needs no pool; there may be no memory for one
-    foreign_tensors.fetch_sub(counted, std::memory_order_relaxed);
+    foreign_tensors.fetch_sub(1, std::memory_order_relaxed);
     foreign_bytes.fetch_sub(bytes, std::memory_order_relaxed);
     flushed_bytes.fetch_sub(bytes, std::memory_order_relaxed);
   }
@@ -524,7 +524,7 @@ void destroy(BlockHead* head) noexcept {
   auto* b = static_cast<Block*>(head);
   if (b->marks[0].tape && on_marked_destroyed) on_marked_destroyed(b);
   Pool& p = own_or_blank();
-  if (b->pool != p.index || b->flags & (view_flag | borrowed_flag | shared_flag)) [[unlikely]]
+  if (b->pool != p.index || b->flags & (view_flag | borrowed_flag)) [[unlikely]]
     return destroy_any(b);
   const std::size_t size_class = b->size_class;
   bump(p.live_tensors, std::int64_t{-1});
@@ -543,11 +543,6 @@ void renew(Block* b) {
 Tensor alias(const Tensor& x) {
   Block* b = block(x);
   return TensorAccess::adopt(new_view(b, 0, b->shape(), Shape(b->strides(), b->rank)));
-}
-
-void uncount(Block* b) noexcept {
-  b->flags |= shared_flag;
-  bump(pool().live_tensors, std::int64_t{-1});
 }
 
 void fail_allocation_after(std::int64_t n) { pool().fail_after = n; }

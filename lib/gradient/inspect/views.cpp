@@ -184,7 +184,7 @@ class Plan {
     for_each_entry(tape_, [&](const Entry& e, std::int64_t index) {
       for (std::uint32_t i = 0; i < e.saved; ++i) {
         const detail::Block* b = e.block(i);
-        if (!b || b->flags & (detail::view_flag | detail::borrowed_flag | detail::shared_flag)) continue;
+        if (!b || b->flags & (detail::view_flag | detail::borrowed_flag)) continue;
         if (!detail::only_saved(b)) continue;
         if (counted_.insert(b).second) {
           live_ += bytes_of(*b);

@@ -153,15 +153,6 @@ template <class T>
   return where(a < T(0.5), fma(-x, math::erf_near_zero(x * x), 1 - x), where(x < 0, 2 - y, y));
 }
 
-// e^(-x^2 / 2) / sqrt(2 pi)
-template <class T>
-[[gnu::noinline]] Vec<T> normal_pdf(Vec<T> x) {
-  using C = math::GaussConstants<T>;
-  const auto e = math::exp_of_minus_square(lesser_of(Vec<T>(C::cdf_zero), abs(x)), T(0.5));
-  constexpr T inverse_root = static_cast<T>(0.39894228040143267794);
-  return math::scale(fma(e.m, inverse_root, inverse_root), e.k);
-}
-
 // erfc(-x / sqrt(2)) / 2
 template <class T>
 [[gnu::noinline]] Vec<T> normal_cdf(Vec<T> x) {
