@@ -177,7 +177,7 @@ Lane truncnorm_quantile(X x) {
 }
 
 enum BoundedFunction : std::size_t { vonmises_power, log_i0e_above, ratio_rest_above, of_truncnorm };
-enum TruncnormFunction : std::size_t { logpdf, pdf, cdf, sf, logcdf, logsf, ppf, rvs };
+enum class TruncnormFunction : std::size_t { logpdf, pdf, cdf, sf, logcdf, logsf, ppf, rvs };
 // In the order of the enumerators.
 constexpr Composed bounded_functions[] = {
     {"vonmises_exponent", vonmises_exponent},
@@ -196,10 +196,10 @@ Tensor bounded(std::size_t f, std::initializer_list<const Operand*> operands) {
   static const ComposedOps& all = *new ComposedOps(bounded_functions);
   return all.call(f, {operands.begin(), operands.size()});
 }
-Tensor truncnorm(std::size_t f, const Operand& x, const Operand& a, const Operand& b, const Operand& loc,
+Tensor truncnorm(TruncnormFunction f, const Operand& x, const Operand& a, const Operand& b, const Operand& loc,
                  const Operand& scale) {
   const tape::OpScope scope(x);
-  return bounded(of_truncnorm + f, {&x, &a, &b, &loc, &scale});
+  return bounded(of_truncnorm + static_cast<std::size_t>(f), {&x, &a, &b, &loc, &scale});
 }
 
 // log(i0(kappa)) - kappa: near 0 without the kink of i0e.
@@ -283,13 +283,15 @@ Tensor vonmises_tail(const char* op, Tail tail, const Operand& x, const Operand&
 // clang-format off
 #define REEL_VONMISES(kind) Tensor vonmises_##kind(const Operand& x, const Operand& kappa, const Operand& loc) { return ops::vonmises_tail("vonmises_" #kind, ops::Tail::kind, x, kappa, loc); }
 REEL_VONMISES(cdf) REEL_VONMISES(sf) REEL_VONMISES(logcdf) REEL_VONMISES(logsf)
+#define REEL_TRUNCNORM(kind) Tensor truncnorm_##kind(const Operand& x, const Operand& a, const Operand& b, const Operand& loc, const Operand& scale) { return ops::truncnorm(ops::TruncnormFunction::kind, x, a, b, loc, scale); }
+REEL_TRUNCNORM(logpdf) REEL_TRUNCNORM(pdf) REEL_TRUNCNORM(cdf) REEL_TRUNCNORM(sf) REEL_TRUNCNORM(logcdf) REEL_TRUNCNORM(logsf) REEL_TRUNCNORM(ppf)
+#undef REEL_TRUNCNORM
+#undef REEL_VONMISES
 Tensor vonmises_logpdf(const Operand& x, const Operand& kappa, const Operand& loc) { return ops::vonmises_density("vonmises_logpdf", true, x, kappa, loc); }
 Tensor vonmises_pdf(const Operand& x, const Operand& kappa, const Operand& loc) { return ops::vonmises_density("vonmises_pdf", false, x, kappa, loc); }
-#define REEL_TRUNCNORM(kind) Tensor truncnorm_##kind(const Operand& x, const Operand& a, const Operand& b, const Operand& loc, const Operand& scale) { return ops::truncnorm(ops::kind, x, a, b, loc, scale); }
-REEL_TRUNCNORM(logpdf) REEL_TRUNCNORM(pdf) REEL_TRUNCNORM(cdf) REEL_TRUNCNORM(sf) REEL_TRUNCNORM(logcdf) REEL_TRUNCNORM(logsf) REEL_TRUNCNORM(ppf)
-    // clang-format on
+// clang-format on
 
-    Tensor vonmises_ppf(const Operand& p, const Operand& kappa, const Operand& loc) {
+Tensor vonmises_ppf(const Operand& p, const Operand& kappa, const Operand& loc) {
   constexpr const char* op = "vonmises_ppf";
   const tape::OpScope scope(p);
   const ops::Converted c(op, {&p, &kappa, &loc});
@@ -311,7 +313,7 @@ Tensor truncnorm_rvs(Generator& generator, const Shape& shape, const Operand& a,
                      const Operand& scale, DType dtype) {
   const tape::OpScope scope(a);
   const Tensor u = ops::uniform_numbers("truncnorm_rvs", generator, shape, dtype, {&a, &b, &loc, &scale});
-  return ops::cast_to(ops::truncnorm(ops::rvs, u, a, b, loc, scale), dtype);
+  return ops::cast_to(ops::truncnorm(ops::TruncnormFunction::rvs, u, a, b, loc, scale), dtype);
 }
 
 }  // namespace reel
