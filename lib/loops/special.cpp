@@ -9,11 +9,11 @@ namespace reel::loops {
 namespace {
 
 // The loop over vectors of a function or its first derivative; null if there is none.
-kernels::Loop vector_loop(SpecialFunction f, std::int64_t order, DType d) {
+kernels::Loop vector_loop(SpecialFunction f, std::span<const std::int64_t> orders, DType d) {
   const std::size_t at = kernels::special::bessel_index(f);
-  if (at >= kernels::special::bessel_count || order > 1) return nullptr;
+  if (at >= kernels::special::bessel_count || orders[0] > 1) return nullptr;
   const kernels::Bessel& bessel = kernels::active().bessel[kernels::index(d)][at];
-  return order == 0 ? bessel.value : bessel.derivative;
+  return orders[0] == 0 ? bessel.value : bessel.derivative;
 }
 
 // Calls range(from, to, elements) for the ranges of the elements, on contiguous operands.
@@ -31,32 +31,21 @@ void each_range(std::span<const Tensor* const> in, const Tensor& out, std::int64
   });
 }
 
-// Without a loop over vectors.
-template <class F>
-void special_elements(F f, std::span<const std::int64_t> orders, std::span<const Tensor* const> in, const Tensor& out) {
-  int n[arguments_max] = {};
-  std::transform(orders.begin(), orders.end(), n, [](std::int64_t order) { return static_cast<int>(order); });
-  each_range(in, out, tuning::special_grain, [&](const void* const* from, void* to, std::ptrdiff_t count) {
-    kernels::special::evaluate(f, n, from, to, count, out.dtype());
-  });
-}
-
 }  // namespace
 
 void special(SpecialFunction f, std::span<const std::int64_t> orders, std::span<const Tensor* const> in,
              const Tensor& out) {
-  if (const kernels::Loop loop = vector_loop(f, orders[0], out.dtype()))
+  if (const kernels::Loop loop = vector_loop(f, orders, out.dtype()))
     return each_range(in, out, tuning::pointwise_grain_min,
                       [&](const void* const* from, void* to, std::ptrdiff_t count) {
                         const kernels::Strided x{from[0], 1};
                         loop(&x, to, count);
                       });
-  special_elements(f, orders, in, out);
-}
-
-void special(Distribution f, std::span<const std::int64_t> orders, std::span<const Tensor* const> in,
-             const Tensor& out) {
-  special_elements(f, orders, in, out);
+  int n[arguments_max] = {};
+  std::transform(orders.begin(), orders.end(), n, [](std::int64_t order) { return static_cast<int>(order); });
+  each_range(in, out, tuning::special_grain, [&](const void* const* from, void* to, std::ptrdiff_t count) {
+    kernels::special::evaluate(f, n, from, to, count, out.dtype());
+  });
 }
 
 }  // namespace reel::loops

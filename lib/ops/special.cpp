@@ -1,6 +1,6 @@
 // Special functions: one primitive for each, whose attributes are the function and the order of the derivative by each
 // argument. The derivative of the primitive is the primitive with one order increased. All functions share the code;
-// their primitives differ only in the name. Probabilities of several laws are the same function: each has a primitive.
+// their primitives differ only in the name. Where several laws have the same function, each has a primitive.
 #include "ops/special.hpp"
 
 #include <reel/ops/make.hpp>
@@ -18,17 +18,18 @@ using Function = loops::SpecialFunction;
 using Arguments = SpecialArguments;
 
 // The name that the law gives to a function.
-struct NamedProbability {
+struct NamedFunction {
   const char* name;
   Function f;
 };
-constexpr NamedProbability laws[] = {
+constexpr NamedFunction laws[] = {
     {"chi2_logcdf", Function::log_gammainc},   {"chi2_logsf", Function::log_gammaincc},
     {"poisson_logsf", Function::log_gammainc}, {"poisson_logcdf", Function::log_gammaincc},
     {"t_logcdf", Function::log_betainc},       {"t_logcdf", Function::log_betaincc},
     {"t_logsf", Function::log_betainc},        {"t_logsf", Function::log_betaincc},
     {"binom_logsf", Function::log_betainc},    {"binom_logcdf", Function::log_betaincc},
-    {"nbinom_logcdf", Function::log_betainc},  {"nbinom_logsf", Function::log_betaincc}};
+    {"nbinom_logcdf", Function::log_betainc},  {"nbinom_logsf", Function::log_betaincc},
+    {"vonmises_sf", Function::vonmises_cdf},   {"vonmises_logsf", Function::vonmises_logcdf}};
 constexpr std::size_t function_count = std::size(loops::signatures);
 
 // Attribute 0 is the index of the primitive: functions come first, laws follow.
@@ -63,8 +64,7 @@ constexpr auto one_of_each(Make make, std::index_sequence<K...>) {
 constexpr auto special_primitives =
     one_of_each(special_primitive_of, std::make_index_sequence<function_count + std::size(laws)>());
 
-}  // namespace
-
+// ValueError where a derivative of these orders has more coefficients than the kernels hold.
 void require_orders(const char* op, std::span<const std::int64_t> orders) {
   std::int64_t coefficients = 1;
   for (const std::int64_t n : orders) coefficients *= n + 1;
@@ -75,7 +75,6 @@ void require_orders(const char* op, std::span<const std::int64_t> orders) {
                      coefficients, loops::coefficients_max);
 }
 
-namespace {
 Tensor apply_partial(std::size_t primitive, std::span<const std::int64_t> orders, const Arguments& x) {
   const Primitive& p = special_primitives[primitive];
   require_orders(p.rule.name, orders);
@@ -108,7 +107,8 @@ Tensor derivative(const tape::Record& r, std::size_t by) {
 Function inverted(Function inverse) {
   return inverse == Function::gammaincinv    ? Function::gammainc
          : inverse == Function::gammainccinv ? Function::gammaincc
-                                             : Function::betainc;
+         : inverse == Function::betaincinv   ? Function::betainc
+                                             : Function::vonmises_cdf;
 }
 // The derivative of f at z by argument k; z is the last kept value.
 Tensor derivative_at_inverse(const tape::Record& r, std::size_t k) {
@@ -137,9 +137,9 @@ constexpr Primitive inverse_of(const loops::Signature& s) {
           .evaluate = evaluate_quantile,
           .keeps = kept};
 }
-constexpr Primitive inverses[] = {inverse_of(loops::signature(Function::gammaincinv)),
-                                  inverse_of(loops::signature(Function::gammainccinv)),
-                                  inverse_of(loops::signature(Function::betaincinv))};
+constexpr Primitive inverses[] = {
+    inverse_of(loops::signature(Function::gammaincinv)), inverse_of(loops::signature(Function::gammainccinv)),
+    inverse_of(loops::signature(Function::betaincinv)), inverse_of(loops::signature(Function::vonmises_ppf))};
 
 // ---- operands
 
@@ -172,8 +172,9 @@ Tensor run_special(Function f, const Arguments& x) {
 }
 Tensor run_inverse(Function f, const Arguments& x) {
   const std::int64_t attributes[] = {static_cast<std::int64_t>(f)};
-  return apply(inverses[static_cast<std::size_t>(f) - static_cast<std::size_t>(Function::gammaincinv)],
-               Inputs(x.data(), variables(f)), attributes);
+  const std::size_t at =
+      f == Function::vonmises_ppf ? 3 : static_cast<std::size_t>(f) - static_cast<std::size_t>(Function::gammaincinv);
+  return apply(inverses[at], Inputs(x.data(), variables(f)), attributes);
 }
 
 template <class... X>
@@ -189,8 +190,7 @@ Tensor inverse(Function f, const X&... operands) {
 
 }  // namespace
 
-Tensor log_probability(const char* op, Function f, std::initializer_list<const Tensor*> operands) {
-  constexpr std::int64_t orders[loops::arguments_max] = {};
+Tensor law_function(const char* op, Function f, std::initializer_list<const Tensor*> operands) {
   Arguments x = {};
   Tensor all[loops::arguments_max];
   Shape shape;
@@ -200,22 +200,12 @@ Tensor log_probability(const char* op, Function f, std::initializer_list<const T
     all[k] = operand.shape() == shape ? operand : broadcast_to(operand, shape);
     x[k] = &all[k];
   }
+  if (f == Function::vonmises_ppf) return run_inverse(f, x);
   std::size_t primitive = static_cast<std::size_t>(f);
   for (std::size_t k = 0; k < std::size(laws); ++k)
     if (laws[k].f == f && std::string_view(laws[k].name) == op) primitive = function_count + k;
-  return apply_partial(primitive, {orders, operands.size()}, x);
-}
-Tensor vonmises_probability(const Tensor& kappa, const Tensor& x) {
-  constexpr std::int64_t orders[] = {0, 0};
-  return partial(Function::vonmises_cdf, orders, {&kappa, &x});
-}
-Tensor vonmises_cdf_by_kappa(const Tensor& kappa, const Tensor& x) {
-  constexpr std::int64_t orders[] = {1, 0};
-  return partial(Function::vonmises_cdf, orders, {&kappa, &x});
-}
-Tensor vonmises_cdf_by_x(const Tensor& kappa, const Tensor& x) {
-  constexpr std::int64_t orders[] = {0, 1};
-  return partial(Function::vonmises_cdf, orders, {&kappa, &x});
+  constexpr std::int64_t orders[loops::arguments_max] = {};
+  return apply_partial(primitive, {orders, variables(f)}, x);
 }
 
 }  // namespace ops

@@ -15,17 +15,8 @@ using SpecialArguments = std::array<const Tensor*, loops::arguments_max>;
 /// dtype, float32 or float64. ValueError where the orders are too high.
 Tensor partial(loops::SpecialFunction f, std::span<const std::int64_t> orders, const SpecialArguments& x);
 
-/// log_gammainc, log_gammaincc, log_betainc or log_betaincc, the logarithms without underflow, recorded under the name
-/// `op` of the law. Floating operands of one dtype, which broadcast.
-Tensor log_probability(const char* op, loops::SpecialFunction f, std::initializer_list<const Tensor*> operands);
-/// ValueError where a derivative of these orders has more coefficients than the kernels hold.
-void require_orders(const char* op, std::span<const std::int64_t> orders);
-
-/// The probability of an angle up to x, -pi <= x <= pi, under von Mises's law, and its derivatives by kappa and by x.
-/// One shape and dtype, float32 or float64.
-Tensor vonmises_probability(const Tensor& kappa, const Tensor& x);
-Tensor vonmises_cdf_by_kappa(const Tensor& kappa, const Tensor& x);
-Tensor vonmises_cdf_by_x(const Tensor& kappa, const Tensor& x);
+/// f, a function of a law, recorded under the name `op`. Floating operands of one dtype, which broadcast.
+Tensor law_function(const char* op, loops::SpecialFunction f, std::initializer_list<const Tensor*> operands);
 
 /// A rule from derivative(record, k), the derivative by argument k.
 template <Tensor (*derivative)(const tape::Record& r, std::size_t k)>

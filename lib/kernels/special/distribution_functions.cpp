@@ -1,9 +1,9 @@
-// Distribution functions, their logarithms and quantiles: the last functions of the list in special.hpp, and those of
-// distributions.hpp.
+// Distribution functions, their logarithms and quantiles: the last functions of the list.
 #include <vector>
 
 #include "kernels/special/arguments.hpp"
-#include "kernels/special/distributions.hpp"
+#include "kernels/special/gauss_legendre.hpp"
+#include "kernels/special/incomplete.hpp"
 #include "kernels/special/inverse.hpp"
 
 namespace reel::kernels::special {
@@ -70,36 +70,30 @@ Real log_beta_tail(const Arguments& a, bool upper) {
 Real sine(Real x) { return std::sin(x); }
 Taylor sine(const Taylor& x) { return sin(x); }
 
-/// exp(-kappa) I_0(kappa): by 20 terms for large kappa (DLMF 10.40.1), otherwise by the power series.
+/// exp(-kappa) I_0(kappa): by its expansion for large kappa (DLMF 10.40.1), otherwise by the power series.
 template <class N>
 N scaled_i0(const N& kappa) {
+  constexpr Real expansion_min = 50;  // of kappa: the last term is below 4e-24
+  constexpr int expansion_terms = 20, series_terms = 100;
   N sum = constant(kappa, 1);
-  if (value(kappa) >= 50) {
+  if (value(kappa) >= expansion_min) {
     const N inverse = constant(kappa, 1) / kappa;
-    for (int n = 20; n >= 1; --n) sum = sum * inverse * (square_of(2 * n - 1) / (8 * n)) + Real(1);
+    for (int n = expansion_terms; n >= 1; --n) sum = sum * inverse * (square_of(2 * n - 1) / (8 * n)) + Real(1);
     return sum * sqrt(inverse * (1 / (2 * pi)));
   }
   const N quarter = kappa * kappa * 0.25L;
-  for (int n = 100; n >= 1; --n) sum = sum * quarter * (1 / square_of(n)) + Real(1);
+  for (int n = series_terms; n >= 1; --n) sum = sum * quarter * (1 / square_of(n)) + Real(1);
   return sum * exp(-kappa);
 }
 
-// Nodes and weights of Gauss and Legendre on [0, 1].
-struct GaussLegendre {
+// The rule on [0, 1].
+struct UnitRule {
   static constexpr int count = 40;
   Real nodes[count], weights[count];
-  GaussLegendre() {
-    for (int i = 0; i < count; ++i) {
-      Real x = std::cos(pi * (i + 0.75L) / (count + 0.5L)), slope = 1;
-      for (int step = 0; step < 8; ++step) {
-        Real before = 1, p = x;
-        for (int n = 2; n <= count; ++n) before = std::exchange(p, ((2 * n - 1) * x * p - (n - 1) * before) / n);
-        slope = count * (before - x * p) / (1 - x * x);
-        x -= p / slope;
-      }
-      nodes[i] = (1 - x) / 2;
-      weights[i] = 1 / ((1 - x * x) * square_of(slope));
-    }
+  UnitRule() {
+    gauss_legendre(count, nodes, weights);
+    for (Real& x : nodes) x = (1 + x) / 2;
+    for (Real& w : weights) w /= 2;
   }
 };
 
@@ -107,12 +101,12 @@ struct GaussLegendre {
 /// 40 nodes have an error below 1e-20.
 template <class N>
 N integral_below(const N& kappa, const N& x) {
-  static const GaussLegendre rule;
+  static const UnitRule rule;
   const Real s = std::sin(value(x) / 2), reach = std::sqrt(30 / value(kappa) + s * s);
   const Real low = reach < 1 ? -2 * std::asin(reach) : -pi;
   const N width = x - low;
   N sum = constant(kappa, 0);
-  for (int i = 0; i < GaussLegendre::count; ++i) {
+  for (int i = 0; i < UnitRule::count; ++i) {
     const N half = width * (rule.nodes[i] / 2);  // of x - t
     sum = sum + exp(kappa * sine(x - half) * sine(half) * Real(2)) * rule.weights[i];
   }
@@ -159,25 +153,6 @@ Real vonmises_quantile(Real kappa, Real p) {
   });
   return -std::exp(-u);
 }
-
-}  // namespace
-
-Real distribution_function(Function f, const Arguments& a) {
-  switch (f) {
-    case Function::log_gammainc:
-      return log_gamma_tail(a, false);
-    case Function::log_gammaincc:
-      return log_gamma_tail(a, true);
-    case Function::log_betainc:
-      return log_beta_tail(a, false);
-    case Function::log_betaincc:
-      return log_beta_tail(a, true);
-    default:
-      return vonmises(a, false);
-  }
-}
-
-namespace {
 
 // ---- Quantiles of whole numbers
 
@@ -227,10 +202,10 @@ Real whole_quantile(Real p, Real most, const Moments& moments, const F& cdf) {
   return smallest(moments.guess(p), top, [&](Real k) { return static_cast<double>(cdf(k)) >= static_cast<double>(p); });
 }
 
-Real whole_quantile(Distribution f, const Real* x) {
+Real whole_quantile(Function f, const Real* x) {
   const Real p = x[0];
   if (!(p >= 0 && p <= 1)) return nan;
-  if (f == Distribution::poisson_ppf) {
+  if (f == Function::poisson_ppf) {
     const Real mu = x[1];
     if (!(mu >= 0) || std::isinf(mu)) return nan;
     return whole_quantile(p, infinity, {mu, std::sqrt(mu), 1 / std::sqrt(mu)},
@@ -238,7 +213,7 @@ Real whole_quantile(Distribution f, const Real* x) {
   }
   const Real n = x[1], chance = x[2], rest = 1 - chance;
   if (!(n >= 0 && chance >= 0 && chance <= 1) || std::isinf(n)) return nan;
-  if (f == Distribution::binom_ppf) {
+  if (f == Function::binom_ppf) {
     if (n != std::floor(n)) return nan;
     const Real deviation = std::sqrt(n * chance * rest);
     return whole_quantile(p, n, {n * chance, deviation, (rest - chance) / deviation},
@@ -250,30 +225,27 @@ Real whole_quantile(Distribution f, const Real* x) {
                         [=](Real k) { return incomplete_beta(n, k + 1, chance, false); });
 }
 
-Real evaluate_one(Distribution f, const Arguments& a) {
-  for (std::size_t k = 0; k < arguments(f); ++k)
-    if (std::isnan(a.at[k])) return nan;
-  if (f == Distribution::vonmises_logcdf) return vonmises(a, true);
-  if (f == Distribution::vonmises_ppf) return vonmises_quantile(a.at[0], a.at[1]);
-  return whole_quantile(f, a.at);
-}
-
-template <class T>
-void evaluate_all(Distribution f, const int* orders, const void* const* in, T* out, std::ptrdiff_t n) {
-  Arguments a{{}, orders};
-  for (std::ptrdiff_t i = 0; i < n; ++i) {
-    for (std::size_t k = 0; k < arguments(f); ++k) a.at[k] = static_cast<const T*>(in[k])[i];
-    out[i] = static_cast<T>(evaluate_one(f, a));
-  }
-}
-
 }  // namespace
 
-void evaluate(Distribution f, const int* orders, const void* const* in, void* out, std::ptrdiff_t n, DType d) {
-  if (d == DType::float32)
-    evaluate_all(f, orders, in, static_cast<float*>(out), n);
-  else
-    evaluate_all(f, orders, in, static_cast<double*>(out), n);
+Real distribution_function(Function f, const Arguments& a) {
+  switch (f) {
+    case Function::log_gammainc:
+      return log_gamma_tail(a, false);
+    case Function::log_gammaincc:
+      return log_gamma_tail(a, true);
+    case Function::log_betainc:
+      return log_beta_tail(a, false);
+    case Function::log_betaincc:
+      return log_beta_tail(a, true);
+    case Function::vonmises_cdf:
+      return vonmises(a, false);
+    case Function::vonmises_logcdf:
+      return vonmises(a, true);
+    case Function::vonmises_ppf:
+      return vonmises_quantile(a.at[0], a.at[1]);
+    default:
+      return whole_quantile(f, a.at);
+  }
 }
 
 }  // namespace reel::kernels::special

@@ -7,10 +7,11 @@
 
 namespace reel::kernels::special {
 
-/// Enumerator, name of the op, number of arguments, and the number of trailing arguments that are integers without a
-/// derivative. The last five have the names of laws that use them: logarithms of gammainc to betaincc, without
-/// underflow, to which lib/ops/special.cpp adds the names of other laws; and the probability of an angle from -pi to
-/// x <= pi under von Mises's law, of kappa and x, whose time grows with sqrt(kappa).
+/// Enumerator, name of the op, number of arguments, and the number of trailing arguments without a derivative, which
+/// are whole numbers but in quantiles. The last ten belong to laws, and lib/ops/special.cpp adds names of other laws
+/// that are the same function: logarithms of gammainc to betaincc, without underflow; the probability of an angle from
+/// -pi to x under von Mises's law, of kappa and x, its logarithm and its inverse; the smallest number whose
+/// distribution function is at least p, or -1 for p = 0.
 // clang-format off
 #define REEL_SPECIAL_FUNCTIONS(F) \
   F(gamma, "gamma", 1, 0) F(rgamma, "rgamma", 1, 0) F(betaln, "betaln", 2, 0) F(beta, "beta", 2, 0) \
@@ -39,7 +40,9 @@ namespace reel::kernels::special {
   F(hermite, "hermite", 2, 1) F(hermite_e, "hermite_e", 2, 1) F(laguerre, "laguerre", 2, 1) \
   F(genlaguerre, "genlaguerre", 3, 1) F(gegenbauer, "gegenbauer", 3, 1) F(jacobi, "jacobi", 4, 1) \
   F(log_gammainc, "gamma_logcdf", 2, 0) F(log_gammaincc, "gamma_logsf", 2, 0) \
-  F(log_betainc, "beta_logcdf", 3, 0) F(log_betaincc, "beta_logsf", 3, 0) F(vonmises_cdf, "vonmises_rvs", 2, 0)
+  F(log_betainc, "beta_logcdf", 3, 0) F(log_betaincc, "beta_logsf", 3, 0) F(vonmises_cdf, "vonmises_cdf", 2, 0) \
+  F(vonmises_logcdf, "vonmises_logcdf", 2, 0) F(vonmises_ppf, "vonmises_ppf", 2, 0) F(poisson_ppf, "poisson_ppf", 2, 2) \
+  F(binom_ppf, "binom_ppf", 3, 3) F(nbinom_ppf, "nbinom_ppf", 3, 3)
 // clang-format on
 
 enum class Function : std::uint8_t {

@@ -1,10 +1,9 @@
 // Integrals of samples along an axis, and of functions at the points of Gauss and Legendre.
 #include <array>
-#include <cmath>
-#include <numbers>
 #include <reel/integrate.hpp>
 #include <vector>
 
+#include "loops/special.hpp"
 #include "ops/interpolate/interpolate.hpp"
 #include "tape/observe/observe.hpp"
 
@@ -64,33 +63,16 @@ Quantity parabolas(const Sampled& s, std::int64_t n) {
   return sum_of_rows(both / 6 * (y0 * (2.0 - h1 / h0) + y1 * (both * both / (h0 * h1)) + y2 * (2.0 - h0 / h1)));
 }
 
-// Zeros of the Legendre polynomial of degree n in ascending order, and weights: Newton's method from Tricomi's
-// approximation.
+// Nodes in ascending order and weights on [-1, 1].
 struct GaussRule {
   std::vector<double> nodes, weights;
-};
-GaussRule gauss_legendre(std::int64_t n) {
-  GaussRule rule;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const auto count = static_cast<long double>(n);
-    long double x = -std::cos(std::numbers::pi_v<long double> * (static_cast<long double>(i) + 0.75L) / (count + 0.5L));
-    if (2 * i + 1 == n) x = 0;
-    long double slope = 1;
-    for (int step = 0; step < 8; ++step) {
-      long double below = 0, p = 1;
-      for (std::int64_t k = 1; k <= n; ++k) {
-        const auto degree = static_cast<long double>(k);
-        const long double next = ((2 * degree - 1) * x * p - (degree - 1) * below) / degree;
-        below = p, p = next;
-      }
-      slope = count * (x * p - below) / (x * x - 1);
-      x -= p / slope;
-    }
-    rule.nodes.push_back(static_cast<double>(x));
-    rule.weights.push_back(static_cast<double>(2 / ((1 - x * x) * slope * slope)));
+  explicit GaussRule(int n) {
+    std::vector<long double> x(static_cast<std::size_t>(n)), w(x.size());
+    loops::gauss_legendre(n, x.data(), w.data());
+    nodes.assign(x.begin(), x.end());
+    weights.assign(w.begin(), w.end());
   }
-  return rule;
-}
+};
 
 }  // namespace
 
@@ -132,7 +114,7 @@ Tensor fixed_quad(const Integrand& f, const Operand& from, const Operand& to, st
   const Tensor begin = ops::real_operand(op, from, wide, "a"), end = ops::real_operand(op, to, wide, "b");
   static_cast<void>(ops::broadcast_shapes(op, begin.shape(), end.shape()));
   const ops::Quantity a = expand_dims(begin, -1), b = expand_dims(end, -1);
-  const ops::GaussRule rule = ops::gauss_legendre(n);
+  const ops::GaussRule rule(static_cast<int>(n));
   const ops::Quantity nodes = cast(from_data(rule.nodes), wide), weights = cast(from_data(rule.weights), wide);
   const ops::Quantity half = 0.5 * (b - a), x = 0.5 * (a + b) + half * nodes;
   const ops::Quantity y = f(x);

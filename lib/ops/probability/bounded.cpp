@@ -229,50 +229,15 @@ Tensor vonmises_density(const char* op, bool logarithm, const Operand& x, const 
   return cast_to(logarithm ? value : exp(value), c.result);
 }
 
-// ---- The logarithm of vonmises_cdf; inputs: kappa, x, of one shape and dtype; attributes: the order by each.
-
-void infer_vonmises(const Call& call, Metas& out) { out.add_like(call.input(0)); }
-void evaluate_logcdf(const Call& call, Outputs& out) {
-  loops::special(loops::Distribution::vonmises_logcdf, call.attributes, call.inputs, out[0]);
-}
-Tensor derivative_of_logcdf(const tape::Record& r, std::size_t by);
-constexpr Primitive logcdf_primitive = {
-    .rule = batched({"vonmises_logcdf", RuleOf<derivative_of_logcdf>::vjp, RuleOf<derivative_of_logcdf>::jvp}),
-    .infer = infer_vonmises,
-    .evaluate = evaluate_logcdf,
-    .keeps = keep_inputs(2)};
-Tensor derivative_of_logcdf(const tape::Record& r, std::size_t by) {
-  std::int64_t orders[] = {r.attributes()[0], r.attributes()[1]};
-  ++orders[by];
-  require_orders("vonmises_logcdf", orders);
-  return apply(logcdf_primitive, {&r.saved(0), &r.saved(1)}, orders);
-}
-
-// ---- The angle of a probability; inputs: kappa, p; no attributes.
-
-void evaluate_angle(const Call& call, Outputs& out) {
-  loops::special(loops::Distribution::vonmises_ppf, {}, call.inputs, out[0]);
-}
-Tensor derivative_of_angle(const tape::Record& r, std::size_t by) {
-  const Tensor &kappa = r.saved(0), &x = r.saved(1), density = vonmises_cdf_by_x(kappa, x);
-  return by == 0 ? -vonmises_cdf_by_kappa(kappa, x) / density : 1 / density;
-}
-constexpr Primitive von_mises_quantile = {
-    .rule = batched({"vonmises_ppf", RuleOf<derivative_of_angle>::vjp, RuleOf<derivative_of_angle>::jvp}),
-    .infer = infer_vonmises,
-    .evaluate = evaluate_angle,
-    .keeps = {keep_input(0), keep_output(0)}};
-
 // The upper tail is the lower one at the mirrored angle.
 Tensor vonmises_tail(const char* op, Tail tail, const Operand& x, const Operand& kappa, const Operand& loc) {
   const tape::OpScope scope(x);
   const Converted c(op, {&x, &kappa, &loc});
-  const Shape shape = broadcast_all(op, c.x);
+  broadcast_all(op, c.x);
   const Tensor d = c.x[0] - c.x[2], below = less(d, -pi), above = greater(d, pi);
-  const Tensor z = where(logical_or(below, above), 0, d);
-  const Tensor k = broadcast_to(valid_kappa(c.x[1]), shape), angle = broadcast_to(is_lower(tail) ? z : -z, shape);
-  const Tensor inside =
-      is_log(tail) ? apply(logcdf_primitive, {&k, &angle}, words(0, 0)) : vonmises_probability(k, angle);
+  const Tensor z = where(logical_or(below, above), 0, d), angle = is_lower(tail) ? z : -z, k = valid_kappa(c.x[1]);
+  const auto f = is_log(tail) ? loops::SpecialFunction::vonmises_logcdf : loops::SpecialFunction::vonmises_cdf;
+  const Tensor inside = law_function(op, f, {&k, &angle});
   return cast_to(beside(below, at_bottom(tail), above, at_top(tail), inside), c.result);
 }
 
@@ -295,9 +260,9 @@ Tensor vonmises_ppf(const Operand& p, const Operand& kappa, const Operand& loc) 
   constexpr const char* op = "vonmises_ppf";
   const tape::OpScope scope(p);
   const ops::Converted c(op, {&p, &kappa, &loc});
-  const Shape shape = ops::broadcast_all(op, c.x);
-  const Tensor k = broadcast_to(c.x[1], shape), chance = broadcast_to(c.x[0], shape);
-  return ops::cast_to(c.x[2] + ops::apply(ops::von_mises_quantile, {&k, &chance}, {}), c.result);
+  ops::broadcast_all(op, c.x);
+  const Tensor angle = ops::law_function(op, loops::SpecialFunction::vonmises_ppf, {&c.x[1], &c.x[0]});
+  return ops::cast_to(c.x[2] + angle, c.result);
 }
 
 Tensor vonmises_kl(const Operand& kappa1, const Operand& loc1, const Operand& kappa2, const Operand& loc2) {

@@ -53,9 +53,9 @@ Tensor gamma_of(const char* op, Tail t, const Tensor& a, const Tensor& x) {
     case Tail::sf:
       return gammaincc(a, x);
     case Tail::logcdf:
-      return log_probability(op, Function::log_gammainc, {&a, &x});
+      return law_function(op, Function::log_gammainc, {&a, &x});
     default:
-      return log_probability(op, Function::log_gammaincc, {&a, &x});
+      return law_function(op, Function::log_gammaincc, {&a, &x});
   }
 }
 Tensor beta_of(const char* op, Tail t, const Tensor& a, const Tensor& b, const Tensor& x) {
@@ -65,9 +65,9 @@ Tensor beta_of(const char* op, Tail t, const Tensor& a, const Tensor& b, const T
     case Tail::sf:
       return betaincc(a, b, x);
     case Tail::logcdf:
-      return log_probability(op, Function::log_betainc, {&a, &b, &x});
+      return law_function(op, Function::log_betainc, {&a, &b, &x});
     default:
-      return log_probability(op, Function::log_betaincc, {&a, &b, &x});
+      return law_function(op, Function::log_betaincc, {&a, &b, &x});
   }
 }
 
@@ -223,20 +223,6 @@ Tensor student_quantile(const Tensor& p, const Tensor& df) {
   return student_sample(all_df, all_p, value);
 }
 
-// ---- Quantiles of whole numbers; inputs: q and the parameters, float64, of one shape; attributes: the function.
-
-using loops::Distribution;
-void infer_number(const Call& call, Metas& out) { out.add_like(call.input(0)); }
-void evaluate_number(const Call& call, Outputs& out) {
-  loops::special(static_cast<Distribution>(call.attribute(0)), {}, call.inputs, out[0]);
-}
-constexpr Primitive number_of(const char* name, std::uint8_t inputs) {
-  return {.rule = {.name = name}, .infer = infer_number, .evaluate = evaluate_number, .constants = inputs};
-}
-// In the order of Distribution, from poisson_ppf on.
-constexpr Primitive number_primitives[] = {number_of("poisson_ppf", 2), number_of("binom_ppf", 3),
-                                           number_of("nbinom_ppf", 3)};
-
 // For a dtype narrower than float64 the least number that is rounded to q: half a unit in the last place below it, of a
 // power of 2 a quarter.
 Tensor lowest_of(const Tensor& q, DType d) {
@@ -249,19 +235,14 @@ Tensor lowest_of(const Tensor& q, DType d) {
 }
 Tensor half_lowest_of(const Tensor& q, DType d) { return is_half(d) ? lowest_of(q, d) : q; }
 
-Tensor number_quantile(const char* op, Distribution f, std::initializer_list<const Operand*> operands) {
+// The quantile of a law of whole numbers, computed in float64.
+Tensor number_quantile(const char* op, Function f, std::initializer_list<const Operand*> operands) {
   const tape::OpScope scope(**operands.begin());
   const Converted c(op, operands);
-  const Shape shape = broadcast_all(op, c.x);
   Tensor x[3];
-  SpecialArguments inputs = {};
-  for (std::size_t k = 0; k < c.x.size(); ++k) {
-    const Tensor wide = cast_to(stop_gradient(c.x[k]), DType::float64);
-    x[k] = broadcast_to(k == 0 ? lowest_of(wide, c.result) : wide, shape);
-    inputs[k] = &x[k];
-  }
-  const auto at = static_cast<std::size_t>(f) - static_cast<std::size_t>(Distribution::poisson_ppf);
-  return cast_to(apply(number_primitives[at], Inputs(inputs.data(), c.x.size()), words(static_cast<std::int64_t>(f))),
+  for (std::size_t k = 0; k < c.x.size(); ++k) x[k] = cast_to(stop_gradient(c.x[k]), DType::float64);
+  x[0] = lowest_of(x[0], c.result);
+  return cast_to(c.x.size() == 2 ? law_function(op, f, {&x[0], &x[1]}) : law_function(op, f, {&x[0], &x[1], &x[2]}),
                  c.result);
 }
 
@@ -319,15 +300,15 @@ Tensor beta_ppf(const Operand& p, const Operand& a, const Operand& b, const Oper
 }
 
 Tensor poisson_ppf(const Operand& q, const Operand& mu) {
-  return ops::number_quantile("poisson_ppf", ops::Distribution::poisson_ppf, {&q, &mu});
+  return ops::number_quantile("poisson_ppf", ops::Function::poisson_ppf, {&q, &mu});
 }
 
 Tensor binom_ppf(const Operand& q, const Operand& n, const Operand& p) {
-  return ops::number_quantile("binom_ppf", ops::Distribution::binom_ppf, {&q, &n, &p});
+  return ops::number_quantile("binom_ppf", ops::Function::binom_ppf, {&q, &n, &p});
 }
 
 Tensor nbinom_ppf(const Operand& q, const Operand& n, const Operand& p) {
-  return ops::number_quantile("nbinom_ppf", ops::Distribution::nbinom_ppf, {&q, &n, &p});
+  return ops::number_quantile("nbinom_ppf", ops::Function::nbinom_ppf, {&q, &n, &p});
 }
 
 Tensor bernoulli_ppf(const Operand& q, const Operand& p) {

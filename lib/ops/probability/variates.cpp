@@ -93,7 +93,8 @@ Tensor slope_of_student_quantile(const tape::Record& r, std::size_t by) {
 
 Tensor slope_of_von_mises(const tape::Record& r, std::size_t) {
   const Tensor &kappa = r.saved(0), &x = r.saved(1);
-  return -vonmises_cdf_by_kappa(kappa, x) / vonmises_cdf_by_x(kappa, x);
+  return -partial_at(Function::vonmises_cdf, {1, 0}, {&kappa, &x}) /
+         partial_at(Function::vonmises_cdf, {0, 1}, {&kappa, &x});
 }
 
 void infer_sample(const Call& call, Metas& out) { out.add_like(call.input(0)); }

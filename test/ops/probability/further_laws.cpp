@@ -515,7 +515,7 @@ TEST_CASE("tails with huge shape parameters have the stated accuracy") {
 }
 
 // Laws share incomplete gamma and beta functions.
-TEST_CASE("logarithms of tails are recorded and fail under the name of their law") {
+TEST_CASE("functions of laws are recorded and fail under the name of their law") {
   const std::vector<std::pair<const char*, std::function<Tensor(const Tensor&)>>> laws = {
       {"gamma_logcdf", [](const Tensor& x) { return gamma_logcdf(2, x); }},
       {"gamma_logsf", [](const Tensor& x) { return gamma_logsf(2, x); }},
@@ -530,7 +530,11 @@ TEST_CASE("logarithms of tails are recorded and fail under the name of their law
       {"binom_logcdf", [](const Tensor& x) { return binom_logcdf(2, 5, x); }},
       {"binom_logsf", [](const Tensor& x) { return binom_logsf(2, 5, x); }},
       {"nbinom_logcdf", [](const Tensor& x) { return nbinom_logcdf(2, 3, x); }},
-      {"nbinom_logsf", [](const Tensor& x) { return nbinom_logsf(2, 3, x); }}};
+      {"nbinom_logsf", [](const Tensor& x) { return nbinom_logsf(2, 3, x); }},
+      {"vonmises_cdf", [](const Tensor& x) { return vonmises_cdf(0.25, x); }},
+      {"vonmises_sf", [](const Tensor& x) { return vonmises_sf(0.25, x); }},
+      {"vonmises_logcdf", [](const Tensor& x) { return vonmises_logcdf(0.25, x); }},
+      {"vonmises_logsf", [](const Tensor& x) { return vonmises_logsf(0.25, x); }}};
   const Tensor x = scalar(0.5);
   for (const auto& [name, f] : laws) {
     GradientTape tape({.persistent = true}), outer;
