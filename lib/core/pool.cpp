@@ -17,16 +17,9 @@
 
 #include "core/block.hpp"
 #include "core/fail.hpp"
+#include "core/task.hpp"
 #include "core/thread.hpp"
-// Clang defines a feature, GCC a macro. Free blocks are poisoned, so that the sanitizer sees uses after free.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define REEL_ADDRESS_SANITIZER 1
-#endif
-#elif defined(__SANITIZE_ADDRESS__)
-#define REEL_ADDRESS_SANITIZER 1
-#endif
-#ifdef REEL_ADDRESS_SANITIZER
+#ifdef REEL_ADDRESS_SANITIZER  // free blocks are poisoned, so that it sees uses after free
 #include <sanitizer/asan_interface.h>
 #endif
 
@@ -303,6 +296,7 @@ struct Taken {
   void* memory;
 };
 inline Taken take(std::size_t size_class) {
+  check_outside_task();
   Pool* p = &own_or_blank();
   if (p->fail_after >= 0) [[unlikely]]
     if (p->fail_after-- == 0) throw std::bad_alloc();
@@ -481,6 +475,7 @@ void* allocate(std::size_t bytes) {
   return memory;
 }
 void deallocate(void* memory, std::size_t bytes) noexcept {
+  check_outside_task();
   const std::size_t size_class = class_of(std::max<std::size_t>(bytes, 1));
   Pool& p = own_or_blank();
   if (p.index == no_pool) [[unlikely]] {  // first allocation of this thread: the first pool takes it
@@ -521,6 +516,7 @@ namespace {
 }  // namespace
 
 void destroy(BlockHead* head) noexcept {
+  check_outside_task();
   auto* b = static_cast<Block*>(head);
   if (b->marks[0].tape && on_marked_destroyed) on_marked_destroyed(b);
   Pool& p = own_or_blank();

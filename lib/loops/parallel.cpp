@@ -24,6 +24,7 @@
 #include <thread>
 
 #include "core/fail.hpp"
+#include "core/task.hpp"
 #include "loops/tuning.hpp"
 // Clang reports the thread sanitizer by __has_feature, GCC by a macro.
 #if defined(__has_feature)
@@ -116,8 +117,14 @@ void parallel_for(std::int64_t n, std::int64_t grain, void (*body)(std::int64_t,
   grain = std::max<std::int64_t>(grain, 1);
   const std::int64_t ranges = (n - 1) / grain + 1;
   const int workers = static_cast<int>(std::min<std::int64_t>(ranges, num_threads()));
-  const auto run = [&](std::int64_t range) { body(range * grain, std::min(n, (range + 1) * grain), context); };
-  if (workers == 1) return body(0, n, context);
+  const auto run = [&](std::int64_t range) {
+    const detail::TaskScope task;
+    body(range * grain, std::min(n, (range + 1) * grain), context);
+  };
+  if (workers == 1) {
+    const detail::TaskScope task;
+    return body(0, n, context);
+  }
   struct alignas(64) Share {
     std::atomic<std::int64_t> next;
     std::int64_t begin, end;

@@ -5,15 +5,22 @@
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <reel/error.hpp>
+#include <reel/ops/make.hpp>
 #include <reel/runtime.hpp>
 #include <vector>
 
 #include "catch.hpp"
+#include "core/task.hpp"
+#include "loops/linalg/matrices.hpp"
 
 using namespace reel;
 
@@ -115,6 +122,37 @@ TEST_CASE("a waiting thread does not run the program's tasks") {
   CHECK(nested == 0);
   set_num_threads(before);
 }
+
+TEST_CASE("tasks over matrices: one without memory fails the whole") {
+  const int before = num_threads();
+  for (const int threads : {1, 2}) {
+    set_num_threads(threads);
+    const auto fails_at = [](std::int64_t failing) {
+      loops::for_each_in_tasks(1000, 1, [=](std::int64_t i) {
+        if (i == failing) throw std::bad_alloc();
+      });
+    };
+    CHECK_THROWS_AS(fails_at(0), std::bad_alloc);
+    CHECK_THROWS_AS(fails_at(500), std::bad_alloc);
+    CHECK_THROWS_AS(fails_at(999), std::bad_alloc);
+    CHECK_NOTHROW(fails_at(1000));
+  }
+  set_num_threads(before);
+}
+
+#ifdef REEL_CHECKS_TASKS
+TEST_CASE("builds that check tasks end the process when a loop's body uses its thread's memory pool") {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::fclose(stderr);
+    loops::parallel_for(1, 1, [](std::int64_t, std::int64_t) { zeros({3}); });
+    std::_Exit(0);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT));
+}
+#endif
 
 TEST_CASE("a loop is not cancelled with the program's task group") {
   const int before = num_threads();

@@ -1,10 +1,13 @@
 // Batches of square matrices [..., n, n] as tasks, and Gaussian elimination with complete pivoting.
 #pragma once
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <complex>
+#include <new>
 #include <numeric>
 #include <reel/tensor.hpp>
+#include <vector>
 
 #include "core/block.hpp"
 #include "kernels/blas.hpp"
@@ -44,14 +47,20 @@ void with_type(const Tensor& x, const F& f) {
     f(double{});
 }
 
-/// Calls f(i) for each of `count` matrices, `grain` of them per task.
+/// Calls f(i) for each of `count` matrices, `grain` of them per task. f may throw std::bad_alloc and nothing else.
 template <class F>
 void for_each_in_tasks(std::int64_t count, std::int64_t grain, const F& f) {
   if (count == 1) return f(std::int64_t{0});
   kernels::prepare_blas();
+  std::atomic<bool> out_of_memory{false};
   parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) f(i);
+    try {
+      for (std::int64_t i = begin; i < end; ++i) f(i);
+    } catch (const std::bad_alloc&) {
+      out_of_memory.store(true, std::memory_order_relaxed);
+    }
   });
+  if (out_of_memory.load(std::memory_order_relaxed)) throw std::bad_alloc();
 }
 /// Calls f(i) for each of `count` matrices of order n, which determines the matrices per task.
 template <class F>
@@ -64,7 +73,7 @@ void for_each_matrix(std::int64_t count, std::int64_t n, const F& f) {
 
 /// a(rows[i], columns[j]) = (L D U)(i, j), up to a remainder in rows and columns from `count` on.
 struct CompletePivots {
-  detail::List<std::int64_t> rows, columns;
+  std::vector<std::int64_t> rows, columns;
   std::int64_t count = 0;
   bool odd = false;  // parity of the permutations of rows and columns together
 };

@@ -203,7 +203,9 @@ struct Run {
 
   std::size_t cursors_offset() const { return lines(places * sizeof(kernels::Strided)); }
   std::size_t registers_offset() const { return cursors_offset() + lines(cursors * sizeof(Cursor)); }
-  std::size_t scratch_bytes() const { return registers_offset() + registers * register_bytes; }
+  std::size_t runs_offset() const { return registers_offset() + registers * register_bytes; }
+  // With the elements of a run of each total.
+  std::size_t scratch_bytes() const { return runs_offset() + run_totals * bytes * std::size_t{run_length}; }
 
   // Prefetches step i's share of the memory that a later block reads and writes, so that no step waits for all of it.
   void fetch_ahead(std::int64_t offset, std::size_t i) const {
@@ -232,10 +234,6 @@ struct Run {
   void go(std::int64_t begin, std::int64_t end, std::byte* scratch) const;
   detail::List<Tensor> make_parts(DType dtype, const Shape& shape);
   void end_run(std::int64_t begin, std::int64_t end, const std::byte* elements) const;
-  // The workspace for the elements of a run of each total.
-  Tensor room_for_runs() const {
-    return detail::empty(DType::uint8, {static_cast<std::int64_t>(run_totals * bytes) * run_length});
-  }
   // Whether blocks and rows end where runs end.
   bool fits_runs() const { return run_length % block == 0 && (row == 0 || run_length % row == 0); }
   void go_on_stack(std::int64_t begin, std::int64_t end) const {
@@ -319,10 +317,8 @@ void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
   const auto buffer = [&](std::int32_t r) { return register_at(scratch, r); };
   set_places(begin, scratch);
   const auto width = static_cast<std::int64_t>(bytes);
-  Tensor run_memory;
-  if (run_totals > 0) run_memory = room_for_runs();
   const auto in_run = [&](std::size_t total, std::int64_t at) {
-    return detail::block(run_memory)->data + (static_cast<std::int64_t>(total) * run_length + at % run_length) * width;
+    return scratch + runs_offset() + (static_cast<std::int64_t>(total) * run_length + at % run_length) * width;
   };
   const bool in_memory = end - begin >= program_grain / 2;  // smaller arrays are in a cache already
   std::int64_t row_end = begin + row;
@@ -369,7 +365,7 @@ void Run::all(std::int64_t size) const {
       parallel_for(size, grain, on_stack);
     return;
   }
-  // The registers do not fit the stack.
+  // The scratch memory does not fit the stack.
   Workspaces workspaces((size - 1) / grain + 1, static_cast<std::int64_t>(scratch_bytes()));
   parallel_for(size, grain, [&](std::int64_t begin, std::int64_t end) {
     workspaces.use([&](std::byte* scratch) { go(begin, end, scratch); });

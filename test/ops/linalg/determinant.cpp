@@ -483,6 +483,20 @@ TEST_CASE("det: gradients of badly scaled matrices of order 6, and of their cofa
       }
 }
 
+TEST_CASE("det: derivatives of a batch shared by threads leave no memory behind") {
+  const Tensor a = drawn({512, 8, 8});
+  const auto second_derivatives = [&] {
+    return grad([](const Tensor& x) { return sum(square(grad([](const Tensor& y) { return sum(det(y)); })(x))); })(a);
+  };
+  const int before = num_threads();
+  set_num_threads(2);
+  for (int i = 0; i < 5; ++i) second_derivatives();
+  const std::int64_t misses = memory_stats().pool_misses;
+  for (int i = 0; i < 20; ++i) second_derivatives();
+  CHECK(memory_stats().pool_misses == misses);
+  set_num_threads(before);
+}
+
 TEST_CASE("det and slogdet of matrices with NaN or infinity") {
   for (const double bad : {quiet_nan, inf})
     for (const std::int64_t n : {1, 2, 3, 30}) {

@@ -63,7 +63,7 @@ Result<Number> by_inverse(const DirectionalDerivative<Number>& p, const Inverse<
   const std::int64_t n = p.n;
   if (p.count() == 0) return gradient_by_inverse(p, a);
   BasicScaled<Number> scale = a.determinant;
-  detail::List<Matrix<Number>> x(p.count());
+  std::vector<Matrix<Number>> x(p.count());
   for (unsigned d = 0; d < p.count(); ++d) {
     Matrix<Number> h = p.directions[d];
     const int exponent = largest_exponent(h);
@@ -115,7 +115,7 @@ bool regular(const T* lu, std::int64_t n, std::int64_t degree) {
 
 template <class T>
 Inverse<InDouble<T>> inverse_by_factors(const T* lu, const int* pivots, std::int64_t n) {
-  detail::List<T> inverse(lu, lu + n * n);
+  std::vector<T> inverse(lu, lu + n * n);
   require_success(dense::getri<T>(n, inverse.data(), n, pivots));
   double most = 0;
   for (std::int64_t i = 0; i < n; ++i) most = std::max<double>(most, std::abs(lu[i * n + i]));
@@ -201,7 +201,7 @@ void for_each_derivative(const DeterminantDirections& p, const Shape& batch, boo
                directions = contiguous(p.directions);
   const std::int64_t n = order_of(a), k = count_of_directions(directions), degree = k + (cofactors ? 1 : 0);
   const Shape batch_a = batch_of(a, 2), batch_h = batch_of(directions, 3);
-  detail::List<Prepared<Number>> matrices(at(count_of(a, n)));
+  std::vector<Prepared<Number>> matrices(at(count_of(a, n)));
   for_each_matrix(count_of(a, n), n, [&](std::int64_t i) {
     matrices[at(i)] = prepared(mutable_data<T>(a) + i * n * n, mutable_data<T>(lu) + i * n * n,
                                mutable_data<int>(pivots) + i * n, n, degree);

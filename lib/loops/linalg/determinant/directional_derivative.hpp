@@ -1,6 +1,7 @@
 // The derivative of one determinant in double precision, real or complex, and the ways to evaluate it.
 #pragma once
 #include <cstdint>
+#include <vector>
 
 #include "loops/linalg/matrices.hpp"
 #include "loops/linalg/scaled.hpp"
@@ -8,7 +9,7 @@
 namespace reel::loops::determinants {
 
 template <class Number>
-using Matrix = detail::List<Number>;  // row-major, [n, n] unless said otherwise
+using Matrix = std::vector<Number>;  // row-major, [n, n] unless said otherwise
 
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -29,7 +30,7 @@ struct DirectionalDerivative {
   std::int64_t n;
   bool cofactors;  // the derivative of the matrix of cofactors; otherwise that of the determinant
   const Matrix<Number>& a;
-  detail::List<Matrix<Number>> directions;
+  std::vector<Matrix<Number>> directions;
 
   unsigned count() const { return static_cast<unsigned>(directions.size()); }
   // Sets of directions as bits, and the set of all.
@@ -44,7 +45,7 @@ struct DirectionalDerivative {
 template <class Number>
 struct Result {
   Matrix<Number> mantissas;
-  detail::List<std::int64_t> exponents;  // one for all, or one for each
+  std::vector<std::int64_t> exponents;  // one for all, or one for each
   BasicScaled<Number> operator[](std::size_t i) const {
     auto x = BasicScaled<Number>::of(mantissas[i]);
     x.exponent += exponents.size() == 1 ? exponents[0] : exponents[i];
@@ -95,7 +96,7 @@ Result<Number> by_inverse(const DirectionalDerivative<Number>& p, const Inverse<
 
 /// Powers of two that scale the rows and columns of a matrix to similar size.
 struct Balance {
-  detail::List<std::int64_t> rows, columns;
+  std::vector<std::int64_t> rows, columns;
   std::int64_t total = 0;  // the sum of all exponents
   std::int64_t exponent(std::int64_t i, std::int64_t j) const { return rows[at(i)] + columns[at(j)]; }
 };

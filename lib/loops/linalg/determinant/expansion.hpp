@@ -86,7 +86,7 @@ inline bool odd_sum(unsigned rows, unsigned columns) {
 // sums += minor times the cofactors of the directions in these rows and columns.
 template <class Number, class Element>
 void add_cofactors(const DirectionalDerivative<Element>& p, const Number& minor, unsigned rows, unsigned columns,
-                   detail::List<Number>& sums) {
+                   std::vector<Number>& sums) {
   bool odd_row = false;
   for (unsigned r = rows; r != 0; r &= r - 1, odd_row = !odd_row) {
     bool odd = odd_row;
@@ -105,9 +105,9 @@ void for_each_minor(std::int64_t n, std::int64_t degree, const F& f) {
 }
 
 template <class Number, class Element>
-detail::List<Number> complements(const Matrix<Element>& a, std::int64_t n, std::int64_t degree) {
+std::vector<Number> complements(const Matrix<Element>& a, std::int64_t n, std::int64_t degree) {
   const auto order = static_cast<unsigned>(n), every = (1u << n) - 1;
-  detail::List<Number> minors;
+  std::vector<Number> minors;
   for_each_minor(n, degree, [&](unsigned rows, unsigned columns) {
     const Number minor = minor_of<Number>(a, order, every & ~rows, every & ~columns);
     minors.push_back(odd_sum(rows, columns) ? -minor : minor);
@@ -116,8 +116,8 @@ detail::List<Number> complements(const Matrix<Element>& a, std::int64_t n, std::
 }
 
 template <class Number, class Element>
-detail::List<Number> expanded(const DirectionalDerivative<Element>& p, const detail::List<Number>& minors) {
-  detail::List<Number> sums(p.size());
+std::vector<Number> expanded(const DirectionalDerivative<Element>& p, const std::vector<Number>& minors) {
+  std::vector<Number> sums(p.size());
   auto minor = minors.begin();
   for_each_minor(p.n, p.degree(), [&](unsigned rows, unsigned columns) {
     const Number factor = *minor++;

@@ -48,7 +48,7 @@ constexpr double zero_pivot = 0x1p-200;  // relative to the first; those below a
 
 // Minus the largest exponent of the elements at position(0), position(1), ..., each with its own scale added.
 template <class Number, class Position>
-std::int64_t balancing(const Matrix<Number>& a, std::int64_t n, const detail::List<std::int64_t>& other,
+std::int64_t balancing(const Matrix<Number>& a, std::int64_t n, const std::vector<std::int64_t>& other,
                        const Position& position) {
   std::int64_t most = std::numeric_limits<std::int64_t>::min();
   for (std::int64_t k = 0; k < n; ++k)
@@ -58,7 +58,7 @@ std::int64_t balancing(const Matrix<Number>& a, std::int64_t n, const detail::Li
 
 template <class Number>
 Balance balance_of(const Matrix<Number>& a, std::int64_t n) {
-  Balance b{detail::List<std::int64_t>(at(n)), detail::List<std::int64_t>(at(n))};
+  Balance b{std::vector<std::int64_t>(at(n)), std::vector<std::int64_t>(at(n))};
   for (std::int64_t i = 0; i < n; ++i)
     b.rows[at(i)] = balancing(a, n, b.columns, [&](std::int64_t k) { return i * n + k; });
   for (std::int64_t j = 0; j < n; ++j)
@@ -70,7 +70,7 @@ Balance balance_of(const Matrix<Number>& a, std::int64_t n) {
 // Directions as x = L^-1 h U^-1.
 template <class Number>
 struct Reduced {
-  detail::List<Matrix<Number>> x;
+  std::vector<Matrix<Number>> x;
   std::int64_t exponent = 0;  // of the result, from the scaling of directions
 };
 
@@ -116,10 +116,10 @@ struct Blocks {
 };
 
 template <class Number>
-Blocks<Number> blocks_of(const detail::List<Matrix<Number>>& x, const Matrix<Number>& pivots,
+Blocks<Number> blocks_of(const std::vector<Matrix<Number>>& x, const Matrix<Number>& pivots,
                          const DirectionalDerivative<Number>& p) {
   const std::int64_t n = p.n, head = n - p.degree(), tail = p.degree();
-  detail::List<Matrix<Number>> first;
+  std::vector<Matrix<Number>> first;
   Series<Number> right = zero_series<Number>(head, tail, p.sets()), below = zero_series<Number>(tail, head, p.sets());
   Series<Number> schur = zero_series<Number>(tail, tail, p.sets());
   schur.coefficients[0].assign(at(tail * tail), Number(0));
@@ -201,7 +201,7 @@ Matrix<Number> block_cofactors(const Blocks<Number>& b, const PolynomialMinors<N
 
 // The determinant of D + sum_i e_i x_i, or its cofactors, for any order.
 template <class Number>
-Result<Number> by_blocks(const detail::List<Matrix<Number>>& x, const Matrix<Number>& pivots,
+Result<Number> by_blocks(const std::vector<Matrix<Number>>& x, const Matrix<Number>& pivots,
                          const DirectionalDerivative<Number>& p) {
   const Blocks<Number> b = blocks_of(x, pivots, p);
   BasicScaled<Number> scale{1, 0};
@@ -250,7 +250,7 @@ Result<Number> by_pivots(const DirectionalDerivative<Number>& p, const Pivoted<N
   if (!p.cofactors) return {{sign * values[0]}, {exponent}};
   solve_unit(a.lu, Side::left, Triangle::lower, Transposed::yes, n, values);
   solve_unit(a.lu, Side::right, Triangle::upper, Transposed::yes, n, values);
-  Result<Number> result{Matrix<Number>(p.size()), detail::List<std::int64_t>(p.size())};
+  Result<Number> result{Matrix<Number>(p.size()), std::vector<std::int64_t>(p.size())};
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < n; ++j) {
       const std::int64_t row = a.order.rows[at(i)], column = a.order.columns[at(j)];

@@ -3,12 +3,13 @@
 #include <bit>
 #include <cstddef>
 #include <utility>
+#include <vector>
 
 namespace reel::loops::determinants {
 
 /// The coefficients of a polynomial, one for each set of variables: bit i stands for e_i.
 template <class Number>
-using Polynomial = detail::List<Number>;
+using Polynomial = std::vector<Number>;
 
 /// sum += x y, or sum -= x y.
 template <class Number>
@@ -62,8 +63,8 @@ class PolynomialMinors {
   }
 
   // For each set of columns the minor with the same number of rows, the first or the last ones.
-  detail::List<Number> expanded(bool first_rows) const {
-    detail::List<Number> minor((std::size_t{all()} + 1) * sets_);
+  std::vector<Number> expanded(bool first_rows) const {
+    std::vector<Number> minor((std::size_t{all()} + 1) * sets_);
     minor[0] = 1;
     for (unsigned set = 1; set <= all(); ++set) {
       const auto size = static_cast<unsigned>(std::popcount(set));
@@ -81,7 +82,7 @@ class PolynomialMinors {
 
   unsigned m_, sets_;
   Polynomial<Number> matrix_;
-  detail::List<Number> leading_, trailing_;
+  std::vector<Number> leading_, trailing_;
 };
 
 }  // namespace reel::loops::determinants

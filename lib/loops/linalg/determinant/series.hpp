@@ -13,12 +13,12 @@ namespace reel::loops::determinants {
 template <class Number>
 struct Series {
   std::int64_t rows, columns;
-  detail::List<Matrix<Number>> coefficients;
+  std::vector<Matrix<Number>> coefficients;
 };
 
 template <class Number>
 Series<Number> zero_series(std::int64_t rows, std::int64_t columns, unsigned sets) {
-  return {rows, columns, detail::List<Matrix<Number>>(sets)};
+  return {rows, columns, std::vector<Matrix<Number>>(sets)};
 }
 /// The product of matrices.
 template <class Number>
@@ -45,7 +45,7 @@ struct UnitSeries {
   Series<Number> inverse;
 };
 template <class Number>
-UnitSeries<Number> unit_series(const detail::List<Matrix<Number>>& x, std::int64_t n);
+UnitSeries<Number> unit_series(const std::vector<Matrix<Number>>& x, std::int64_t n);
 
 // ---- Definitions
 
@@ -118,11 +118,11 @@ void subtract(Matrix<Number>& sum, const Matrix<Number>& x) {
 }
 
 template <class Number>
-UnitSeries<Number> unit_series(const detail::List<Matrix<Number>>& x, std::int64_t n) {
+UnitSeries<Number> unit_series(const std::vector<Matrix<Number>>& x, std::int64_t n) {
   const unsigned sets = 1u << x.size();
   UnitSeries<Number> u{Polynomial<Number>(sets), zero_series<Number>(n, n, sets)};
   u.determinant[0] = 1;
-  detail::List<Matrix<Number>>& inverse = u.inverse.coefficients;
+  std::vector<Matrix<Number>>& inverse = u.inverse.coefficients;
   inverse[0].assign(at(n * n), Number(0));
   for (std::int64_t i = 0; i < n; ++i) inverse[0][at(i * n + i)] = 1;
   for (unsigned t = 1; t < sets; ++t) {

@@ -35,8 +35,8 @@ double bound_of(const Pade& p, std::size_t parts) {
   return p.bound * std::pow(2 * p.degree + 1, -order / (2 * p.degree));
 }
 
-detail::List<double> magnitudes(const Tensor& a) {
-  detail::List<double> sizes(static_cast<std::size_t>(a.size()));
+std::vector<double> magnitudes(const Tensor& a) {
+  std::vector<double> sizes(static_cast<std::size_t>(a.size()));
   const bool complex = is_complex(a.dtype());
   const double* from = numbers(a);
   for (std::size_t i = 0; i < sizes.size(); ++i)
@@ -47,8 +47,8 @@ detail::List<double> magnitudes(const Tensor& a) {
 // log2 of the 1-norm of a power of |A|, the matrix of magnitudes. The norm itself may overflow.
 template <class Matrix>
 double log2_norm_of_magnitudes(const Matrix& a, int power) {
-  const detail::List<double> sizes = magnitudes(a);
-  detail::List<double> row(static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(sizes.size())))), 1.0),
+  const std::vector<double> sizes = magnitudes(a);
+  std::vector<double> row(static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(sizes.size())))), 1.0),
       next(row);
   double norm = 0, exponents = 0;
   for (int p = 0; p < power; ++p) {
@@ -82,7 +82,7 @@ int further_halvings(const Matrix& a, int degree, int halvings) {
 // Powers 2, 4, 6, ... of the matrix.
 template <class AnyPerturbed>
 struct Powers {
-  detail::List<AnyPerturbed> even;
+  std::vector<AnyPerturbed> even;
   const AnyPerturbed& operator()(int power) const { return even[static_cast<std::size_t>(power / 2 - 1)]; }
   double root(int power) const { return std::pow(one_norm((*this)(power)[0]), 1.0 / power); }
 };

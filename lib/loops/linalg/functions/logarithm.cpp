@@ -37,7 +37,7 @@ void add(ComplexMatrix& to, double factor, const ComplexMatrix& from) {
 }
 
 // The parts of a perturbed matrix in the basis of the Schur vectors of part 0.
-using Parts = detail::List<ComplexMatrix>;
+using Parts = std::vector<ComplexMatrix>;
 
 // The sum over the partitions of a subset into two nonempty parts.
 ComplexMatrix proper_products(const Parts& x, const Parts& y, std::size_t all) {

@@ -171,7 +171,7 @@ void scale(Perturbed& z, double factor) {
 double one_norm(const Tensor& x) {
   const std::int64_t n = order_of(x);
   const bool complex = is_complex(x.dtype());
-  detail::List<double> sums(static_cast<std::size_t>(n));
+  std::vector<double> sums(static_cast<std::size_t>(n));
   const double* from = numbers(x);
   for (std::int64_t i = 0; i < n; ++i)
     for (double& sum : sums) {

@@ -25,7 +25,7 @@ void add_multiple(Complex* to, const Complex& factor, const Complex* from, std::
 // Reflections I - 2 v v^H from both sides make column k zero below row k + 1.
 void reduce_to_hessenberg(Schur& s) {
   const std::int64_t n = s.t.rows;
-  detail::List<Complex> v(static_cast<std::size_t>(n)), row(v.size());
+  std::vector<Complex> v(static_cast<std::size_t>(n)), row(v.size());
   for (std::int64_t k = 0; k + 2 < n; ++k) {
     double norm = 0, below = 0;
     for (std::int64_t i = k + 1; i < n; ++i) norm = std::hypot(norm, std::abs(s.t(i, k)));
@@ -116,7 +116,7 @@ Schur triangular_schur(ComplexMatrix a, bool upper) {
 // One step, t - shift = q r to r q + shift, of the block of rows first to last.
 void qr_step(Schur& s, std::int64_t first, std::int64_t last, const Complex& shift) {
   const std::int64_t n = s.t.rows;
-  detail::List<Rotation> rotations;
+  std::vector<Rotation> rotations;
   for (std::int64_t k = first; k <= last; ++k) s.t(k, k) -= shift;
   for (std::int64_t k = first; k < last; ++k) {
     rotations.emplace_back(s.t(k, k), s.t(k + 1, k));

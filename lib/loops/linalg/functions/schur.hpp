@@ -3,6 +3,7 @@
 #include <complex>
 #include <cstdint>
 #include <reel/tensor.hpp>
+#include <vector>
 
 namespace reel::loops {
 
@@ -11,7 +12,7 @@ using Complex = std::complex<double>;
 /// A square matrix of complex numbers.
 struct ComplexMatrix {
   std::int64_t rows = 0, columns = 0;
-  detail::List<Complex> elements;
+  std::vector<Complex> elements;
 
   ComplexMatrix() = default;
   ComplexMatrix(std::int64_t n, std::int64_t m) : rows(n), columns(m), elements(static_cast<std::size_t>(n * m)) {}

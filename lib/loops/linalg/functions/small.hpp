@@ -6,6 +6,7 @@
 #include <complex>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 namespace reel::loops {
 
@@ -13,18 +14,18 @@ namespace reel::loops {
 template <class T>
 struct SmallMatrix {
   std::int64_t n = 0;
-  detail::List<T> elements;
+  std::vector<T> elements;
 
   explicit SmallMatrix(std::int64_t order) : n(order), elements(static_cast<std::size_t>(order * order)) {}
   T* row(std::int64_t i) { return elements.data() + i * n; }
   const T* row(std::int64_t i) const { return elements.data() + i * n; }
 };
 template <class T>
-using SmallPerturbed = detail::List<SmallMatrix<T>>;
+using SmallPerturbed = std::vector<SmallMatrix<T>>;
 
 template <class T>
-detail::List<double> magnitudes(const SmallMatrix<T>& x) {
-  detail::List<double> sizes;
+std::vector<double> magnitudes(const SmallMatrix<T>& x) {
+  std::vector<double> sizes;
   for (const T& e : x.elements) sizes.push_back(std::abs(e));
   return sizes;
 }
@@ -135,7 +136,7 @@ class SmallSystem {
 
   SmallMatrix<T> lu_;
   bool upper_, lower_;
-  detail::List<std::int64_t> rows_;  // that row k was swapped with
+  std::vector<std::int64_t> rows_;  // that row k was swapped with
 };
 
 /// q^-1 x

@@ -1,0 +1,49 @@
+// What the body of a parallel loop may not do: take memory from its thread's pool, or give memory back to it. Another
+// thread would free what a worker has taken, keep it, and leave the worker to take more in the next loop, without end.
+// Debug builds and builds with AddressSanitizer check it; other builds contain none of this.
+#pragma once
+// Clang defines a feature, GCC a macro.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define REEL_ADDRESS_SANITIZER 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define REEL_ADDRESS_SANITIZER 1
+#endif
+#if defined(REEL_ADDRESS_SANITIZER) || !defined(NDEBUG)
+#define REEL_CHECKS_TASKS 1
+#include <cstdio>
+#include <cstdlib>
+#endif
+
+namespace reel::detail {
+
+#ifdef REEL_CHECKS_TASKS
+inline thread_local bool in_task = false;
+
+/// Lives while this thread runs the body of a parallel loop.
+class TaskScope {
+ public:
+  TaskScope() noexcept : outer_(in_task) { in_task = true; }
+  TaskScope(const TaskScope&) = delete;
+  TaskScope& operator=(const TaskScope&) = delete;
+  ~TaskScope() { in_task = outer_; }
+
+ private:
+  const bool outer_;
+};
+
+/// Ends the process within such a body.
+inline void check_outside_task() noexcept {
+  if (!in_task) return;
+  std::fputs("reel: the body of a parallel loop uses its thread's memory pool\n", stderr);
+  std::abort();
+}
+#else
+struct TaskScope {
+  TaskScope() noexcept {}
+};
+inline void check_outside_task() noexcept {}
+#endif
+
+}  // namespace reel::detail
