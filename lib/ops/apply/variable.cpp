@@ -112,8 +112,7 @@ Tensor Variable::read() const {
 }
 
 void Variable::assign(const Tensor& value, const char* file, int line) const {
-  const Operand caller(0, file, line);
-  const tape::OpScope scope(caller);
+  const tape::CallScope scope({file, line});
   ops::check_fits("Variable.assign", *this, value);
   const Tensor dense = ops::is_abstract(value) ? value : loops::contiguous(value);
   if (detail::this_thread.state->effects) [[unlikely]]
@@ -122,23 +121,19 @@ void Variable::assign(const Tensor& value, const char* file, int line) const {
   VariableAccess::modify(*this, [&](Tensor& old) { std::swap(old, fresh); });
 }
 void Variable::assign_add(const Tensor& delta, const char* file, int line) const {
-  const Operand caller(0, file, line);
-  const tape::OpScope scope(caller);
+  const tape::CallScope scope({file, line});
   ops::update(ops::add_primitives, *this, delta);
 }
 void Variable::assign_sub(const Tensor& delta, const char* file, int line) const {
-  const Operand caller(0, file, line);
-  const tape::OpScope scope(caller);
+  const tape::CallScope scope({file, line});
   ops::update(ops::subtract_primitives, *this, delta);
 }
 void Variable::assign_add(const Gradient& delta, const char* file, int line) const {
-  const Operand caller(0, file, line);
-  const tape::OpScope scope(caller);
+  const tape::CallScope scope({file, line});
   ops::update(ops::add_primitives, *this, delta);
 }
 void Variable::assign_sub(const Gradient& delta, const char* file, int line) const {
-  const Operand caller(0, file, line);
-  const tape::OpScope scope(caller);
+  const tape::CallScope scope({file, line});
   ops::update(ops::subtract_primitives, *this, delta);
 }
 

@@ -331,8 +331,7 @@ void contract_pair(LabeledOperands& p) {
 }  // namespace ops
 
 Tensor einsum(std::string_view subscripts, std::span<const Tensor> operands, const detail::CallLine& at) {
-  const Operand caller(0, at.file, at.line);
-  const tape::OpScope scope(caller);
+  const tape::CallScope scope(at);
   ops::LabeledOperands p = ops::labeled(subscripts, operands);
   for (ops::Value& v : p.values) {
     ops::squeeze_ones(v, p.extents);

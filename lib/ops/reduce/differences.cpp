@@ -158,8 +158,7 @@ Tensor gradient_along(const Operand& operand, std::int64_t axis, const Operand& 
 
 std::vector<Tensor> associative_scan(const ScanStep& f, const std::vector<Tensor>& given, std::int64_t axis,
                                      bool reverse, const detail::CallLine& at) {
-  const Operand caller(0, at.file, at.line);
-  const tape::OpScope scope(caller);
+  const tape::CallScope scope(at);
   if (given.empty()) fail<ValueError>("associative_scan", "there are no tensors to scan");
   ops::Tensors x;
   int a = 0;

@@ -168,8 +168,7 @@ Tensor band_part(const Operand& operand, std::int64_t lower, std::int64_t upper)
 }
 
 Tensor block_diag(std::span<const Tensor> blocks, const detail::CallLine& at) {
-  const Operand caller(0, at.file, at.line);
-  const tape::OpScope scope(caller);
+  const tape::CallScope scope(at);
   ops::CommonDType common;
   std::int64_t rows = 0, columns = 0;
   for (const Tensor& block : blocks) {
@@ -195,8 +194,7 @@ Tensor block_diag(std::initializer_list<Tensor> blocks, const detail::CallLine& 
 }
 
 std::vector<Tensor> meshgrid(std::span<const Tensor> vectors, bool ij, const detail::CallLine& at) {
-  const Operand caller(0, at.file, at.line);
-  const tape::OpScope scope(caller);
+  const tape::CallScope scope(at);
   ops::require_rank("meshgrid", vectors.size() > max_rank ? max_rank + 1 : static_cast<int>(vectors.size()));
   Shape common;
   for (const Tensor& v : vectors) common.push_back(ops::vector_operand("meshgrid", v, "a vector").size());

@@ -217,8 +217,7 @@ Tensor ops::join(const char* op, std::span<const Tensor> given, std::int64_t axi
   return apply(concatenate_primitive, ListPointers(parts), attributes);
 }
 Tensor concatenate(std::span<const Tensor> parts, std::int64_t axis, const detail::CallLine& at) {
-  const Operand caller(0, at.file, at.line);
-  const tape::OpScope scope(caller);
+  const tape::CallScope scope(at);
   return ops::join("concatenate", parts, axis);
 }
 Tensor concatenate(std::initializer_list<Tensor> parts, std::int64_t axis, const detail::CallLine& at) {
@@ -226,8 +225,7 @@ Tensor concatenate(std::initializer_list<Tensor> parts, std::int64_t axis, const
 }
 
 Tensor stack(std::span<const Tensor> given, std::int64_t axis, const detail::CallLine& at) {
-  const Operand caller(0, at.file, at.line);
-  const tape::OpScope scope(caller);
+  const tape::CallScope scope(at);
   const detail::List<Tensor> parts = ops::promoted("stack", given);
   Shape shape = parts[0].shape();
   const int a = ops::normalize("stack", axis, shape.rank() + 1);

@@ -115,24 +115,20 @@ Tensor atleast_3d(const Operand& x) {
 }
 
 Tensor hstack(std::span<const Tensor> parts, const detail::CallLine& at) {
-  const Operand caller(0, at.file, at.line);
-  const tape::OpScope scope(caller);
+  const tape::CallScope scope(at);
   const ops::Tensors all = ops::parts_of("hstack", parts, 1);
   return ops::join("hstack", all, all[0].rank() == 1 ? 0 : 1);
 }
 Tensor vstack(std::span<const Tensor> parts, const detail::CallLine& at) {
-  const Operand caller(0, at.file, at.line);
-  const tape::OpScope scope(caller);
+  const tape::CallScope scope(at);
   return ops::join("vstack", ops::parts_of("vstack", parts, 2), 0);
 }
 Tensor dstack(std::span<const Tensor> parts, const detail::CallLine& at) {
-  const Operand caller(0, at.file, at.line);
-  const tape::OpScope scope(caller);
+  const tape::CallScope scope(at);
   return ops::join("dstack", ops::parts_of("dstack", parts, 3), 2);
 }
 Tensor column_stack(std::span<const Tensor> parts, const detail::CallLine& at) {
-  const Operand caller(0, at.file, at.line);
-  const tape::OpScope scope(caller);
+  const tape::CallScope scope(at);
   return ops::join("column_stack", ops::columns_of("column_stack", parts), 1);
 }
 Tensor hstack(std::initializer_list<Tensor> parts, const detail::CallLine& at) {
@@ -161,8 +157,7 @@ Tensor append(const Operand& operand, const Operand& values, std::int64_t axis) 
 }
 
 Tensor block(std::span<const std::vector<Tensor>> rows, const detail::CallLine& at) {
-  const Operand caller(0, at.file, at.line);
-  const tape::OpScope scope(caller);
+  const tape::CallScope scope(at);
   constexpr const char* op = "block";
   ops::Tensors joined;
   for (const std::vector<Tensor>& row : rows) joined.push_back(ops::join(op, ops::parts_of(op, row, 2), -1));
@@ -206,8 +201,7 @@ std::vector<Tensor> dsplit(const Operand& x, std::int64_t parts) {
 }
 
 std::vector<Tensor> broadcast_arrays(std::span<const Tensor> given, const detail::CallLine& at) {
-  const Operand caller(0, at.file, at.line);
-  const tape::OpScope scope(caller);
+  const tape::CallScope scope(at);
   Shape shape;
   for (const Tensor& x : given)
     shape = ops::broadcast_shapes("broadcast_arrays", shape, ops::to_tensor("broadcast_arrays", x).shape());

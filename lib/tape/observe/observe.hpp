@@ -101,6 +101,16 @@ class OpScope {
   Frame frame_;  // uninitialised unless something observes
 };
 
+/// The scope of an op without an Operand: `at` is its caller's line.
+class CallScope {
+ public:
+  explicit CallScope(const detail::CallLine& at) : caller_(0, at.file, at.line), scope_(caller_) {}
+
+ private:
+  const Operand caller_;
+  const OpScope scope_;
+};
+
 /// While it lives, results are not checked for anomalies.
 class QuietScope {
  public:

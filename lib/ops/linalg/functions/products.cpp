@@ -214,8 +214,7 @@ Tensor matvec(const Operand& first, const Operand& second) {
 }
 
 Tensor multi_dot(std::span<const Tensor> given, const detail::CallLine& at) {
-  const Operand caller(0, at.file, at.line);
-  const tape::OpScope scope(caller);
+  const tape::CallScope scope(at);
   const detail::List<Tensor> factors = ops::chain_of(given);
   Tensor y = ops::Chain(factors).product(0, factors.size() - 1);
   if (given.size() == 1) y = identity(y);
