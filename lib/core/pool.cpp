@@ -1,7 +1,8 @@
 // The memory pool: size classes, one pool per thread, no lock and no system call in the steady state. A block freed by
 // another thread is pushed on its pool's stack of returned blocks; the owner empties the stack when one of its free
-// lists is empty. A pool outlives its thread: at exit it is abandoned, and the next new thread adopts it. The rest of
-// the thread's state (core/thread.hpp) is stored in it and ends with the thread.
+// lists is empty. Memory of lists (allocate(), deallocate()) is kept by the thread that frees it, up to a limit, and is
+// spare memory of the process beyond. A pool outlives its thread: at exit it is abandoned, and the next new thread
+// adopts it. The rest of the thread's state (core/thread.hpp) is stored in it and ends with the thread.
 #include <pthread.h>
 #include <sys/mman.h>
 
@@ -39,6 +40,7 @@ constexpr std::int64_t most_elements = std::int64_t{1} << 46;
 constexpr std::size_t slab_bytes = 256 * 1024, largest_in_slab = 16 * 1024, large_bytes = 1024 * 1024;
 constexpr std::size_t cache_floor = std::size_t{256} << 20;  // least size of the cache of free large blocks
 constexpr std::int64_t flush_bytes = 64 * 1024;              // by which live bytes change before a thread reports them
+constexpr std::int64_t most_kept = 256 * 1024;  // bytes of lists that a thread frees beyond what it has allocated
 constexpr std::uint32_t max_pools = 65535, no_pool = ~std::uint32_t{0};
 
 #ifdef REEL_ADDRESS_SANITIZER
@@ -89,7 +91,7 @@ struct Pool : ThreadState {
   std::atomic<std::int64_t> live_tensors{0}, live_bytes{0}, misses{0}, cached_large{0};
   std::int64_t flushed = 0, fail_after = -1;  // flushed: the part of live_bytes that the process-wide count includes
   std::uint64_t next_id = 1;                  // with the thread's number above
-  std::int64_t listed = 0, most_listed = 0;   // bytes of allocate(): now (minus what other threads freed), and at most
+  std::int64_t listed = 0, most_listed = 0;   // bytes of lists: allocated less freed or taken from spare; maximum
   std::uint32_t index = no_pool;
   Pool* next_abandoned = nullptr;
 };
@@ -102,6 +104,7 @@ std::atomic<Pool*> pools[max_pools];
 std::atomic<std::uint32_t> pool_count{0};
 std::atomic<std::int64_t> flushed_bytes{0}, peak_bytes{0};
 std::atomic<std::int64_t> foreign_tensors{0}, foreign_bytes{0};  // negative: dropped by threads without a pool
+std::atomic<Free*> spare[class_count];                           // stacks of spare memory, by class
 std::mutex adoption;
 Pool* abandoned = nullptr;
 
@@ -223,6 +226,25 @@ void drain(Pool& p) noexcept {
   }
 }
 
+// Makes the memory of a list spare: the next thread that has none of its class takes it.
+[[gnu::cold, gnu::noinline]] void make_spare(void* memory, std::size_t size_class) noexcept {
+  const std::size_t bytes = bytes_of(size_class);
+  if (bytes >= large_bytes) return std::free(memory);
+  auto* f = new (memory) Free{spare[size_class].load(std::memory_order_relaxed)};
+  poison(static_cast<std::byte*>(memory) + sizeof(Block), bytes - sizeof(Block));
+  while (!spare[size_class].compare_exchange_weak(f->next, f, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+}
+
+void take_spare(Pool& p, std::size_t size_class) noexcept {
+  for (Free* f = spare[size_class].exchange(nullptr, std::memory_order_acquire); f;) {
+    Free* next = f->next;
+    put(p, f, size_class);
+    p.listed -= static_cast<std::int64_t>(bytes_of(size_class));
+    f = next;
+  }
+}
+
 void trim(Pool& p) noexcept {
   for (std::size_t c = class_of(large_bytes); c < class_count; ++c)
     while (p.lists[c]) give_back(p, c);
@@ -245,6 +267,8 @@ Free* from_system(std::size_t bytes) noexcept {
 [[gnu::noinline]] Pool& refill(Pool& own_or_blank, std::size_t size_class) {
   Pool& p = own_or_blank.index != no_pool ? own_or_blank : acquire();
   drain(p);
+  if (p.lists[size_class]) return p;
+  take_spare(p, size_class);
   if (p.lists[size_class]) return p;
   bump(p.misses, std::int64_t{1});
   const std::size_t bytes = bytes_of(size_class);
@@ -465,7 +489,6 @@ void send_back(Pool& owner, Block* b) noexcept {
 
 }  // namespace
 
-// Such memory is not in any list of tensors, and is kept by the thread that frees it.
 void* allocate(std::size_t bytes) {
   if (bytes > most_bytes) throw std::bad_alloc();
   const std::size_t size_class = class_of(std::max<std::size_t>(bytes, 1));
@@ -478,11 +501,8 @@ void deallocate(void* memory, std::size_t bytes) noexcept {
   check_outside_task();
   const std::size_t size_class = class_of(std::max<std::size_t>(bytes, 1));
   Pool& p = own_or_blank();
-  if (p.index == no_pool) [[unlikely]] {  // first allocation of this thread: the first pool takes it
-    auto* b = new (memory) Block;
-    b->size_class = static_cast<std::uint8_t>(size_class);
-    return send_back(*pools[0].load(std::memory_order_acquire), b);
-  }
+  if (p.index == no_pool || p.listed < -most_kept) [[unlikely]]
+    return make_spare(memory, size_class);
   p.listed -= static_cast<std::int64_t>(bytes_of(size_class));
   put(p, new (memory) Free, size_class);
 }

@@ -1,6 +1,6 @@
-// What the body of a parallel loop may not do: take memory from its thread's pool, or give memory back to it. Another
-// thread would free what a worker has taken, keep it, and leave the worker to take more in the next loop, without end.
-// Debug builds and builds with AddressSanitizer check it; other builds contain none of this.
+// What the body of a parallel loop may not do: take memory from its thread's pool, or give memory back to it. Workers
+// of oneTBB belong to the whole process: each would get a pool, and memory would move between pools in each loop. Debug
+// builds and builds with AddressSanitizer check it; other builds contain none of this.
 #pragma once
 // Clang defines a feature, GCC a macro.
 #if defined(__has_feature)

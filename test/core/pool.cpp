@@ -1,7 +1,9 @@
 // The memory pool across threads, and the library inside parallel loops of the program.
 #include <oneapi/tbb/parallel_for.h>
 
+#include <condition_variable>
 #include <limits>
+#include <mutex>
 #include <reel/reel.hpp>
 #include <thread>
 
@@ -80,6 +82,38 @@ TEST_CASE("the steady state takes no memory from the system") {
   for (int i = 0; i < 100; ++i) step();
   CHECK(memory_stats().pool_misses == before.pool_misses);
   CHECK(memory_stats().live_bytes == before.live_bytes);
+}
+
+TEST_CASE("lists that one thread makes and another drops come back") {
+  constexpr int handed = 4000;
+  detail::List<std::int64_t> box;
+  std::mutex mutex;
+  std::condition_variable changed;
+  const auto hand_over = [&](bool empty, const auto& act) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return box.empty() == empty; });
+    act();
+    changed.notify_all();
+  };
+  std::int64_t warm = 0;
+  std::thread maker([&] {
+    for (int i = 0; i < handed; ++i) {
+      detail::List<std::int64_t> list(100);
+      hand_over(true, [&] { box = std::move(list); });
+      if (i == handed / 2) warm = memory_stats().pool_misses;
+    }
+  });
+  SECTION("to a thread that has tensors of its own") {
+    static_cast<void>(full({3}, 1.0));
+    for (int i = 0; i < handed; ++i) hand_over(false, [&] { detail::List<std::int64_t>().swap(box); });
+  }
+  SECTION("to a thread that has none") {
+    std::thread([&] {
+      for (int i = 0; i < handed; ++i) hand_over(false, [&] { detail::List<std::int64_t>().swap(box); });
+    }).join();
+  }
+  maker.join();
+  CHECK(memory_stats().pool_misses == warm);
 }
 
 TEST_CASE("arrays of another size reuse cached memory instead of taking more from the system") {
