@@ -251,6 +251,10 @@ struct FourierHalf {
 struct Fourier {
   std::ptrdiff_t lanes;
   void (*pass)(const FourierPass& p);
+  // The first pass reads, and the last pass writes, complex numbers in memory in place of `in` and `out`. The radix is
+  // 4 or 8, and count is width. Real and imaginary parts in memory are exchanged if `swapped`. Null for one lane.
+  void (*first_pass)(const FourierPass& p, const FourierRows& in, bool swapped);
+  void (*last_pass)(const FourierPass& p, const FourierRows& out, bool swapped, double scale);
   void (*load)(const FourierRows& p);  // from memory to parts; zeros up to width
   void (*store)(const FourierRows& p, double scale);
   void (*transpose)(const FourierTranspose& p);

@@ -3,6 +3,7 @@
 #include <barrier>
 #include <cmath>
 #include <complex>
+#include <cstring>
 #include <reel/fft.hpp>
 #include <thread>
 #include <vector>
@@ -82,6 +83,36 @@ void check_errors(const kernels::Set& set, std::span<const std::int64_t> lengths
     }
 }
 
+template <class T>
+std::vector<std::complex<T>> transformed(const kernels::Fourier& kernels, std::int64_t n, bool inverse) {
+  const std::vector<std::complex<T>> x = drawn<T>(n);
+  std::vector<std::complex<T>> y(x.size());
+  const loops::fft::Plan<T> plan(n, kernels);
+  const loops::fft::Table<T> scratch(plan.scratch());
+  plan.run({reinterpret_cast<const T*>(x.data()), n, reinterpret_cast<T*>(y.data()), n, 1}, inverse, 0.3,
+           scratch.data());
+  return y;
+}
+
+// Passes that read and write complex numbers give the bits of passes between a load and a store. Lengths that are
+// `whole` blocks of columns of radices 4 and 8 need neither.
+template <class T>
+void check_fused(const kernels::Fourier& kernels, std::int64_t n, bool whole) {
+  kernels::Fourier separate = kernels, fused_only = kernels;
+  separate.first_pass = nullptr;
+  separate.last_pass = nullptr;
+  static int calls;
+  calls = 0;
+  fused_only.load = [](const kernels::FourierRows&) { ++calls; };
+  fused_only.store = [](const kernels::FourierRows&, double) { ++calls; };
+  for (const bool inverse : {false, true}) {
+    INFO(n << " numbers of " << sizeof(T) << " bytes, inverse " << inverse);
+    const auto y = transformed<T>(kernels, n, inverse), z = transformed<T>(separate, n, inverse);
+    CHECK(std::memcmp(y.data(), z.data(), y.size() * sizeof y[0]) == 0);
+    if (whole && kernels.lanes > 1) CHECK((transformed<T>(fused_only, n, inverse) == y && calls == 0));
+  }
+}
+
 Tensor random_complex(const Shape& shape, DType d) {
   support::Random random("complex" + to_string(shape));
   return cast(make_complex(random.tensor(shape), random.tensor(shape)), d);
@@ -105,6 +136,19 @@ TEST_CASE("transforms of many numbers have errors of at most eps log2 n") {
                                   3125, 4096, 5041, 6006, 8192, 10000, 10007, 9973, 1 << 20};
   check_errors<double>(kernels::active(), lengths, 20);
   check_errors<float>(kernels::active(), lengths, 20);
+}
+
+TEST_CASE("Fourier passes read and write complex numbers with the bits of separate steps") {
+  for (const kernels::Set* set : kernels::supported_sets()) {
+    INFO(set->isa);
+    CHECK((set->fourier[kernels::index(DType::float64)].first_pass == nullptr) ==
+          (set->fourier[kernels::index(DType::float64)].lanes == 1));
+    for (const std::int64_t n : {64, 72, 96, 128, 200, 250, 1000, 1024, 1440, 4096, 10000, 65536}) {
+      const bool whole = n == 1024 || n == 4096 || n == 65536;
+      check_fused<double>(set->fourier[kernels::index(DType::float64)], n, whole);
+      check_fused<float>(set->fourier[kernels::index(DType::float32)], n, whole);
+    }
+  }
 }
 
 TEST_CASE("roots of unity are right to rounding") {

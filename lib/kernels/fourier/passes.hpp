@@ -50,31 +50,108 @@ struct FourierLoops {
 
   // ---- A pass
 
-  template <std::size_t R, bool Twiddled>
-  [[gnu::always_inline]] static void columns(const FourierPass& p, std::ptrdiff_t k, const T* w) {
-    const std::ptrdiff_t n = p.columns, from = k * static_cast<std::ptrdiff_t>(R) * n, step = p.done * n;
-    const T *re = static_cast<const T*>(p.in_re) + from, *im = static_cast<const T*>(p.in_im) + from;
-    T *to_re = static_cast<T*>(p.out_re) + k * n, *to_im = static_cast<T*>(p.out_im) + k * n;
-    for (std::ptrdiff_t c = 0; c < n; c += lanes) {
-      std::array<C, R> x;
+  // Rows of separate real and imaginary parts, `step` apart: where R rows are read from or written to.
+  struct Parts {
+    T *re, *im;
+    std::ptrdiff_t step;
+    template <std::size_t R>
+    [[gnu::always_inline]] void load(std::array<C, R>& x, std::ptrdiff_t c) const {
       fourier::unrolled<R>([&](auto j) {
-        constexpr auto at = static_cast<std::ptrdiff_t>(decltype(j)::value);
-        x[j] = {V::load(re + at * n + c), V::load(im + at * n + c)};
-        if constexpr (Twiddled && at > 0) x[j] = x[j] * C{V(w[2 * at - 2]), V(w[2 * at - 1])};
-      });
-      fourier::butterfly<R>(x);
-      fourier::unrolled<R>([&](auto q) {
-        constexpr auto at = static_cast<std::ptrdiff_t>(decltype(q)::value);
-        x[q].re.store(to_re + at * step + c);
-        x[q].im.store(to_im + at * step + c);
+        const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(decltype(j)::value) * step + c;
+        x[j] = {V::load(re + at), V::load(im + at)};
       });
     }
+    template <std::size_t R>
+    [[gnu::always_inline]] void store(const std::array<C, R>& x, std::ptrdiff_t c) const {
+      fourier::unrolled<R>([&](auto q) {
+        const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(decltype(q)::value) * step + c;
+        x[q].re.store(re + at);
+        x[q].im.store(im + at);
+      });
+    }
+  };
+  // Rows of complex numbers in memory. Real and imaginary parts are exchanged if `swapped`.
+  struct Interleaved {
+    T* memory;
+    std::ptrdiff_t step;
+    bool swapped;
+    V scale = T(1);
+    template <std::size_t R>
+    [[gnu::always_inline]] void load(std::array<C, R>& x, std::ptrdiff_t c) const {
+      const auto rows = [&](auto first, auto second) {
+        fourier::unrolled<R>([&](auto j) {
+          const T* const at = memory + 2 * (static_cast<std::ptrdiff_t>(decltype(j)::value) * step + c);
+          const V a = V::load(at), b = V::load(at + lanes);
+          x[j].*first = evens(a, b);
+          x[j].*second = odds(a, b);
+        });
+      };
+      swapped ? rows(&C::im, &C::re) : rows(&C::re, &C::im);
+    }
+    template <std::size_t R>
+    [[gnu::always_inline]] void store(const std::array<C, R>& x, std::ptrdiff_t c) const {
+      const auto rows = [&](auto first, auto second) {
+        fourier::unrolled<R>([&](auto q) {
+          T* const at = memory + 2 * (static_cast<std::ptrdiff_t>(decltype(q)::value) * step + c);
+          const V a = x[q].*first * scale, b = x[q].*second * scale;
+          zip_low(a, b).store(at);
+          zip_high(a, b).store(at + lanes);
+        });
+      };
+      swapped ? rows(&C::im, &C::re) : rows(&C::re, &C::im);
+    }
+  };
+
+  // Butterflies of R rows of n numbers. w: the twiddles of all rows but the first, or null.
+  template <std::size_t R, bool Twiddled, class In, class Out>
+  [[gnu::always_inline]] static void columns(const In& in, const Out& out, std::ptrdiff_t n, const T* w) {
+    for (std::ptrdiff_t c = 0; c < n; c += lanes) {
+      std::array<C, R> x;
+      in.load(x, c);
+      if constexpr (Twiddled)
+        fourier::unrolled<R - 1>([&](auto j) { x[j + 1] = x[j + 1] * C{V(w[2 * j]), V(w[2 * j + 1])}; });
+      fourier::butterfly<R>(x);
+      out.store(x, c);
+    }
+  }
+  static T* number(const void* p) { return const_cast<T*>(static_cast<const T*>(p)); }
+  // Where the butterflies with the twiddles of index k read their rows.
+  static Parts rows_in(const FourierPass& p, std::ptrdiff_t k) {
+    const std::ptrdiff_t from = k * p.radix * p.columns;
+    return {number(p.in_re) + from, number(p.in_im) + from, p.columns};
   }
   template <std::size_t R>
   static void run(const FourierPass& p) {
     const T* w = static_cast<const T*>(p.twiddles);
-    columns<R, false>(p, 0, nullptr);
-    for (std::ptrdiff_t k = 1; k < p.done; ++k, w += 2 * (R - 1)) columns<R, true>(p, k, w);
+    const std::ptrdiff_t n = p.columns, step = p.done * n;
+    const auto rows_out = [&](std::ptrdiff_t k) {
+      return Parts{number(p.out_re) + k * n, number(p.out_im) + k * n, step};
+    };
+    columns<R, false>(rows_in(p, 0), rows_out(0), n, nullptr);
+    for (std::ptrdiff_t k = 1; k < p.done; ++k, w += 2 * (R - 1)) columns<R, true>(rows_in(p, k), rows_out(k), n, w);
+  }
+  template <std::size_t R>
+  static void run_first(const FourierPass& p, const FourierRows& in, bool swapped) {
+    const std::ptrdiff_t n = in.width, rows = p.columns / n;
+    for (std::ptrdiff_t r = 0; r < rows; ++r)
+      columns<R, false>(Interleaved{number(in.memory) + 2 * r * in.stride, rows * in.stride, swapped},
+                        Parts{number(p.out_re) + r * n, number(p.out_im) + r * n, p.columns}, n, nullptr);
+  }
+  template <std::size_t R>
+  static void run_last(const FourierPass& p, const FourierRows& out, bool swapped, double scale) {
+    const T* w = static_cast<const T*>(p.twiddles);
+    const auto rows_out = [&](std::ptrdiff_t k) {
+      return Interleaved{number(out.memory) + 2 * k * out.stride, p.done * out.stride, swapped, static_cast<T>(scale)};
+    };
+    columns<R, false>(rows_in(p, 0), rows_out(0), out.width, nullptr);
+    for (std::ptrdiff_t k = 1; k < p.done; ++k, w += 2 * (R - 1))
+      columns<R, true>(rows_in(p, k), rows_out(k), out.width, w);
+  }
+  static void first_pass(const FourierPass& p, const FourierRows& in, bool swapped) {
+    p.radix == 8 ? run_first<8>(p, in, swapped) : run_first<4>(p, in, swapped);
+  }
+  static void last_pass(const FourierPass& p, const FourierRows& out, bool swapped, double scale) {
+    p.radix == 8 ? run_last<8>(p, out, swapped, scale) : run_last<4>(p, out, swapped, scale);
   }
   // The same for an odd prime radix up to 13, in loops.
   static void run_prime(const FourierPass& p, const double* cosine, const double* sine) {
@@ -298,7 +375,14 @@ struct FourierLoops {
     });
   }
 
-  static Fourier table() { return {lanes, pass, load, store, transpose_all, to_half, from_half}; }
+  static Fourier table() {
+    Fourier all = {lanes, pass, nullptr, nullptr, load, store, transpose_all, to_half, from_half};
+    if constexpr (lanes > 1) {
+      all.first_pass = first_pass;
+      all.last_pass = last_pass;
+    }
+    return all;
+  }
 };
 
 }  // namespace reel::kernels

@@ -61,25 +61,23 @@ std::int64_t convolution_length(std::int64_t n) {
 // ---- Direct
 
 template <class T>
-Direct<T>::Direct(std::int64_t n) : n_(n), radices_(radices_of(n)) {
+Direct<T>::Direct(std::int64_t n) : n_(n) {
   std::int64_t size = 0, done = 1;
-  for (const int r : radices_) {
+  for (const int r : radices_of(n)) {
+    passes_.push_back({r, done, size});
     size += 2 * (r - 1) * (done - 1);
     done *= r;
   }
   twiddles_ = Table<T>(size);
   const Roots roots(n);
-  done = 1;
   T* w = twiddles_.data();
-  for (const int r : radices_) {
-    for (std::int64_t k = 1; k < done; ++k)
-      for (int j = 1; j < r; ++j) {
-        const auto root = roots(n / (done * r) * k * j);
+  for (const Pass& p : passes_)
+    for (std::int64_t k = 1; k < p.done; ++k)
+      for (std::int64_t j = 1; j < p.radix; ++j) {
+        const auto root = roots(n / (p.done * p.radix) * k * j);
         *w++ = static_cast<T>(root.re);
         *w++ = static_cast<T>(root.im);
       }
-    done *= r;
-  }
 }
 
 // ---- Plan

@@ -47,22 +47,43 @@ struct Rows {
   std::int64_t out_stride, count;
 };
 
+/// A block of columns, and the memory that its passes alternate between. Imaginary parts follow the real ones at a
+/// distance of `part` numbers. `width` is a multiple of lanes.
+template <class T>
+struct Columns {
+  const kernels::Fourier* kernels;
+  T *a, *b;
+  std::int64_t part, width;
+  bool inverse;
+};
+
 /// Passes over columns.
 template <class T>
 class Direct {
  public:
   explicit Direct(std::int64_t n);
   std::int64_t length() const noexcept { return n_; }
-  /// Transforms the columns of [n, width] from `in`, which may be b. Passes alternate between a and b. Returns the one
-  /// that holds the result. Imaginary parts follow the real ones at a distance of in_part (part) numbers. `width` is a
-  /// multiple of lanes.
-  T* run(const kernels::Fourier& k, T* in, std::int64_t in_part, T* a, T* b, std::int64_t part, std::int64_t width,
-         bool inverse) const;
+  /// Transforms the columns of [n, width] from `in`, which may be b. Returns a or b: the one that holds the result.
+  T* run(const Columns<T>& columns, T* in, std::int64_t in_part) const {
+    return run(columns, in, in_part, 0, passes_.size());
+  }
+  /// The same of `count` columns in memory, whose rows are `stride` complex numbers apart.
+  T* run_from(const Columns<T>& columns, T* in, std::int64_t stride, std::int64_t count) const;
+  /// out = scale * the result of run(), for `count` columns.
+  void run_to(const Columns<T>& columns, T* in, std::int64_t in_part, T* out, std::int64_t stride, std::int64_t count,
+              double scale) const;
   std::int64_t bytes() const noexcept { return twiddles_.size() * static_cast<std::int64_t>(sizeof(T)); }
 
  private:
+  struct Pass {
+    std::int64_t radix, done, twiddles;  // the length before it, and the index of its first twiddle
+  };
+  kernels::FourierPass arguments(const Columns<T>& columns, const Pass& pass, T* from, std::int64_t from_part,
+                                 T* to) const;
+  T* run(const Columns<T>& columns, T* in, std::int64_t in_part, std::size_t begin, std::size_t end) const;
+
   std::int64_t n_;
-  std::vector<int> radices_;
+  std::vector<Pass> passes_;
   Table<T> twiddles_;  // of all passes, one after another
 };
 

@@ -15,30 +15,60 @@ constexpr std::int64_t first_bytes = tuning::l1_bytes / 2, second_bytes = tuning
 template <class T>
 constexpr std::int64_t skew = 192 / static_cast<std::int64_t>(sizeof(T));
 
+// Whether a pass of this radix reads or writes complex numbers in memory by itself.
+bool fused(const kernels::Fourier& k, std::int64_t radix, std::int64_t count, std::int64_t width) {
+  return (radix == 4 || radix == 8) && count == width && k.first_pass;
+}
+
 }  // namespace
 
 template <class T>
-T* Direct<T>::run(const kernels::Fourier& k, T* in, std::int64_t in_part, T* a, T* b, std::int64_t part,
-                  std::int64_t width, bool inverse) const {
-  std::int64_t done = 1, from_part = in_part;
-  T *from = in, *to = a;
-  const T* w = twiddles_.data();
-  for (const int r : radices_) {
-    k.pass({.radix = r,
-            .done = done,
-            .columns = n_ / (done * r) * width,
-            .in_re = from + (inverse ? from_part : 0),
-            .in_im = from + (inverse ? 0 : from_part),
-            .out_re = to + (inverse ? part : 0),
-            .out_im = to + (inverse ? 0 : part),
-            .twiddles = w});
-    w += 2 * (r - 1) * (done - 1);
-    done *= r;
-    from = to;
-    from_part = part;
-    to = to == a ? b : a;
+kernels::FourierPass Direct<T>::arguments(const Columns<T>& columns, const Pass& pass, T* from, std::int64_t from_part,
+                                          T* to) const {
+  // For the other sign of the exponent, real and imaginary parts are exchanged.
+  const std::int64_t re = columns.inverse ? 1 : 0, im = 1 - re;
+  return {.radix = pass.radix,
+          .done = pass.done,
+          .columns = n_ / (pass.done * pass.radix) * columns.width,
+          .in_re = from + re * from_part,
+          .in_im = from + im * from_part,
+          .out_re = to + re * columns.part,
+          .out_im = to + im * columns.part,
+          .twiddles = twiddles_.data() + pass.twiddles};
+}
+
+template <class T>
+T* Direct<T>::run(const Columns<T>& columns, T* in, std::int64_t in_part, std::size_t begin, std::size_t end) const {
+  for (std::size_t i = begin; i < end; ++i) {
+    T* const to = in == columns.a ? columns.b : columns.a;
+    columns.kernels->pass(arguments(columns, passes_[i], in, in_part, to));
+    in = to;
+    in_part = columns.part;
   }
-  return from;
+  return in;
+}
+
+template <class T>
+T* Direct<T>::run_from(const Columns<T>& columns, T* in, std::int64_t stride, std::int64_t count) const {
+  const kernels::FourierRows rows = {in, stride, n_, count, columns.width, columns.b, columns.b + columns.part};
+  if (!fused(*columns.kernels, passes_[0].radix, count, columns.width)) {
+    columns.kernels->load(rows);
+    return run(columns, columns.b, columns.part);
+  }
+  columns.kernels->first_pass(arguments(columns, passes_[0], columns.b, columns.part, columns.a), rows,
+                              columns.inverse);
+  return run(columns, columns.a, columns.part, 1, passes_.size());
+}
+
+template <class T>
+void Direct<T>::run_to(const Columns<T>& columns, T* in, std::int64_t in_part, T* out, std::int64_t stride,
+                       std::int64_t count, double scale) const {
+  const bool whole = fused(*columns.kernels, passes_.back().radix, count, columns.width);
+  T* const done = run(columns, in, in_part, 0, passes_.size() - (whole ? 1 : 0));
+  const kernels::FourierRows rows = {out, stride, n_, count, columns.width, done, done + columns.part};
+  if (!whole) return columns.kernels->store(rows, scale);
+  const std::int64_t part = done == in ? in_part : columns.part;
+  columns.kernels->last_pass(arguments(columns, passes_.back(), done, part, done), rows, columns.inverse, scale);
 }
 
 // The number of columns that are transformed at a time: as many as the first-level cache holds with their results. If
@@ -86,7 +116,7 @@ void Plan<T>::run_direct(const Rows<T>& rows, bool inverse, double scale, T* scr
                        .twiddle_re = nullptr,
                        .twiddle_im = nullptr,
                        .twiddle_stride = 0});
-  T* const done = first_->run(*kernels_, b, part, a, b, part, lanes, inverse);
+  T* const done = first_->run({kernels_, a, b, part, lanes, inverse}, b, part);
   T* const other = done == a ? b : a;
   kernels_->transpose({.rows = n_,
                        .columns = lanes,
@@ -112,8 +142,8 @@ void Plan<T>::run_split(const Rows<T>& rows, bool inverse, double scale, T* scra
   const std::int64_t re = inverse ? 1 : 0, im = 1 - re;
   for (std::int64_t c = 0; c < down; c += wide) {
     const std::int64_t width = std::min(wide, down - c);
-    kernels_->load({const_cast<T*>(rows.in) + 2 * c, b, a, std::min(width, b - c), width, x, x + part});
-    const T* const done = first_->run(*kernels_, x, part, y, x, part, width, inverse);
+    const T* const done = first_->run_from({kernels_, y, x, part, width, inverse}, const_cast<T*>(rows.in) + 2 * c, b,
+                                           std::min(width, b - c));
     // The middle has blocks [down, at most high], one after another.
     for (std::int64_t r = 0; r < across; r += high) {
       const std::int64_t rows_of_block = std::min(high, across - r), to = r * down + c * rows_of_block;
@@ -132,8 +162,8 @@ void Plan<T>::run_split(const Rows<T>& rows, bool inverse, double scale, T* scra
   }
   for (std::int64_t c = 0; c < across; c += high) {
     const std::int64_t width = std::min(high, across - c);
-    T* const done = second_->run(*kernels_, middle + c * down, middle_part, y, x, part, width, inverse);
-    kernels_->store({rows.out + 2 * c, a, b, std::min(width, a - c), width, done, done + part}, scale);
+    second_->run_to({kernels_, y, x, part, width, inverse}, middle + c * down, middle_part, rows.out + 2 * c, a,
+                    std::min(width, a - c), scale);
   }
 }
 
