@@ -284,6 +284,8 @@ struct Set {
   Draws draws[dtype_count];                           // float32, float64
   Bessel bessel[dtype_count][special::bessel_count];  // by bessel_index; float32, float64
   Fourier fourier[dtype_count];                       // float32, float64
+  // in: a, b, x, y of one type, float32 or float64; a == b, a < b or a <= b, in this order, ? x : y, as bits.
+  Loop choice[3][dtype_count];
 
   const Pointwise& pointwise(std::size_t at, DType d) const { return op[at][index(d)]; }
   Loop comparison(Comparison c, DType d) const { return compare[static_cast<std::size_t>(c)][index(d)]; }

@@ -185,6 +185,9 @@ TEST_CASE("comparisons, logic and selection stay inside their operands") {
         run_loop(set->comparison(c, type), m, 2, type, DType::boolean);
       for (const auto p : {Predicate::isnan, Predicate::isinf, Predicate::isfinite})
         run_loop(set->test(p, type), m, 1, type, DType::boolean);
+      for (const auto& choice : set->choice)
+        CHECK((run_loop(choice[index(type)], m, 4, type, type) > 0) ==
+              (type == DType::float32 || type == DType::float64));
       if (type != DType::boolean) continue;
       for (const auto l : {Logical::conjunction, Logical::disjunction, Logical::exclusive, Logical::negation})
         CHECK(run_loop(set->logic(l), m, 2, type, type) > 0);

@@ -87,6 +87,10 @@ void fused_elementwise() {
   tape.watch(x);
   static_cast<void>(tape.gradient(elementwise([](auto a, auto b) { return tanh(a * b) + a; }, x, y), x));
 }
+void composed_choices() {
+  static const Tensor x = from_data(std::vector<float>(1000, 0.5F));
+  static_cast<void>(hard_sigmoid(x));
+}
 void training_step() {
   struct Model {
     Variable w1{full({13, 32}, 0.01, DType::float32)}, b1{zeros({32}, DType::float32)};
@@ -180,6 +184,7 @@ constexpr Case cases[] = {
     {"broadcast_gradient", 1, broadcast_gradient},
     {"reduction_gradient", 1, reduction_gradient},
     {"fused_elementwise", 1, fused_elementwise},
+    {"composed_choices", 1, composed_choices},
     {"slice_and_concatenate", 1, slice_and_concatenate},
     {"training_step", 1, training_step},
     {"rosenbrock_gradient", 1, rosenbrock_gradient},

@@ -308,6 +308,40 @@ TEST_CASE("comparisons, predicates, logic and selection agree with the language,
   }
 }
 
+TEST_CASE("choices by a comparison agree with the language, for every length and stride") {
+  const auto check = [&]<class T>(const Set& set, DType type, T) {
+    Operands<T> operands("");
+    auto &a = operands.data[0], &b = operands.data[1];
+    for (std::size_t i = 0; i < a.size(); i += 3) b[i] = a[i];
+    for (std::size_t i = 0; i < a.size(); i += 5) a[i] = std::numeric_limits<T>::quiet_NaN();
+    for (std::size_t i = 0; i < a.size(); i += 7) a[i] = i % 2 != 0 ? T(-0.0) : T(0), b[i] = T(0);
+    for (std::size_t i = 0; i < a.size(); i += 11) operands.data[2][i] = std::numeric_limits<T>::quiet_NaN();
+    const T* p[4];
+    for (std::size_t k = 0; k < 4; ++k) p[k] = operands.data[k % 3].data() + 2 * longest;
+    p[3] -= 1;
+    bool (*const test[])(T, T) = {[](T u, T v) { return u == v; }, [](T u, T v) { return u < v; },
+                                  [](T u, T v) { return u <= v; }};
+    for (std::size_t c = 0; c < std::size(test); ++c)
+      for (const std::ptrdiff_t n : lengths)
+        for (const auto& s : {std::array<std::ptrdiff_t, 4>{1, 1, 1, 1}, {1, 0, 1, 0}, {0, 1, 0, 1}, {2, -1, 1, 0}}) {
+          const Strided in[] = {{p[0], s[0]}, {p[1], s[1]}, {p[2], s[2]}, {p[3], s[3]}};
+          std::vector<T> out(static_cast<std::size_t>(n) + 1, T(77));
+          set.choice[c][index(type)](in, out.data(), n);
+          bool good = out.back() == T(77);
+          for (std::ptrdiff_t i = 0; i < n; ++i) {
+            const T wanted = test[c](p[0][i * s[0]], p[1][i * s[1]]) ? p[2][i * s[2]] : p[3][i * s[3]];
+            good &= std::memcmp(&out[static_cast<std::size_t>(i)], &wanted, sizeof wanted) == 0;
+          }
+          INFO(set.isa << ", choice " << c << " of " << n);
+          CHECK(good);
+        }
+  };
+  for (const Set* set : supported_sets()) {
+    check(*set, DType::float32, float());
+    check(*set, DType::float64, double());
+  }
+}
+
 TEST_CASE("complex numbers are equal if both parts are") {
   const double x[] = {1, 2, 1, 2, std::nan(""), 0}, y[] = {1, 2, 1, 3, std::nan(""), 0};
   const Strided in[] = {{x, 1}, {y, 1}};

@@ -11,6 +11,7 @@
 #include "kernels/table.hpp"
 #include "layouts.hpp"
 #include "loops/loops.hpp"
+#include "loops/program/program.hpp"
 #include "support/numbers.hpp"
 
 using namespace reel;
@@ -340,6 +341,25 @@ TEST_CASE("elementwise gradients and rolls add to an owned cotangent with the bi
       CHECK(array_equal(own, gradients(true)));
       CHECK(array_equal(given, numbers(3)));
     }
+}
+
+TEST_CASE("a program that overwrites an operand selects by what the operand was") {
+  using loops::Node, loops::Opcode;
+  const auto number = [](auto enumerator) { return static_cast<std::uint16_t>(enumerator); };
+  loops::Graph graph;
+  graph.inputs = 2;
+  graph.nodes = {{Opcode::input, 0, 0, {0, -1, -1, -1, -1}},
+                 {Opcode::input, 0, 0, {1, -1, -1, -1, -1}},
+                 {Opcode::comparison, 0, number(kernels::Comparison::less), {0, 1, -1, -1, -1}},
+                 {Opcode::value, 0, number(kernels::index_of<"square">()), {0, -1, -1, -1, -1}},
+                 {Opcode::select, 0, 0, {2, 1, 3, -1, -1}}};
+  graph.outputs = {3, 4};
+  const Tensor x = cast(mod(arange(3000) * 37, 11) - 5, DType::float64), y = zeros({3000}), old = x + 0.0;
+  const Tensor* in[] = {&x, &y};
+  const Tensor out[] = {x, detail::empty(DType::float64, {3000})};
+  loops::Code(graph).run(DType::float64, {3000}, in, {}, out);
+  CHECK(out[0].to_vector() == square(old).to_vector());
+  CHECK(out[1].to_vector() == where(old < y, y, square(old)).to_vector());
 }
 
 TEST_CASE("a rule writes only into a cotangent without other handles") {

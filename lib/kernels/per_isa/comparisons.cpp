@@ -5,6 +5,7 @@
 #include "kernels/per_isa/parts.hpp"
 #include "kernels/simd/complex.hpp"
 #include "kernels/simd/element.hpp"
+#include "kernels/simd/pointwise.hpp"
 
 namespace reel::kernels {
 
@@ -104,6 +105,31 @@ struct Choose {
   }
 };
 
+struct ChooseIfEqual {
+  template <class V>
+  [[gnu::always_inline]] V operator()(V a, V b, V x, V y) const {
+    return where(a == b, x, y);
+  }
+};
+struct ChooseIfLess {
+  template <class V>
+  [[gnu::always_inline]] V operator()(V a, V b, V x, V y) const {
+    return where(a < b, x, y);
+  }
+};
+struct ChooseIfLessEqual {
+  template <class V>
+  [[gnu::always_inline]] V operator()(V a, V b, V x, V y) const {
+    return where(a <= b, x, y);
+  }
+};
+
+template <class T>
+void enter_choices(Set& set, DType type) {
+  set.choice[0][index(type)] = &Map<T, ChooseIfEqual, 1, 0, 1, 2, 3>::run;
+  set.choice[1][index(type)] = &Map<T, ChooseIfLess, 1, 0, 1, 2, 3>::run;
+  set.choice[2][index(type)] = &Map<T, ChooseIfLessEqual, 1, 0, 1, 2, 3>::run;
+}
 template <class T>
 void enter_equality(Set& set, DType type) {
   set.compare[static_cast<std::size_t>(Comparison::equal)][index(type)] = &ElementMap<Equal, Byte, T, T>::run;
@@ -140,6 +166,8 @@ void enter_comparisons(Set& set) {
   enter_predicates<double>(set, DType::float64);
   enter_predicates<Complex<float>>(set, DType::complex64);
   enter_predicates<Complex<double>>(set, DType::complex128);
+  enter_choices<float>(set, DType::float32);
+  enter_choices<double>(set, DType::float64);
   set.logical[static_cast<std::size_t>(Logical::conjunction)] = &ElementMap<And, Byte, Byte, Byte>::run;
   set.logical[static_cast<std::size_t>(Logical::disjunction)] = &ElementMap<Or, Byte, Byte, Byte>::run;
   set.logical[static_cast<std::size_t>(Logical::exclusive)] = &ElementMap<Xor, Byte, Byte, Byte>::run;

@@ -41,23 +41,115 @@ kernels::Loop loop_of(const Node& node, DType dtype) {
       return set.test(static_cast<kernels::Predicate>(node.function), dtype);
     case Opcode::logical:
       return set.logic(static_cast<kernels::Logical>(node.function));
+    case Opcode::choice:
+      return set.choice[node.function][kernels::index(dtype)];
     default:
       return set.select[kernels::size_class(item_size(dtype))];
   }
 }
+
+// A graph whose selects compare by themselves where their conditions are comparisons, or two that logic combines: one
+// step on lanes instead of steps that write and read masks. A select that follows the end of an output keeps its mask:
+// the output may have overwritten what the comparison reads.
+class Choices {
+ public:
+  explicit Choices(const Graph& graph) : from_(graph), renumbered_(graph.nodes.size()) {
+    std::vector<bool> ends(graph.nodes.size());
+    for (const std::int32_t output : graph.outputs) ends[static_cast<std::size_t>(output)] = true;
+    made_.inputs = graph.inputs;
+    made_.nodes.reserve(graph.nodes.size());
+    for (std::size_t i = 0, ended = 0; i < graph.nodes.size(); ++i) {
+      const Node& node = graph.nodes[i];
+      const bool chooses =
+          node.opcode == Opcode::select && comparisons(node.in[0], static_cast<std::int32_t>(ended)) <= 2;
+      renumbered_[i] = chooses ? choose(node.in[0], renumbered(node.in[1]), renumbered(node.in[2])) : copy(node);
+      if (ends[i]) ended = i;
+    }
+    for (const std::int32_t output : graph.outputs) made_.outputs.push_back(renumbered(output));
+  }
+  Graph take() { return std::move(made_); }
+
+ private:
+  static constexpr int none = 3;  // more comparisons than are chosen by
+
+  const Node& at(std::int32_t node) const { return from_.nodes[static_cast<std::size_t>(node)]; }
+  std::int32_t renumbered(std::int32_t node) const { return renumbered_[static_cast<std::size_t>(node)]; }
+  std::int32_t add(const Node& node) {
+    made_.nodes.push_back(node);
+    return static_cast<std::int32_t>(made_.nodes.size()) - 1;
+  }
+  std::int32_t copy(Node node) {
+    if (is_step(node))
+      for (std::int32_t& x : node.in)
+        if (x >= 0) x = renumbered(x);
+    return add(node);
+  }
+
+  // The number of comparisons that a mask consists of.
+  int comparisons(std::int32_t mask, std::int32_t first) const {
+    const Node& node = at(mask);
+    if (mask < first) return none;
+    if (node.opcode == Opcode::comparison) return 1;
+    if (node.opcode == Opcode::predicate) return node.function == number(kernels::Predicate::isnan) ? 1 : none;
+    if (node.function == number(kernels::Logical::exclusive)) return none;
+    const int one = comparisons(node.in[0], first);
+    if (node.function == number(kernels::Logical::negation) || one >= none) return one;
+    return one + comparisons(node.in[1], first);
+  }
+  static std::uint16_t number(auto enumerator) { return static_cast<std::uint16_t>(enumerator); }
+
+  // mask ? x : y, by the mask of the old graph and nodes of the new one.
+  std::int32_t choose(std::int32_t mask, std::int32_t x, std::int32_t y) {
+    const Node& node = at(mask);
+    if (node.opcode == Opcode::predicate) return choice(0, node.in[0], node.in[0], y, x);  // isnan
+    if (node.opcode == Opcode::comparison) return compare(node, x, y);
+    switch (static_cast<kernels::Logical>(node.function)) {
+      case kernels::Logical::conjunction:
+        return choose(node.in[0], choose(node.in[1], x, y), y);
+      case kernels::Logical::disjunction:
+        return choose(node.in[0], x, choose(node.in[1], x, y));
+      default:
+        return choose(node.in[0], y, x);
+    }
+  }
+  std::int32_t compare(const Node& node, std::int32_t x, std::int32_t y) {
+    const std::int32_t a = node.in[0], b = node.in[1];
+    switch (static_cast<kernels::Comparison>(node.function)) {
+      case kernels::Comparison::equal:
+        return choice(0, a, b, x, y);
+      case kernels::Comparison::not_equal:
+        return choice(0, a, b, y, x);
+      case kernels::Comparison::less:
+        return choice(1, a, b, x, y);
+      case kernels::Comparison::less_equal:
+        return choice(2, a, b, x, y);
+      case kernels::Comparison::greater:
+        return choice(1, b, a, x, y);
+      default:
+        return choice(2, b, a, x, y);
+    }
+  }
+  std::int32_t choice(std::uint16_t function, std::int32_t a, std::int32_t b, std::int32_t x, std::int32_t y) {
+    return add({Opcode::choice, 0, function, {renumbered(a), renumbered(b), x, y, -1}});
+  }
+
+  const Graph& from_;
+  Graph made_;
+  std::vector<std::int32_t> renumbered_;  // for each node of the old graph
+};
 
 }  // namespace
 
 // Places are numbered in the order inputs, outputs, constants, registers.
 class Code::Allocation {
  public:
-  Allocation(Code& code, const Graph& graph) : code_(code), graph_(graph), node_(graph.nodes.size()) {
-    code_.inputs_.assign(static_cast<std::size_t>(graph.inputs), Use::none);
-    code_.outputs_ = graph.outputs.size();
+  Allocation(Code& code, const Graph& graph) : code_(code), graph_(Choices(graph).take()), node_(graph_.nodes.size()) {
+    code_.inputs_.assign(static_cast<std::size_t>(graph_.inputs), Use::none);
+    code_.outputs_ = graph_.outputs.size();
     find_uses();
     number_constants();
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-      if (node_[i].last_use >= 0 && is_step(graph.nodes[i])) add_step(i);
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
+      if (node_[i].last_use >= 0 && is_step(graph_.nodes[i])) add_step(i);
     add_copies();
     const std::int32_t last = first_register_ + static_cast<std::int32_t>(code_.registers_);
     for (Step& step : code_.steps_)
@@ -157,7 +249,7 @@ class Code::Allocation {
   }
 
   Code& code_;
-  const Graph& graph_;
+  const Graph graph_;
   std::vector<Value> node_;
   std::int32_t first_register_ = 0;
   std::vector<std::int32_t> free_[2];  // of lanes, of masks

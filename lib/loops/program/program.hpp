@@ -21,7 +21,8 @@ enum class Opcode : std::uint8_t {
   comparison,
   predicate,
   logical,
-  select
+  select,
+  choice  // a select by a comparison, made by compilation: in is a, b, x, y of the kernel that `function` numbers
 };
 
 /// The most operands of a node: g, x, y, w, z.

@@ -20,6 +20,7 @@ using tuning::program_row_bytes;
 constexpr std::int64_t least_block = 64;  // elements: several vectors, so that a step's call costs little
 constexpr std::size_t register_budget = tuning::l1_bytes * 3 / 4;  // bytes of all registers: the rest is for operands
 constexpr std::size_t most_register_bytes = 1024;  // of one register: short blocks, so that steps overlap prefetching
+constexpr std::int64_t short_bytes = 8 * 1024;     // of an operand: shorter ones are one block if registers fit
 constexpr std::int64_t fetch_distance = 8 * 1024;  // bytes that memory is prefetched ahead: eight blocks
 constexpr std::size_t stack_bytes = 48 * 1024;     // of a run's scratch memory; more is allocated
 constexpr std::size_t cache_line = tuning::cache_line_bytes;
@@ -188,10 +189,14 @@ struct Run {
   // Whether a packed operand has the same elements in every block.
   bool repeats(const Source& s) const { return row == 0 ? s.layout.period <= block : s.layout.period == 1; }
 
-  // The largest block whose registers fit the budget, a multiple of all shorter periods.
-  void set_block() {
-    const std::size_t fits = std::min(most_register_bytes, register_budget / std::max<std::size_t>(registers, 1));
-    block = std::max(static_cast<std::int64_t>(fits / bytes) / least_block * least_block, least_block);
+  // The largest block whose registers fit the budget, a multiple of all shorter periods. One block for a short result
+  // if it is `free`: if no bits depend on the division into blocks.
+  void set_block(std::int64_t size, bool free) {
+    const bool is_short = free && size * static_cast<std::int64_t>(bytes) <= short_bytes;
+    const std::size_t most = is_short ? lines(static_cast<std::size_t>(size) * bytes) : most_register_bytes;
+    const std::size_t fits = std::min(most, register_budget / std::max<std::size_t>(registers, 1));
+    const std::int64_t unit = is_short ? static_cast<std::int64_t>(cache_line / bytes) : least_block;
+    block = std::max(static_cast<std::int64_t>(fits / bytes) / unit * unit, unit);
     if (run_totals > 0) block = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(block)));
     std::int64_t longest = 1;
     for (std::size_t i = 0; i < sources.size() && strided; ++i)
@@ -252,8 +257,11 @@ inline void Run::set_places(std::int64_t begin, std::byte* scratch) const {
     place[first_own + r] = {register_at(scratch, static_cast<std::int32_t>(r)), 1};
   for (std::size_t c = 0; c < constants.size(); ++c) {
     place[first_constant + c] = {&constants[c], 0};
-    if (const std::int32_t filled = code.constants_[c].filled; filled >= 0)
-      kernels::fill(&constants[c], const_cast<void*>(place[filled].data), 1, block, bytes);
+    if (const std::int32_t filled = code.constants_[c].filled; filled >= 0) {
+      auto* to = static_cast<std::byte*>(const_cast<void*>(place[filled].data));
+      std::memcpy(to, &constants[c], bytes);
+      repeat(to, bytes, static_cast<std::size_t>(block) * bytes);
+    }
   }
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const Source& s = sources[i];
@@ -425,15 +433,13 @@ void Code::run(DType dtype, const Shape& shape, std::span<const Tensor* const> i
   detail::List<Tensor> copies;
   run.set_sources(in, shape, size, copies);
   // Other sums are sums over blocks: their bits depend on the division into blocks.
-  const auto has_sums_of_blocks = [&] {
-    for (std::size_t k = 0; k < out.size(); ++k)
-      if (detail::block(out[k])->size != size && write_of(writes, k) != Write::total) return true;
-    return false;
-  };
-  if (run.strided) run.choose_rows(!has_sums_of_blocks());
+  bool sums_blocks = false;
+  for (std::size_t k = 0; k < out.size(); ++k)
+    sums_blocks |= detail::block(out[k])->size != size && write_of(writes, k) != Write::total;
+  if (run.strided) run.choose_rows(!sums_blocks);
   run.set_outputs(out, size, writes);
   run.places = in.size() + out.size() + constants_.size() + registers_ + 1;
-  run.set_block();
+  run.set_block(size, !sums_blocks && run.run_totals == 0);
   detail::List<Tensor> parts;
   if (run.run_totals > 0) parts = run.make_parts(dtype, shape);
   run.all_in_blocks(size);

@@ -89,8 +89,8 @@ constexpr Composed composed_functions[] = {
     // Near 1/2, where the logarithms would cancel, 2 x - 1 is exact.
     {"logit", [](X x) {
        const LaneMask middle = x[0] > 0.25 && x[0] < 0.75;
-       const Lane in = where(middle, x[0], 0.5), out = where(middle, 0.25, x[0]);
-       return where(middle, 2 * arctanh(2 * in - 1), log(out) - log1p(-out));
+       const Lane in = clip(x[0], 0.25, 0.75);  // arctanh has no derivative at -1 and 1
+       return where(middle, 2 * arctanh(2 * in - 1), log(x[0]) - log1p(-x[0]));
      }},
     {"log1mexp", [](X x) {
        const LaneMask near = x[0] < ln2;
