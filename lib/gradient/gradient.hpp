@@ -50,11 +50,14 @@ void check(const char* who, const tape::Tape& tape, std::span<const Target> targ
 Gradients replay(tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources,
                  const GradientOptions& options, const char* who = "GradientTape.gradient");
 
+/// Arranges stacked rows as the result for a source, as a part of the replay.
+using ArrangeRows = Tensor (*)(const Tensor& rows, const Shape& of_target, const Shape& of_source);
+
 /// `count` reverse passes from one target, many at once: cotangent i is 1 at the elements i, i + count, ... of the
-/// target. The results are stacked along a leading axis, [count] + the source's shape, dense; none if all are. Checks,
-/// records and uses up the tape as replay does. TypeError for a complex target.
+/// target. The results are stacked along a leading axis, [count] + the source's shape, dense, then arranged; none if
+/// all are. Checks, records and uses up the tape as replay does. TypeError for a complex target.
 Gradients replay_rows(const char* who, tape::Tape& tape, const Target& target, std::span<const Source> sources,
-                      UnconnectedGradients unconnected, std::int64_t count);
+                      UnconnectedGradients unconnected, std::int64_t count, ArrangeRows arrange = nullptr);
 
 /// The same for given cotangents: [count] + the target's shape, in its dtype.
 Gradients replay_batch(const char* who, tape::Tape& tape, const Target& target, std::span<const Source> sources,

@@ -5,7 +5,7 @@
 
 #include "core/fail.hpp"
 #include "gradient/forward/pushforward.hpp"
-#include "gradient/gradient.hpp"
+#include "gradient/reverse/replayed_tape.hpp"
 #include "ops/make/identity_rows.hpp"
 
 namespace reel {
@@ -28,10 +28,8 @@ Gradients jacobian(const char* who, tape::Tape& tape, const Target& target, std:
     if (const Shape by = shape_of(s); of.rank() + by.rank() > max_rank)
       fail<ShapeError>(who, "a target of rank {} by a source of rank {} makes a rank above {}; flatten them", of.rank(),
                        by.rank(), max_rank);
-  Gradients result = replay_rows(who, tape, target, sources, unconnected, target.tensor().size());
-  for (std::size_t i = 0; i < sources.size(); ++i)
-    if (result[i]) result[i] = reshape(result[i].dense(), join(of, shape_of(sources[i])));
-  return result;
+  return replay_rows(who, tape, target, sources, unconnected, target.tensor().size(),
+                     [](const Tensor& rows, const Shape& y, const Shape& x) { return reshape(rows, join(y, x)); });
 }
 
 namespace {
@@ -42,16 +40,8 @@ constexpr std::int64_t rows_per_batch_column = 2;
 
 // Column by column: the tangents are 1 at one element of each source[i]. None, and the tape can still be replayed, at
 // an op without a jvp that no path sees.
-Gradient batch_columns(Tape& t, const Tensor& target, const Source& source, const Shape& column) {
-  const bool used_up = !t.options.persistent;
-  if (used_up && t.status == Tape::Status::on_stack) tape::pop(&t);
-  const tape::Replaying replaying(t);  // a user's jvp may destroy the tape
-  struct UseUp {
-    Tape* tape;
-    ~UseUp() {
-      if (tape) use_up(*tape);
-    }
-  } guard{used_up ? &t : nullptr};
+Gradient batch_columns(const char* who, Tape& t, const Tensor& target, const Source& source, const Shape& column) {
+  ReplayedTape replayed(t);
   const Shape by = shape_of(source);
   const DType dtype = dtype_of_source(source);
   const std::int64_t count = column.elements();
@@ -65,9 +55,13 @@ Gradient batch_columns(Tape& t, const Tensor& target, const Source& source, cons
     }
     return list;
   });
-  if (columns) return reshape(stack(*columns, -1), join(target.shape(), column));
-  guard.tape = nullptr;
-  return {};
+  if (!columns) {
+    replayed.keep();
+    return {};
+  }
+  const Tensor result = reshape(stack(*columns, -1), join(target.shape(), column));
+  replayed.count_entries(who);
+  return result;
 }
 
 }  // namespace
@@ -90,12 +84,13 @@ Gradient batch_jacobian(const char* op, Tape& tape, const Target& target, const 
       is_floating(dtype_of_source(source))) {
     const Path path = path_between(tape, {&source, 1}, {&target.tensor(), 1});
     if (path.connected && path.can_push && (path.one_by_one || columns_asked <= rows_asked / rows_per_batch_column))
-      if (Gradient columns = batch_columns(tape, target.tensor(), source, column)) return columns;
+      if (Gradient columns = batch_columns(op, tape, target.tensor(), source, column)) return columns;
   }
   // Each row of the target depends only on the same row of the source, so summing over the batch loses nothing.
-  Gradient rows = replay_rows(op, tape, target, {&source, 1}, unconnected, row.elements()).front();
-  if (!rows) return rows;
-  return contiguous(reshape(moveaxis(rows.dense(), 0, 1), join(of, column)));
+  const auto arrange = [](const Tensor& all, const Shape& y, const Shape& x) {
+    return contiguous(reshape(moveaxis(all, 0, 1), join(y, Shape(x.data() + 1, x.size() - 1))));
+  };
+  return replay_rows(op, tape, target, {&source, 1}, unconnected, row.elements(), arrange).front();
 }
 
 }  // namespace autodiff

@@ -86,6 +86,8 @@ void sweep(Tape& t) {
     }
   });
   t.entries.swap(compact);
+  // Which entries are a replay's is not known; results of replays are what programs discard.
+  t.replay_entries = std::max<std::int64_t>(0, t.replay_entries - static_cast<std::int64_t>(keep.size() - kept));
 }
 
 }  // namespace reel::tape

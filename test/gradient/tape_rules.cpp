@@ -7,7 +7,7 @@
 #include "support/warnings.hpp"
 
 using namespace reel;
-using Catch::Contains;
+using Catch::Contains, Catch::StartsWith;
 using Doubles = std::vector<double>;
 using Rule = std::vector<Gradient>;
 
@@ -241,27 +241,65 @@ TEST_CASE("S32: a target that is a source gives ones, also when the tape does no
   CHECK(tape.gradient(w * w, x, {.stop_gradients = {w}}).reason() == WhyNone::never_watched);
 }
 
-TEST_CASE("C2: an active tape warns when its replays are eight times what came before them") {
+namespace {
+
+// Calls replay() on an active tape until it warns, and checks what was recorded by then. `replay` returns what keeps
+// its entries alive. The target has `copies` elements for each of the source.
+template <class Replay>
+void check_growth_warning(const std::string& op, std::size_t copies, const Replay& replay) {
+  CAPTURE(op);
   WarningLog log;
-  const Tensor x = tensor({1., 2.}), weights = ones({2});
+  const Tensor x = ones({2, 3}), weights = ones({2, 3 * static_cast<std::int64_t>(copies)});
   GradientTape tape({.persistent = true});
   tape.watch(std::pair(x, weights));
-  const Tensor y = x * x;
+  const Tensor y = concatenate(std::vector<Tensor>(copies, x * x), 1);
   std::vector<Tensor> others;
-  for (int i = 0; i < 99; ++i) others.push_back(x + i);
+  for (int i = 0; i < 95; ++i) others.push_back(x + i);
   const std::int64_t forward = tape.stats().entries;
   std::int64_t before = forward, now = forward;
   std::vector<Gradient> results;
   while (log.texts.empty() && now < 20 * forward) {
     before = now;
-    results.push_back(tape.gradient(y, x, {.output_gradients = weights}));
+    results.push_back(replay(tape, y, x, weights));
     now = tape.stats().entries;
   }
   REQUIRE(log.texts.size() == 1);
   CHECK(before <= 9 * forward);
   CHECK(now > 9 * forward);
   CHECK_THAT(log.texts[0],
-             Contains(": " + std::to_string(now) + " entries by now, " + std::to_string(forward) + " of them forward"));
+             StartsWith("GradientTape." + op + ": ") && Contains(": " + std::to_string(now) + " entries by now, " +
+                                                                 std::to_string(forward) + " of them forward"));
+}
+
+}  // namespace
+
+TEST_CASE("C2: an active tape warns when its replays are eight times what came before them") {
+  const auto gradient = [](GradientTape& tape, const Tensor& y, const Tensor& x, const Tensor& weights) {
+    return tape.gradient(y, x, {.output_gradients = weights});
+  };
+  const auto jacobian = [](GradientTape& tape, const Tensor& y, const Tensor& x, const Tensor&) {
+    return tape.jacobian(y, x);
+  };
+  const auto batch_jacobian = [](GradientTape& tape, const Tensor& y, const Tensor& x, const Tensor&) {
+    return tape.batch_jacobian(y, x);
+  };
+  check_growth_warning("gradient", 1, gradient);
+  check_growth_warning("jacobian", 1, jacobian);
+  check_growth_warning("batch_jacobian", 1, batch_jacobian);  // row by row
+  check_growth_warning("batch_jacobian", 4, batch_jacobian);  // column by column
+}
+
+TEST_CASE("C2: no warning when the entries of replays are dropped with their results") {
+  WarningLog log;
+  const Tensor x = tensor({1., 2.});
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  for (int i = 0; i < 3000; ++i) tape.gradient(x * x, x);
+  CHECK(log.texts.empty());
+  const Tensor y = x * x;
+  std::vector<Gradient> kept;
+  for (int i = 0; i < 5000; ++i) kept.push_back(tape.gradient(y, x));
+  CHECK(log.texts.size() == 1);
 }
 
 TEST_CASE("S27, S76: a used tape still knows which variables it watched") {

@@ -7,6 +7,7 @@
 
 #include "core/fail.hpp"
 #include "gradient/reverse/pass.hpp"
+#include "gradient/reverse/replayed_tape.hpp"
 #include "gradient/reverse/seeds.hpp"
 #include "ops/make/identity_rows.hpp"
 
@@ -26,6 +27,14 @@ std::uint32_t slot_of(const Tape& t, const Target& y) noexcept {
   return slot == no_slot && y.variable_id() ? t.by_id.find(y.variable_id()) : slot;
 }
 
+void ReplayedTape::warn_of_growth(const char* who) const {
+  tape_.warned_growth = true;
+  detail::warn(
+      fmt::format("{}: an active persistent tape records its own replays: {} entries by now, {} of them forward; call "
+                  "stop() first unless you differentiate the gradients",
+                  who, tape_.entries.count(), forward_));
+}
+
 namespace {
 
 // Joins the gradients of groups of rows, `at_once` in each but the last, `count` in all.
@@ -41,44 +50,6 @@ Gradient joined(const Gradients& groups, std::int64_t count, std::int64_t at_onc
   }
   return concatenate(parts);
 }
-
-void warn_of_growth(Tape& t, std::int64_t added) {
-  t.replay_entries += added;
-  const std::int64_t forward = t.entries.count() - t.replay_entries;
-  if (t.warned_growth || t.replay_entries <= 8 * forward) return;
-  t.warned_growth = true;
-  detail::warn(
-      fmt::format("{}: an active persistent tape records its own replays: {} entries by now, {} of them forward; call "
-                  "stop() before gradient() unless you differentiate the gradients",
-                  "GradientTape.gradient", t.entries.count(), forward));
-}
-
-// A tape during its replay. One that is not persistent leaves the stack before, and is used up afterwards, even by an
-// exception: it keeps only the list of what it watched.
-class ReplayedTape {
- public:
-  explicit ReplayedTape(Tape& t) : tape_(off_the_stack(t)) {}
-  ReplayedTape(const ReplayedTape&) = delete;
-  ReplayedTape& operator=(const ReplayedTape&) = delete;
-  ~ReplayedTape() {
-    if (uses_up_) use_up(tape_);
-  }
-  bool uses_up() const { return uses_up_; }
-  // Of a persistent tape: what the replay itself recorded.
-  void check_growth() const {
-    if (!uses_up_) warn_of_growth(tape_, tape_.entries.count() - before_);
-  }
-
- private:
-  static Tape& off_the_stack(Tape& t) {
-    if (!t.options.persistent && t.status == Tape::Status::on_stack) pop(&t);
-    return t;
-  }
-  Tape& tape_;
-  const bool uses_up_ = !tape_.options.persistent;
-  const std::int64_t before_ = tape_.entries.count();
-  const tape::Replaying replaying_{tape_};
-};
 
 // One replay or several with the same target, on one Pass.
 class Replay {
@@ -200,7 +171,7 @@ class Replay {
 
 // One replay from these cotangents, `rows` of each target at once or, if 0, one. With `each`, gradients are handed to
 // it, too.
-Gradients replay_from(Tape& t, std::span<const Target> targets, std::span<const Source> sources,
+Gradients replay_from(const char* who, Tape& t, std::span<const Target> targets, std::span<const Source> sources,
                       const GradientOptions& options, Gradients cotangents, std::int64_t rows,
                       const FinalGradient* each = nullptr) {
   const ReplayedTape replayed(t);
@@ -211,7 +182,7 @@ Gradients replay_from(Tape& t, std::span<const Target> targets, std::span<const 
   Gradients result = replay.run(targets, std::move(cotangents), replayed.uses_up(), rows);
   for (std::size_t k = 0; k < handed_out.size(); ++k)
     if (!handed_out[k]) (*each)(k, result[k]);
-  replayed.check_growth();
+  replayed.count_entries(who);
   return result;
 }
 
@@ -237,7 +208,7 @@ Gradients replay_checked(Tape& t, std::span<const Target> targets, std::span<con
     g = seeds(who, targets, options, t.options.vspace ? *t.options.vspace : default_space());
     t.replay_entries += t.entries.count() - before;
   }
-  return replay_from(t, targets, sources, options, std::move(g), 0, each);
+  return replay_from(who, t, targets, sources, options, std::move(g), 0, each);
 }
 
 }  // namespace
@@ -249,75 +220,100 @@ Gradients replay(Tape& t, std::span<const Target> targets, std::span<const Sourc
 
 Gradients replay_together(Tape& t, std::span<const Target> targets, std::span<const Source> sources,
                           Gradients cotangents, std::int64_t rows) {
+  constexpr const char* who = "GradientTape.gradient";
   const GradientOptions options;
-  check("GradientTape.gradient", t, targets, sources, options);
-  return replay_from(t, targets, sources, options, std::move(cotangents), rows);
+  check(who, t, targets, sources, options);
+  return replay_from(who, t, targets, sources, options, std::move(cotangents), rows);
 }
 
 namespace {
 
-// The reverse passes for a batch of cotangents: seed(first, rows, batched) returns some of them, along a leading axis
-// if `batched`. `of_identity`: they are rows of the identity, provided that there are as many as target elements.
-template <class Seed>
-Gradients replay_seeds(const char* who, Tape& t, const Target& target, std::span<const Source> sources,
-                       UnconnectedGradients unconnected, std::int64_t count, bool of_identity, const Seed& seed) {
+// The result for cotangents without rows, or that reach no source: one run tells why.
+Gradients run_without_rows(Replay& replay, const Target& target, std::span<const Source> sources, bool use_up,
+                           std::int64_t count) {
+  const Tensor& y = target.tensor();
+  Gradients result = replay.run({&target, 1}, {zeros(y.shape(), y.dtype())}, use_up);
+  for (std::size_t k = 0; k < result.size(); ++k) {
+    Shape shape = shape_of(sources[k]);
+    shape.insert(0, count);
+    if (result[k]) result[k] = zeros(shape, dtype_of_source(sources[k]));
+  }
+  return result;
+}
+
+// The cotangents of a batch of reverse passes: make(first, rows, batched) returns some of them, along a leading axis if
+// `batched`. of_identity: they are rows of the identity, provided that there are as many as target elements.
+template <class Make>
+struct Seeds {
+  std::int64_t count;
+  bool of_identity;
+  Make make;
+};
+
+template <class Make>
+Gradients run_in_batches(Replay& replay, const Target& target, std::span<const Source> sources, bool use_up,
+                         bool one_by_one, const Seeds<Make>& seeds) {
   // A batched pass carries about this many elements per slot: 32 MiB of float64.
   constexpr std::int64_t most_elements = std::int64_t{1} << 22;
-  // In place: a batched cotangent is large.
-  const GradientOptions options{.unconnected_gradients = unconnected,
-                                .aggregation_method = AggregationMethod::accumulate_n};
-  check(who, t, {&target, 1}, sources, options);
-  const Tensor& y = target.tensor();
-  if (is_complex(y.dtype()))
-    fail<TypeError>(who, "the target is {}; take the derivatives of its real and of its imaginary part", y.dtype());
-  const ReplayedTape replayed(t);
-  Replay replay(t, sources, options);
-  if (count == 0 || !replay.connected(target)) {  // no rows, or all are none: one run tells why
-    Gradients result = replay.run({&target, 1}, {zeros(y.shape(), y.dtype())}, replayed.uses_up());
-    for (std::size_t k = 0; k < result.size(); ++k) {
-      Shape shape = shape_of(sources[k]);
-      shape.insert(0, count);
-      if (result[k]) result[k] = zeros(shape, dtype_of_source(sources[k]));
-    }
-    return result;
-  }
   const auto [elements, rank] = replay.largest(target);
-  // Hooks expect single gradients. A rule may need a further axis beside the leading one.
-  const bool one_by_one = t.options.vspace || rank + 2 > max_rank;
-  const std::int64_t at_once = one_by_one ? 1 : std::max<std::int64_t>(1, most_elements / std::max(elements, y.size()));
+  const std::int64_t size = target.tensor().size(), count = seeds.count;
+  // A rule may need a further axis beside the leading one.
+  const bool singly = one_by_one || rank + 2 > max_rank;
+  const std::int64_t at_once = singly ? 1 : std::max<std::int64_t>(1, most_elements / std::max(elements, size));
   std::vector<Gradients> parts(sources.size());
   for (std::int64_t first = 0; first < count; first += at_once) {
     const std::int64_t rows = std::min(count - first, at_once), batch = rows > 1 ? rows : 0;
-    const Tensor g = seed(first, rows, batch != 0);
-    const tape::IdentityRows identity_rows = {batch && of_identity && count == y.size() ? g.id() : 0, first};
-    Gradients part = replay.run({&target, 1}, {g}, replayed.uses_up() && first + rows == count, batch, identity_rows);
+    const Tensor g = seeds.make(first, rows, batch != 0);
+    const tape::IdentityRows identity_rows = {batch && seeds.of_identity && count == size ? g.id() : 0, first};
+    Gradients part = replay.run({&target, 1}, {g}, use_up && first + rows == count, batch, identity_rows);
     for (std::size_t k = 0; k < part.size(); ++k)
       parts[k].push_back(batch || !part[k] ? part[k] : Gradient(expand_dims(part[k].dense(), 0)));
   }
   Gradients result;
   for (std::size_t k = 0; k < parts.size(); ++k)
     result.push_back(joined(parts[k], count, at_once, shape_of(sources[k]), dtype_of_source(sources[k])));
-  replayed.check_growth();
+  return result;
+}
+
+template <class Make>
+Gradients replay_seeds(const char* who, Tape& t, const Target& target, std::span<const Source> sources,
+                       UnconnectedGradients unconnected, const Seeds<Make>& seeds, ArrangeRows arrange = nullptr) {
+  // In place: a batched cotangent is large.
+  const GradientOptions options{.unconnected_gradients = unconnected,
+                                .aggregation_method = AggregationMethod::accumulate_n};
+  check(who, t, {&target, 1}, sources, options);
+  if (const DType dtype = target.tensor().dtype(); is_complex(dtype))
+    fail<TypeError>(who, "the target is {}; take the derivatives of its real and of its imaginary part", dtype);
+  const ReplayedTape replayed(t);
+  Replay replay(t, sources, options);
+  const bool hooked = t.options.vspace != nullptr;  // hooks expect single gradients
+  Gradients result = seeds.count == 0 || !replay.connected(target)
+                         ? run_without_rows(replay, target, sources, replayed.uses_up(), seeds.count)
+                         : run_in_batches(replay, target, sources, replayed.uses_up(), hooked, seeds);
+  if (arrange)
+    for (std::size_t k = 0; k < result.size(); ++k)
+      if (result[k]) result[k] = arrange(result[k].dense(), target.tensor().shape(), shape_of(sources[k]));
+  replayed.count_entries(who);
   return result;
 }
 
 }  // namespace
 
 Gradients replay_rows(const char* who, Tape& t, const Target& target, std::span<const Source> sources,
-                      UnconnectedGradients unconnected, std::int64_t count) {
+                      UnconnectedGradients unconnected, std::int64_t count, ArrangeRows arrange) {
   const Tensor& y = target.tensor();
-  return replay_seeds(who, t, target, sources, unconnected, count, true,
-                      [&](std::int64_t first, std::int64_t rows, bool batched) {
-                        return ops::identity_rows(y.shape(), y.dtype(), batched ? rows : 0, count, first);
-                      });
+  const auto make = [&](std::int64_t first, std::int64_t rows, bool batched) {
+    return ops::identity_rows(y.shape(), y.dtype(), batched ? rows : 0, count, first);
+  };
+  return replay_seeds(who, t, target, sources, unconnected, Seeds{count, true, make}, arrange);
 }
 
 Gradients replay_batch(const char* who, Tape& t, const Target& target, std::span<const Source> sources,
                        UnconnectedGradients unconnected, const Tensor& cotangents) {
-  return replay_seeds(who, t, target, sources, unconnected, cotangents.shape()[0], false,
-                      [&](std::int64_t first, std::int64_t rows, bool batched) {
-                        return batched ? slice(cotangents, {range(first, first + rows)}) : cotangents[first];
-                      });
+  const auto make = [&](std::int64_t first, std::int64_t rows, bool batched) {
+    return batched ? slice(cotangents, {range(first, first + rows)}) : cotangents[first];
+  };
+  return replay_seeds(who, t, target, sources, unconnected, Seeds{cotangents.shape()[0], false, make});
 }
 
 }  // namespace reel::autodiff
