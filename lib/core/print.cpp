@@ -9,6 +9,7 @@
 
 #include "core/block.hpp"
 #include "core/fail.hpp"
+#include "core/visit.hpp"
 
 namespace reel {
 
@@ -58,42 +59,24 @@ struct Number {
   Real real, imaginary;
 };
 
+// A floating or complex element.
 Number number(const Block& x, std::int64_t at) {
-  switch (x.dtype) {
-    case DType::float16: {
-      const auto v = element<float16>(x, at);
-      return {real(float(v), [&](float other) { return float16(other) == v; }), {}};
-    }
-    case DType::bfloat16: {
-      const auto v = element<bfloat16>(x, at);
-      return {real(float(v), [&](float other) { return bfloat16(other) == v; }), {}};
-    }
-    case DType::float32:
-      return {real(element<float>(x, at)), {}};
-    case DType::complex64: {
-      const auto v = element<complex64>(x, at);
+  return visit_among<float16, bfloat16, float, double, complex64, complex128>(x.dtype, [&]<class T>() -> Number {
+    const T v = element<T>(x, at);
+    if constexpr (is_complex(dtype_of<T>))
       return {real(v.re), real(v.im)};
-    }
-    case DType::complex128: {
-      const auto v = element<complex128>(x, at);
-      return {real(v.re), real(v.im)};
-    }
-    default:
-      return {real(element<double>(x, at)), {}};
-  }
+    else if constexpr (std::is_floating_point_v<T>)
+      return {real(v), {}};
+    else
+      return {real(static_cast<float>(v), [&](float other) { return T(other) == v; }), {}};
+  });
 }
 
+// Any other element.
 std::string integer(const Block& x, std::int64_t at) {
-  switch (x.dtype) {
-    case DType::boolean:
-      return element<std::uint8_t>(x, at) ? "True" : "False";
-    case DType::uint8:
-      return std::to_string(element<std::uint8_t>(x, at));
-    case DType::int32:
-      return std::to_string(element<std::int32_t>(x, at));
-    default:
-      return std::to_string(element<std::int64_t>(x, at));
-  }
+  if (x.dtype == DType::boolean) return element<std::uint8_t>(x, at) ? "True" : "False";
+  return visit_among<std::uint8_t, std::int32_t, std::int64_t>(
+      x.dtype, [&]<class T>() { return std::to_string(element<T>(x, at)); });
 }
 
 void pad_left(std::string& text, std::size_t width) {

@@ -1,5 +1,6 @@
 // The one switch over dtypes.
 #pragma once
+#include <cassert>
 #include <reel/tensor.hpp>
 #include <utility>
 
@@ -32,6 +33,17 @@ decltype(auto) visit(DType d, F&& f) {
       break;
   }
   return f.template operator()<complex128>();
+}
+
+/// The same for a dtype that the caller knows to be that of T or of one of the Others.
+template <class T, class... Others, class F>
+decltype(auto) visit_among(DType d, F&& f) {
+  if constexpr (sizeof...(Others) > 0) {
+    if (d != dtype_of<T>) return visit_among<Others...>(d, std::forward<F>(f));
+  } else {
+    assert(d == dtype_of<T>);
+  }
+  return f.template operator()<T>();
 }
 
 }  // namespace reel

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/visit.hpp"
 #include "loops/loops.hpp"
 
 namespace reel::loops {
@@ -34,10 +35,7 @@ void rows(const Tensor& a, const Tensor& x, const Tensor& out) {
 void recursion(const Tensor& a, const Tensor& x, const Tensor& out) {
   Tensor held_a, held_x;
   const Tensor &c = contiguous(a, held_a), &u = contiguous(x, held_x);
-  if (out.dtype() == DType::float32)
-    rows<float>(c, u, out);
-  else
-    rows<double>(c, u, out);
+  visit_among<float, double>(out.dtype(), [&]<class T>() { rows<T>(c, u, out); });
 }
 
 }  // namespace reel::loops

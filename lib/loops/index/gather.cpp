@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/visit.hpp"
 #include "loops/elementwise/loop_nest.hpp"
 #include "loops/index/along.hpp"
 
@@ -28,14 +29,8 @@ bool convert(const T* indices, std::int64_t extent, std::int64_t* positions, std
 // Calls f(elements of x) with their type.
 template <class F>
 auto visit_integers(const Tensor& x, const F& f) {
-  switch (x.dtype()) {
-    case DType::uint8:
-      return f(detail::mutable_data<const std::uint8_t>(x));
-    case DType::int32:
-      return f(detail::mutable_data<const std::int32_t>(x));
-    default:
-      return f(detail::mutable_data<const std::int64_t>(x));
-  }
+  return visit_among<std::uint8_t, std::int32_t, std::int64_t>(
+      x.dtype(), [&]<class T>() { return f(detail::mutable_data<const T>(x)); });
 }
 
 // The first index that is not in [first, end).

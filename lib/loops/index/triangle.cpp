@@ -73,7 +73,7 @@ void place_diagonal(const Tensor& strided, std::int64_t row, std::int64_t column
 void copy_lower_half(const Tensor& x, const Tensor& y) {
   copy_lower_triangle(x, 0, y);
   const std::int64_t n = order_of(y), count = count_of(y, n);
-  with_any_type(y, [&]<class T>(T) {
+  visit_lapack_type(y, [&]<class T>() {
     T* matrix = detail::mutable_data<T>(y);
     for (std::int64_t at = 0; at < count; ++at, matrix += n * n)
       for (std::int64_t i = 0; i < n; ++i) matrix[i * n + i] *= T(0.5);

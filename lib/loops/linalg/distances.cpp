@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/visit.hpp"
 #include "loops/loops.hpp"
 
 namespace reel::loops {
@@ -143,18 +144,18 @@ void tangents_of(const Tensor& tx, const Tensor& ty, const Tensor& x, const Tens
 
 void distances(const Tensor& x, const Tensor& y, double p, const Tensor& z) {
   if (z.size() == 0) return;
-  z.dtype() == DType::float64 ? distances_of<double>(x, y, p, z) : distances_of<float>(x, y, p, z);
+  visit_among<float, double>(z.dtype(), [&]<class T>() { distances_of<T>(x, y, p, z); });
 }
 
 void distances_vjp(const Tensor& g, const Tensor& x, const Tensor& y, const Tensor& z, double p, const Tensor& dx) {
   if (dx.size() == 0) return;
-  dx.dtype() == DType::float64 ? slopes_of<double>(g, x, y, z, p, dx) : slopes_of<float>(g, x, y, z, p, dx);
+  visit_among<float, double>(dx.dtype(), [&]<class T>() { slopes_of<T>(g, x, y, z, p, dx); });
 }
 
 void distances_jvp(const Tensor& tx, const Tensor& ty, const Tensor& x, const Tensor& y, const Tensor& z, double p,
                    const Tensor& dz) {
   if (dz.size() == 0) return;
-  (dz.dtype() == DType::float64 ? tangents_of<double> : tangents_of<float>)(tx, ty, x, y, z, p, dz);
+  visit_among<float, double>(dz.dtype(), [&]<class T>() { tangents_of<T>(tx, ty, x, y, z, p, dz); });
 }
 
 }  // namespace reel::loops

@@ -28,7 +28,7 @@ using reel::detail::mutable_data;
 FactorInfo cholesky(const Tensor& a) {
   const std::int64_t n = order_of(a), count = count_of(a, n);
   detail::List<int> codes(static_cast<std::size_t>(count));
-  with_any_type(a, [&]<class T>(T) {
+  visit_lapack_type(a, [&]<class T>() {
     for_each_matrix(count, n, [&](std::int64_t at) {
       T* m = mutable_data<T>(a) + at * n * n;
       bool is_finite = true;
@@ -50,7 +50,7 @@ FactorInfo factorise(const Tensor& a, const Tensor& lu, const Tensor& pivots) {
   copy(a, lu);
   const std::int64_t n = order_of(a), count = count_of(a, n);
   detail::List<int> codes(static_cast<std::size_t>(count));
-  with_any_type(a, [&]<class T>(T) {
+  visit_lapack_type(a, [&]<class T>() {
     for_each_matrix(count, n, [&](std::int64_t at) {
       T* m = mutable_data<T>(lu) + at * n * n;
       int* p = mutable_data<int>(pivots) + at * n;
@@ -73,7 +73,7 @@ void solve(const Tensor& factors, const Tensor& pivots, bool transpose, const Te
   own.pop_back();
   own.pop_back();
   detail::List<int> codes(static_cast<std::size_t>(count));
-  with_any_type(x, [&]<class T>(T) {
+  visit_lapack_type(x, [&]<class T>() {
     for_each_matrix(count, n, [&](std::int64_t at) {
       const std::int64_t from = broadcast_index(at, batch, own);
       codes[static_cast<std::size_t>(at)] =
@@ -87,7 +87,7 @@ void solve(const Tensor& factors, const Tensor& pivots, bool transpose, const Te
 detail::List<std::int64_t> invert(const Tensor& factors, const Tensor& pivots) {
   const std::int64_t n = order_of(factors), count = count_of(factors, n);
   detail::List<int> codes(static_cast<std::size_t>(count));
-  with_any_type(factors, [&]<class T>(T) {
+  visit_lapack_type(factors, [&]<class T>() {
     for_each_matrix(count, n, [&](std::int64_t at) {
       T* m = mutable_data<T>(factors) + at * n * n;
       if (finite(m, n * n))
@@ -115,7 +115,7 @@ FactorInfo solve_triangular(const Tensor& matrices, const TriangularSystem& syst
   const Transposed transposed = kernels::transposed_if(system.transpose != in_memory.transposed);
   const Diagonal diagonal = system.unit_diagonal ? Diagonal::unit : Diagonal::stored;
   detail::List<int> codes(static_cast<std::size_t>(count));
-  with_any_type(x, [&]<class T>(T) {
+  visit_lapack_type(x, [&]<class T>() {
     for_each_matrix(count, n, [&](std::int64_t at) {
       std::int64_t offset = 0, rest = at;
       for (int d = batch.rank() - 1; d >= 0; --d) {
@@ -143,7 +143,7 @@ double magnitude(const std::complex<double>& x) { return std::hypot(x.real(), x.
 
 void determinant(const Tensor& factors, const Tensor& pivots, const Tensor& det) {
   const std::int64_t n = order_of(factors), count = det.size();
-  with_any_type(factors, [&]<class T>(T) {
+  visit_lapack_type(factors, [&]<class T>() {
     for (std::int64_t i = 0; i < count; ++i) {
       const T* of = mutable_data<T>(factors) + i * n * n;
       const int* order = mutable_data<int>(pivots) + i * n;
@@ -154,7 +154,7 @@ void determinant(const Tensor& factors, const Tensor& pivots, const Tensor& det)
 
 void log_determinant(const Tensor& factors, const Tensor& pivots, const Tensor& sign, const Tensor& logdet) {
   const std::int64_t n = order_of(factors), count = sign.size();
-  with_any_type(factors, [&]<class T>(T) {
+  visit_lapack_type(factors, [&]<class T>() {
     using Real = decltype(std::real(T()));
     for (std::int64_t i = 0; i < count; ++i) {
       const T* of = mutable_data<T>(factors) + i * n * n;
@@ -216,11 +216,11 @@ void inverse_by_factors(const Tensor& a, const Tensor& lu, const Tensor& pivots,
   if (singular.empty()) return;
   const std::int64_t n = order_of(a);
   if (is_complex(a.dtype()))
-    return with_any_type(a, [&]<class T>(T) {
+    return visit_lapack_type(a, [&]<class T>() {
       for (const std::int64_t at : singular) std::fill_n(mutable_data<T>(z) + at * n * n, n * n, not_a_number<T>);
     });
   const Tensor matrices = contiguous(a);
-  with_type(a, [&]<class T>(T) {
+  visit_among<float, double>(a.dtype(), [&]<class T>() {
     for (const std::int64_t at : singular) {
       const T* from = mutable_data<T>(matrices) + at * n * n;
       detail::List<T> work(from, from + n * n);
@@ -232,7 +232,7 @@ void inverse_by_factors(const Tensor& a, const Tensor& lu, const Tensor& pivots,
 void scale_transposes(const Tensor& g, const Tensor& z, const Tensor& out) {
   const std::int64_t n = order_of(out), count = count_of(out, n), matrices = std::max<std::int64_t>(1, count_of(z, n));
   const Tensor factors = contiguous(g);
-  with_type(out, [&]<class T>(T) {
+  visit_among<float, double>(out.dtype(), [&]<class T>() {
     for_each_matrix(count, n, [&](std::int64_t at) {
       const T factor = mutable_data<T>(factors)[at];
       const T* from = mutable_data<T>(z) + at % matrices * n * n;

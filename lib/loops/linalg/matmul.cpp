@@ -7,6 +7,7 @@
 
 #include "core/block.hpp"
 #include "core/fail.hpp"
+#include "core/visit.hpp"
 #include "kernels/blas.hpp"
 #include "kernels/table.hpp"
 #include "loops/linalg/tiled_product.hpp"
@@ -322,22 +323,16 @@ bool stacks(const Shape& batch, const Factor& a, const Factor& b, Factor& all) {
 }
 
 void run(const Product& p) {
-  switch (p.dtype) {
-    case DType::float32:
-      return by_blas<float>(p);
-    case DType::float64:
-      return by_blas<double>(p);
-    case DType::boolean:
-      return integral<bool>(p);
-    case DType::uint8:
-      return integral<std::uint8_t>(p);
-    case DType::int32:
-      return integral<std::uint32_t>(p);
-    case DType::int64:
-      return integral<std::uint64_t>(p);
-    default:
+  visit(p.dtype, [&]<class T>() {
+    if constexpr (std::is_floating_point_v<T>)
+      by_blas<T>(p);
+    else if constexpr (std::is_same_v<T, bool>)
+      integral<T>(p);
+    else if constexpr (std::is_integral_v<T>)
+      integral<std::make_unsigned_t<T>>(p);
+    else
       fail<TypeError>("matmul", "products of {} are not available; cast to float32 or float64", p.dtype);
-  }
+  });
 }
 
 }  // namespace

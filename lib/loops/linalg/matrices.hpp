@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/block.hpp"
+#include "core/visit.hpp"
 #include "kernels/blas.hpp"
 #include "loops/parallel.hpp"
 #include "loops/tuning.hpp"
@@ -23,28 +24,10 @@ inline std::int64_t count_of(const Tensor& a, std::int64_t n) {
   return n == 0 ? 0 : reel::detail::block(a)->size / (n * n);
 }
 
-/// f(T{}) for the element type T of x: float, double, or std::complex of one.
+/// visit() for LAPACK's four element types.
 template <class F>
-void with_any_type(const Tensor& x, const F& f) {
-  switch (reel::detail::block(x)->dtype) {
-    case DType::float32:
-      return f(float{});
-    case DType::float64:
-      return f(double{});
-    case DType::complex64:
-      return f(std::complex<float>{});
-    default:
-      return f(std::complex<double>{});
-  }
-}
-
-/// f(T{}) for the element type T of x, float32 or float64.
-template <class F>
-void with_type(const Tensor& x, const F& f) {
-  if (reel::detail::block(x)->dtype == DType::float32)
-    f(float{});
-  else
-    f(double{});
+void visit_lapack_type(const Tensor& x, const F& f) {
+  visit_among<float, double, std::complex<float>, std::complex<double>>(reel::detail::block(x)->dtype, f);
 }
 
 /// Calls f(i) for each of `count` matrices, `grain` of them per task. f may throw std::bad_alloc and nothing else.

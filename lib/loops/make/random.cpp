@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/visit.hpp"
 #include "kernels/kernels.hpp"
 #include "loops/elementwise/cast.hpp"
 #include "loops/loops.hpp"
@@ -83,43 +84,33 @@ void draw_narrow(RandomStream from, const Tensor& y, const F& two) {
 }
 template <class F>
 void draw_pairs(RandomStream from, const Tensor& y, const F& two) {
-  switch (y.dtype()) {
-    case DType::float16:
-      return draw_narrow<float16>(from, y, two);
-    case DType::bfloat16:
-      return draw_narrow<bfloat16>(from, y, two);
-    case DType::float32:
-      return draw_narrow<float>(from, y, two);
-    default:
-      return draw<double, 2>(from, y, [&](const Words& words, double* out) {
+  visit_among<float16, bfloat16, float, double>(y.dtype(), [&]<class T>() {
+    if constexpr (std::is_same_v<T, double>)
+      draw<T, 2>(from, y, [&](const Words& words, T* out) {
         const Pair v = two(words[0], words[1]);
         out[0] = v[0];
         out[1] = v[1];
       });
-  }
+    else
+      draw_narrow<T>(from, y, two);
+  });
 }
 
 // The largest value of a dtype below `bound`, as double: rounding must not reach the open end.
 double greatest_below(double bound, DType dtype) {
-  const auto half_precision = [&](auto half) {
-    using T = decltype(half);
-    T v(static_cast<float>(bound));
-    while (!(static_cast<double>(static_cast<float>(v)) < bound))
-      v.bits = static_cast<std::uint16_t>((v.bits & 0x7fff) == 0 ? 0x8001 : v.bits & 0x8000 ? v.bits + 1 : v.bits - 1);
-    return static_cast<double>(static_cast<float>(v));
-  };
-  switch (dtype) {
-    case DType::float16:
-      return half_precision(float16());
-    case DType::bfloat16:
-      return half_precision(bfloat16());
-    case DType::float32: {
-      const auto v = static_cast<float>(bound);
-      return static_cast<double>(v) < bound ? v : std::nextafter(v, -HUGE_VALF);
+  return visit_among<float16, bfloat16, float, double>(dtype, [&]<class T>() -> double {
+    if constexpr (std::is_floating_point_v<T>) {
+      const auto v = static_cast<T>(bound);
+      return static_cast<double>(v) < bound ? v : std::nextafter(v, -std::numeric_limits<T>::infinity());
+    } else {
+      T v(static_cast<float>(bound));
+      while (!(static_cast<double>(static_cast<float>(v)) < bound))
+        v.bits = static_cast<std::uint16_t>((v.bits & 0x7fff) == 0 ? 0x8001
+                                            : v.bits & 0x8000      ? v.bits + 1
+                                                                   : v.bits - 1);
+      return static_cast<double>(static_cast<float>(v));
     }
-    default:
-      return std::nextafter(bound, -HUGE_VAL);
-  }
+  });
 }
 
 // Converts logits to cumulative sums of probabilities, up to a factor per row. Returns the first row without a

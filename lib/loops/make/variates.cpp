@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/visit.hpp"
 #include "loops/loops.hpp"
 #include "loops/make/philox.hpp"
 
@@ -137,8 +138,7 @@ void draw(Variate v, RandomStream from, std::span<const Tensor* const> parameter
 }  // namespace
 
 void draw_variate(Variate v, RandomStream from, std::span<const Tensor* const> parameters, const Tensor& y) {
-  if (y.dtype() == DType::float64) return draw<double>(v, from, parameters, y);
-  draw<float>(v, from, parameters, y);
+  visit_among<float, double>(y.dtype(), [&]<class T>() { draw<T>(v, from, parameters, y); });
 }
 
 }  // namespace reel::loops

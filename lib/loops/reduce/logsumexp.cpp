@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/visit.hpp"
 #include "kernels/table.hpp"
 #include "loops/reduce/rows.hpp"
 
@@ -43,7 +44,7 @@ bool any_infinite(const Tensor& z) {
   return std::any_of(p, p + z.size(), [](T v) { return std::abs(v) == std::numeric_limits<T>::infinity(); });
 }
 bool any_infinite(const Tensor& z) {
-  return z.dtype() == DType::float64 ? any_infinite<double>(z) : any_infinite<float>(z);
+  return visit_among<float, double>(z.dtype(), [&]<class T>() { return any_infinite<T>(z); });
 }
 
 // Equal weights for the elements of a row that equal its infinite logsumexp.
@@ -88,10 +89,7 @@ void logsumexp_weights(const Tensor& x, const Tensor& z, std::int64_t mask, cons
   if (!any_infinite(z)) return exp_of_difference(x, in_shape(z, shape), w);
   const Tensor rows = to_rows(x, mask), weights = detail::empty(x.dtype(), rows.shape());
   exp_of_difference(rows, in_shape(z, {z.size(), 1}), weights);
-  if (x.dtype() == DType::float64)
-    set_infinite_rows<double>(rows, z, weights);
-  else
-    set_infinite_rows<float>(rows, z, weights);
+  visit_among<float, double>(x.dtype(), [&]<class T>() { set_infinite_rows<T>(rows, z, weights); });
   from_rows(weights, mask, w);
 }
 

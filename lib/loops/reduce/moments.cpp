@@ -158,11 +158,11 @@ void mean(const Tensor& x, const Shape& axes, const Tensor& out) {
 }
 
 void variance(const Tensor& x, const Shape& axes, double freedom, const Tensor& out) {
-  (x.dtype() == DType::float64 ? variance_of<double> : variance_of<float>)(x, axes, freedom, out);
+  visit_among<float, double>(x.dtype(), [&]<class T>() { variance_of<T>(x, axes, freedom, out); });
 }
 
 void norm(const Tensor& x, double p, const Shape& axes, const Tensor& out) {
-  (x.dtype() == DType::float64 ? norm_of<double> : norm_of<float>)(x, p, axes, out);
+  visit_among<float, double>(x.dtype(), [&]<class T>() { norm_of<T>(x, p, axes, out); });
 }
 
 }  // namespace reel::loops

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/visit.hpp"
 #include "loops/reduce/reduce.hpp"
 #include "loops/reduce/rows.hpp"
 #include "loops/workspaces.hpp"
@@ -53,10 +54,7 @@ void copy_sums(const Tensor& sums, std::int64_t k, const Tensor& out) {
 
 Tensor one_number(double value, DType d) {
   const Tensor x = detail::empty(d, {1});
-  if (d == DType::float32)
-    *detail::mutable_data<float>(x) = static_cast<float>(value);
-  else
-    *detail::mutable_data<double>(x) = value;
+  visit_among<float, double>(d, [&]<class T>() { *detail::mutable_data<T>(x) = static_cast<T>(value); });
   return x;
 }
 
@@ -111,11 +109,11 @@ void invert(const Tensor& variance, double epsilon, const Tensor& inverse) {
                  [e = static_cast<T>(epsilon)](T value) { return 1 / std::sqrt(value + e); });
 }
 void divide(const Tensor& x, std::int64_t n, const Tensor& out) {
-  (out.dtype() == DType::float32 ? divide<float> : divide<double>)(x, n, out);
+  visit_among<float, double>(out.dtype(), [&]<class T>() { divide<T>(x, n, out); });
 }
 // out = x * y; y is repeated if x has more elements.
 void multiply(const Tensor& x, const Tensor& y, const Tensor& out) {
-  (out.dtype() == DType::float32 ? multiply<float> : multiply<double>)(x, y, out);
+  visit_among<float, double>(out.dtype(), [&]<class T>() { multiply<T>(x, y, out); });
 }
 Tensor product(const Tensor& x, const Tensor& y) {
   Tensor out = detail::empty(x.dtype(), x.shape());
@@ -192,7 +190,7 @@ void channel_moments(const Tensor& operand, const Tensor& mean, const Tensor& va
 }
 
 void inverse_deviation(const Tensor& variance, double epsilon, const Tensor& inverse) {
-  (inverse.dtype() == DType::float32 ? invert<float> : invert<double>)(contiguous(variance), epsilon, inverse);
+  visit_among<float, double>(inverse.dtype(), [&]<class T>() { invert<T>(contiguous(variance), epsilon, inverse); });
 }
 
 void normalize_channels(const Tensor& x, const Tensor& mean, const Tensor& inverse, const Tensor& scale,
@@ -315,7 +313,7 @@ void normalize_groups(const Tensor& x, std::int64_t groups, double epsilon, cons
 
 void normalize_groups_vjp(const Tensor& g, const Tensor& x, std::int64_t groups, double epsilon, const Tensor& scale,
                           const NormalizeCotangents& out) {
-  (x.dtype() == DType::float32 ? groups_vjp<float> : groups_vjp<double>)(g, x, groups, epsilon, scale, out);
+  visit_among<float, double>(x.dtype(), [&]<class T>() { groups_vjp<T>(g, x, groups, epsilon, scale, out); });
 }
 
 }  // namespace reel::loops

@@ -134,14 +134,6 @@ void set_infinite_shares(const T* x, const T* z, const AxisSplit& e, bool revers
   }
 }
 
-template <class F>
-void visit_real(DType d, const F& f) {
-  if (d == DType::float64)
-    f(double());
-  else
-    f(float());
-}
-
 }  // namespace
 
 void running_extreme(const Tensor& x, int axis, bool largest, bool reverse, const Tensor& values,
@@ -163,7 +155,7 @@ void running_extreme(const Tensor& x, int axis, bool largest, bool reverse, cons
 void log_running_sum(const Tensor& x, int axis, bool reverse, const Tensor& z) {
   if (x.size() == 0) return;
   const AxisSplit e(x.shape(), axis);
-  visit_real(x.dtype(), [&]<class T>(T) {
+  visit_among<float, double>(x.dtype(), [&]<class T>() {
     const T* from = detail::mutable_data<T>(x);
     T* to = detail::mutable_data<T>(z);
     for_strips(e, [&](std::int64_t first, std::int64_t count) {
@@ -181,7 +173,7 @@ void log_running_shares(const Tensor& x, const Tensor& z, int axis, bool reverse
   if (x.size() == 0) return;
   const AxisSplit e(x.shape(), axis);
   const std::int64_t back = reverse ? e.inner : -e.inner, edge = reverse ? e.extent - 1 : 0;
-  visit_real(x.dtype(), [&]<class T>(T) {
+  visit_among<float, double>(x.dtype(), [&]<class T>() {
     const T *elements = detail::mutable_data<T>(x), *sums = detail::mutable_data<T>(z);
     T *weight = detail::mutable_data<T>(weights), *carry = detail::mutable_data<T>(carries);
     for_strips(e, [&](std::int64_t first, std::int64_t count) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/visit.hpp"
 #include "kernels/simd/complex.hpp"
 #include "kernels/table.hpp"
 #include "loops/loops.hpp"
@@ -183,20 +184,14 @@ void linear_recurrence(const Tensor& a, const Tensor& b, int axis, bool after, b
   const Extents e(out.shape(), axis);
   const Tensor factors = contiguous(a), terms = contiguous(b);
   const auto run = [&]<class T>(T* to) {
-    recur(e, reinterpret_cast<const T*>(detail::block(factors)->data),
-          reinterpret_cast<const T*>(detail::block(terms)->data), to, after, reverse);
+    recur(e, detail::mutable_data<const T>(factors), detail::mutable_data<const T>(terms), to, after, reverse);
   };
-  std::byte* to = detail::block(out)->data;
-  switch (out.dtype()) {
-    case DType::float32:
-      return run(reinterpret_cast<float*>(to));
-    case DType::float64:
-      return run(reinterpret_cast<double*>(to));
-    case DType::complex64:
-      return run(reinterpret_cast<kernels::Complex<float>*>(to));
-    default:
-      return run(reinterpret_cast<kernels::Complex<double>*>(to));
-  }
+  visit_among<float, double, complex64, complex128>(out.dtype(), [&]<class T>() {
+    if constexpr (is_complex(dtype_of<T>))
+      run(detail::mutable_data<kernels::Complex<decltype(T::re)>>(out));
+    else
+      run(detail::mutable_data<T>(out));
+  });
 }
 
 }  // namespace reel::loops

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <limits>
 
+#include "core/visit.hpp"
 #include "kernels/table.hpp"
-#include "loops/linalg/matrices.hpp"
 #include "loops/loops.hpp"
 #include "loops/reduce/rows.hpp"
 #include "loops/sequence/block_product.hpp"
@@ -35,7 +35,7 @@ struct Range {
 // out = x times the factor
 void multiply(const Tensor& x, double factor, const Tensor& out) {
   const Tensor number = detail::empty(x.dtype(), {});
-  with_type(x, [&]<class T>(T) { *detail::mutable_data<T>(number) = static_cast<T>(factor); });
+  visit_among<float, double>(x.dtype(), [&]<class T>() { *detail::mutable_data<T>(number) = static_cast<T>(factor); });
   const Tensor* const in[] = {&x, &number};
   pointwise(kernels::active().pointwise(kernels::index_of<"multiply">(), x.dtype()).value, in, out);
 }
@@ -373,12 +373,12 @@ void backward(const Attention& a, std::int64_t count, const Tensor& g, const Ten
 }  // namespace
 
 void attention(const Attention& a, const Tensor& y, const Tensor& z) {
-  if (z.size() > 0) with_type(y, [&]<class T>(T) { forward<T>(a, y, z); });
+  if (z.size() > 0) visit_among<float, double>(y.dtype(), [&]<class T>() { forward<T>(a, y, z); });
 }
 
 void attention_vjp(const Attention& a, std::int64_t count, const Tensor& g, const Tensor& y, const Tensor& z,
                    const Tensor& dq, const Tensor& dk, const Tensor& dv) {
-  with_type(y, [&]<class T>(T) { backward<T>(a, count, g, y, z, dq, dk, dv); });
+  visit_among<float, double>(y.dtype(), [&]<class T>() { backward<T>(a, count, g, y, z, dq, dk, dv); });
 }
 
 }  // namespace reel::loops

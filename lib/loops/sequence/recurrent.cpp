@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
+#include "core/visit.hpp"
 #include "kernels/table.hpp"
 #include "loops/linalg/matmul.hpp"
-#include "loops/linalg/matrices.hpp"
 #include "loops/loops.hpp"
 #include "loops/reduce/reduce.hpp"
 #include "loops/reduce/rows.hpp"
@@ -291,18 +291,18 @@ void pull_gru(const Recurrent& r, const Tensor& gates, const Tensor& hidden, con
 }  // namespace
 
 void lstm(const Recurrent& r, const Tensor& gates, const Tensor& cells, const Tensor& hidden) {
-  with_type(hidden, [&]<class T>(T) { run_lstm<T>(r, gates, cells, hidden); });
+  visit_among<float, double>(hidden.dtype(), [&]<class T>() { run_lstm<T>(r, gates, cells, hidden); });
 }
 void gru(const Recurrent& r, const Tensor& gates, const Tensor& hidden) {
-  with_type(hidden, [&]<class T>(T) { run_gru<T>(r, gates, hidden); });
+  visit_among<float, double>(hidden.dtype(), [&]<class T>() { run_gru<T>(r, gates, hidden); });
 }
 void lstm_vjp(const Recurrent& r, const Tensor& gates, const Tensor& cells, const Tensor& hidden,
               const StateCotangents& g, const RecurrentCotangents& d) {
-  with_type(hidden, [&]<class T>(T) { pull_lstm<T>(r, gates, cells, hidden, g, d); });
+  visit_among<float, double>(hidden.dtype(), [&]<class T>() { pull_lstm<T>(r, gates, cells, hidden, g, d); });
 }
 void gru_vjp(const Recurrent& r, const Tensor& gates, const Tensor& hidden, const StateCotangents& g,
              const RecurrentCotangents& d) {
-  with_type(hidden, [&]<class T>(T) { pull_gru<T>(r, gates, hidden, g, d); });
+  visit_among<float, double>(hidden.dtype(), [&]<class T>() { pull_gru<T>(r, gates, hidden, g, d); });
 }
 
 }  // namespace reel::loops

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
+#include "core/visit.hpp"
 #include "loops/linalg/matmul.hpp"
-#include "loops/linalg/matrices.hpp"
 #include "loops/loops.hpp"
 
 namespace reel::loops {
@@ -53,7 +53,8 @@ void rotate(const Tensor& x, const Tensor& positions, double base, bool interlea
 }  // namespace
 
 void rotate_pairs(const Tensor& x, const Tensor& positions, double base, bool interleaved, bool back, const Tensor& y) {
-  if (x.size() > 0) with_type(x, [&]<class T>(T) { rotate<T>(x, positions, base, interleaved, back, y); });
+  if (x.size() > 0)
+    visit_among<float, double>(x.dtype(), [&]<class T>() { rotate<T>(x, positions, base, interleaved, back, y); });
 }
 
 }  // namespace reel::loops

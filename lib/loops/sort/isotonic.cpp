@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/visit.hpp"
 #include "loops/loops.hpp"
 #include "loops/workspaces.hpp"
 
@@ -54,7 +55,7 @@ void isotonic(const Tensor& x, bool increasing, const Tensor& y, const Tensor& s
 
 void isotonic_rows(const Tensor& x, bool increasing, const Tensor& y, const Tensor& starts) {
   if (x.size() == 0) return;
-  x.dtype() == DType::float64 ? isotonic<double>(x, increasing, y, starts) : isotonic<float>(x, increasing, y, starts);
+  visit_among<float, double>(x.dtype(), [&]<class T>() { isotonic<T>(x, increasing, y, starts); });
 }
 
 }  // namespace reel::loops

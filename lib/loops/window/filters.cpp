@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/visit.hpp"
 #include "loops/parallel.hpp"
 #include "loops/tuning.hpp"
 #include "loops/window/planes.hpp"
@@ -231,15 +232,12 @@ void FilterGradient::run_task(std::int64_t task, std::byte* memory) const {
 
 void FilterGradient::add_partial_sums() {
   const std::int64_t n = w_.size();
-  const auto add = [this, n]<class T>(T* sums) {
+  visit_among<float, double>(w_.dtype(), [this, n]<class T>() {
+    T* sums = detail::mutable_data<T>(w_);
     const T* partial = detail::mutable_data<T>(partial_);
     for (std::int64_t part = 1; part < parts_; ++part, partial += n)
       for (std::int64_t i = 0; i < n; ++i) sums[i] += partial[i];
-  };
-  if (w_.dtype() == DType::float32)
-    add(detail::mutable_data<float>(w_));
-  else
-    add(detail::mutable_data<double>(w_));
+  });
 }
 
 void FilterGradient::run() {
@@ -268,10 +266,7 @@ void convolve_filters(const WindowGeometry& c, const Tensor& x, const Tensor& y,
               std::byte{0});
   if (x.size() == 0 || y.size() == 0) return;
   FilterGradient(c, x, y, w).run();
-  if (w.dtype() == DType::float32)
-    recompute_nonfinite<float>(c, x, y, w);
-  else
-    recompute_nonfinite<double>(c, x, y, w);
+  visit_among<float, double>(w.dtype(), [&]<class T>() { recompute_nonfinite<T>(c, x, y, w); });
 }
 
 }  // namespace reel::loops

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/visit.hpp"
 #include "loops/parallel.hpp"
 #include "loops/window/planes.hpp"
 
@@ -98,20 +99,11 @@ void with_places(const WindowGeometry& c, const Tensor& places, std::int64_t win
     run(detail::mutable_data<std::int32_t>(places));
 }
 
-template <class F>
-void with_type(DType dtype, const F& f) {
-  if (dtype == DType::float32)
-    f(float{});
-  else
-    f(double{});
-}
-
 }  // namespace
 
 void greatest_of_windows(const WindowGeometry& c, const Tensor& x, const Tensor& y, const Tensor& places) {
   if (y.size() == 0) return;
-  with_type(y.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  visit_among<float, double>(y.dtype(), [&]<class T>() {
     if (!places.defined())
       greatest<T, std::uint8_t>(c, x, y, nullptr);
     else if (places.dtype() == DType::uint8)
@@ -122,8 +114,7 @@ void greatest_of_windows(const WindowGeometry& c, const Tensor& x, const Tensor&
 }
 
 void scatter_windows(const WindowGeometry& c, const Tensor& from, const Tensor& places, const Tensor& to) {
-  with_type(to.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  visit_among<float, double>(to.dtype(), [&]<class T>() {
     const T* terms = detail::mutable_data<T>(from);
     T* sums = detail::mutable_data<T>(to);
     if (from.size() == 0) std::fill_n(sums, to.size(), T(0));
@@ -134,8 +125,7 @@ void scatter_windows(const WindowGeometry& c, const Tensor& from, const Tensor& 
 }
 
 void gather_windows(const WindowGeometry& c, const Tensor& from, const Tensor& places, const Tensor& to) {
-  with_type(to.dtype(), [&](auto zero) {
-    using T = decltype(zero);
+  visit_among<float, double>(to.dtype(), [&]<class T>() {
     const T* elements = detail::mutable_data<T>(from);
     T* out = detail::mutable_data<T>(to);
     with_places(

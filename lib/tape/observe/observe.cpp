@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/fail.hpp"
+#include "core/visit.hpp"
 #include "tape/observe/timeline.hpp"
 #include "tape/tape.hpp"
 
@@ -60,22 +61,14 @@ NonFinite scan(const detail::Block& b, int parts) {
 NonFinite non_finite_in(const Tensor& x) {
   if (!x.defined() || detail::block(x)->abstract()) return {};
   const detail::Block& b = *detail::block(x);
-  switch (b.dtype) {
-    case DType::float16:
-      return scan<float16>(b, 1);
-    case DType::bfloat16:
-      return scan<bfloat16>(b, 1);
-    case DType::float32:
-      return scan<float>(b, 1);
-    case DType::float64:
-      return scan<double>(b, 1);
-    case DType::complex64:
-      return scan<float>(b, 2);
-    case DType::complex128:
-      return scan<double>(b, 2);
-    default:
+  return visit(b.dtype, [&]<class T>() -> NonFinite {
+    if constexpr (is_complex(dtype_of<T>))
+      return scan<decltype(T::re)>(b, 2);
+    else if constexpr (is_floating(dtype_of<T>))
+      return scan<T>(b, 1);
+    else
       return {};
-  }
+  });
 }
 
 std::string index_of(const Tensor& x, std::int64_t flat) {

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "core/fail.hpp"
+#include "core/visit.hpp"
 #include "loops/linalg/determinant/derivatives.hpp"
 
 namespace reel::loops {
@@ -15,12 +16,12 @@ void determinants::require_success(int code) {
 
 void determinant_derivative(const DeterminantDirections& p, const Tensor& out) {
   if (is_complex(out.dtype())) return determinants::complex_derivative(p, out);
-  with_type(out, [&]<class T>(T) { determinants::derivative_of<T>(p, out); });
+  visit_among<float, double>(out.dtype(), [&]<class T>() { determinants::derivative_of<T>(p, out); });
 }
 
 void cofactor_derivative(const Tensor& weight, const DeterminantDirections& p, const Tensor& out) {
   if (is_complex(out.dtype())) return determinants::complex_cofactors(weight, p, out);
-  with_type(out, [&]<class T>(T) { determinants::cofactors_of<T>(weight, p, out); });
+  visit_among<float, double>(out.dtype(), [&]<class T>() { determinants::cofactors_of<T>(weight, p, out); });
 }
 
 }  // namespace reel::loops

@@ -87,7 +87,7 @@ FactorInfo for_each(const Tensor& a, const One& one) {
   const Batch batch = batch_of(a);
   const Tensor dense = contiguous(a);
   detail::List<int> codes(static_cast<std::size_t>(batch.count));
-  with_any_type(a, [&]<class T>(T) {
+  visit_lapack_type(a, [&]<class T>() {
     const T* from = mutable_data<T>(dense);
     for_each_matrix(batch.count, batch.largest_extent(),
                     [&](std::int64_t at) { codes[static_cast<std::size_t>(at)] = one(from + at * batch.size(), at); });
@@ -288,7 +288,7 @@ std::int64_t first_beyond(const Tensor& x, const Tensor& reference, int own_axes
   if (size == 0 || reference.size() == 0) return -1;
   const Tensor dense = contiguous(x), of = contiguous(reference);
   std::int64_t found = -1;
-  with_any_type(of, [&]<class T>(T) {
+  visit_lapack_type(of, [&]<class T>() {
     const auto largest = [](const auto* at, std::int64_t elements) {
       double most = 0;
       for (std::int64_t i = 0; i < elements; ++i) most = std::max(most, static_cast<double>(std::abs(at[i])));
@@ -321,7 +321,7 @@ FactorInfo pinv(const Tensor& a, double rtol, const Tensor& p) {
                u = reel::detail::empty(a.dtype(), with({b.rows, k})),
                vh = reel::detail::empty(a.dtype(), with({k, b.columns}));
   if (const FactorInfo info = svd(a, s, {u, vh, {}, {}})) return info;
-  with_any_type(a, [&]<class T>(T) {
+  visit_lapack_type(a, [&]<class T>() {
     const Real<T>* values = mutable_data<Real<T>>(s);
     T* rows = mutable_data<T>(vh);
     for (std::int64_t i = 0; i < b.count * k; ++i) {

@@ -4,6 +4,7 @@
 #include <complex>
 #include <limits>
 
+#include "core/visit.hpp"
 #include "loops/linalg/matmul.hpp"
 #include "loops/linalg/matrices.hpp"
 
@@ -25,7 +26,7 @@ FactorInfo for_each_spectrum(const Tensor& a, const Tensor& y, const F& f) {
   const std::int64_t k = std::min(a.shape()[-2], a.shape()[-1]);
   const Tensor s = matrices_like(a, y.dtype(), 1, k);
   const FactorInfo info = svd(a, s, {});
-  with_type(y, [&]<class T>(T) {
+  visit_among<float, double>(y.dtype(), [&]<class T>() {
     for (std::int64_t i = 0; i < y.size(); ++i) f(mutable_data<T>(s) + i * k, k, mutable_data<T>(y)[i]);
   });
   return info;
@@ -49,7 +50,7 @@ FactorInfo polar_factor(const Tensor& a, const Tensor& s, const Tensor& q) {
   const std::int64_t m = a.shape()[-2], n = a.shape()[-1];
   const Tensor u = matrices_like(a, a.dtype(), m, n), vh = matrices_like(a, a.dtype(), n, n);
   const FactorInfo info = svd(a, s, {u, vh, {}, {}});
-  with_any_type(a, [&]<class T>(T) {
+  visit_lapack_type(a, [&]<class T>() {
     using Real = decltype(std::abs(T()));
     const Real least = static_cast<Real>(n + 10) * std::numeric_limits<Real>::epsilon();
     for (std::int64_t i = 0; i < s.size(); ++i) {

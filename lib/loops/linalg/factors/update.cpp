@@ -69,7 +69,7 @@ FactorInfo cholesky_update(const Tensor& l, const Tensor& x, bool downdate, cons
   copy(x, vectors);
   const std::int64_t n = order_of(out), count = count_of(out, n);
   detail::List<int> codes(static_cast<std::size_t>(count));
-  with_any_type(out, [&]<class T>(T) {
+  visit_lapack_type(out, [&]<class T>() {
     detail::List<FactorRotation<T>> rotations(static_cast<std::size_t>(count * n));
     for_each_matrix(count, n, [&](std::int64_t at) {
       T* m = mutable_data<T>(out) + at * n * n;
