@@ -1,4 +1,5 @@
 // Aggregation methods: how terms are summed, when, and in how much memory. Rules S38, S66-S72, S99-S102, S117.
+#include <memory>
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
@@ -10,6 +11,8 @@ namespace {
 using Values = std::vector<double>;
 constexpr AggregationMethod methods[] = {AggregationMethod::add_n, AggregationMethod::tree,
                                          AggregationMethod::accumulate_n};
+
+std::vector<Gradient> no_rule(const RecordedOp&, std::span<const Gradient>) { return {}; }
 
 // Counts the terms of each call of aggregate, and claims that gradients are large.
 struct Counting : VSpace {
@@ -54,6 +57,22 @@ double peak_buffers(AggregationMethod method) {
 
 }  // namespace
 
+TEST_CASE("S99: accumulate_n adds the gradients of parts of a tensor in one buffer") {
+  for (const bool overrides : {false, true}) {
+    const auto guard = overrides ? std::make_unique<GradientRegistry::OverrideGuard>("another op", no_rule) : nullptr;
+    const Tensor x = zeros({1 << 16});
+    GradientTape tape;
+    tape.watch(x);
+    std::vector<Tensor> ys;
+    for (std::int64_t i = 0; i < 8; ++i) ys.push_back(slice(x, {range(i, i + 9)}));
+    reset_peak_bytes();
+    const std::int64_t before = memory_stats().live_bytes;
+    const Tensor g = *tape.gradient(ys, x, {.aggregation_method = AggregationMethod::accumulate_n});
+    CHECK(memory_stats().peak_bytes - before < 3 * x.size() * static_cast<std::int64_t>(sizeof(double)) / 2);
+    CHECK(sum(g).item() == 72);
+  }
+}
+
 TEST_CASE("S99: every method gives [20, 10] in the ten-fold test") {
   for (const AggregationMethod method : methods) {
     const Tensor x = scalar(1.0);
@@ -77,9 +96,12 @@ TEST_CASE("S99, S102: terms are added in order of arrival, or all at once by pai
     for (const double c : {1.0, -1e16, 1.0, 1e16}) ys.push_back(x * c);
     return tape.gradient(ys, x, options).dense().item();
   };
-  CHECK(total({.aggregation_method = AggregationMethod::tree}) == 1);          // ((1e16 + 1) - 1e16) + 1
-  CHECK(total({.aggregation_method = AggregationMethod::accumulate_n}) == 1);  // the same
-  CHECK(total({.aggregation_method = AggregationMethod::add_n}) == 0);         // (1e16 + 1) + (-1e16 + 1)
+  for (const bool overrides : {false, true}) {
+    const auto guard = overrides ? std::make_unique<GradientRegistry::OverrideGuard>("another op", no_rule) : nullptr;
+    CHECK(total({.aggregation_method = AggregationMethod::tree}) == 1);          // ((1e16 + 1) - 1e16) + 1
+    CHECK(total({.aggregation_method = AggregationMethod::accumulate_n}) == 1);  // the same
+    CHECK(total({.aggregation_method = AggregationMethod::add_n}) == 0);         // (1e16 + 1) + (-1e16 + 1)
+  }
   CHECK(total({}) == 1);
 }
 

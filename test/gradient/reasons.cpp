@@ -154,6 +154,28 @@ TEST_CASE("a gradient that is blocked on one path is no reason for a source on a
   CHECK(both[0].dense().item() == 0);
 }
 
+TEST_CASE("the reason of one result of an op is that of its inputs, not of its other results") {
+  const Tensor x = tensor({2., 3.}), other = scalar(5.0);
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  tape.watch(other);
+  const Tensor unused = square(x);
+  for (const std::size_t i : {0u, 1u}) {
+    const auto parts = unstack(x);
+    const Tensor aside = exp(parts[1 - i]);  // an entry without a cotangent and without a reason
+    const Tensor cut = user_op("mine", parts[i], nothing);
+    const auto g = tape.gradient(cut * other, {x, parts[0], parts[1]});
+    CHECK_THAT(g[0].why_none(), Contains("mine"));
+    CHECK_THAT(g[1 + i].why_none(), Contains("mine"));
+    CHECK(g[2 - i].reason() == WhyNone::not_connected);
+  }
+  // Beyond stop_gradients the reason is another one.
+  const Tensor y = exp(x), cut = user_op("mine", y * other, nothing);
+  const auto g = tape.gradient(cut, {x, other}, {.stop_gradients = y});
+  CHECK(g[0].reason() == WhyNone::stop_gradient);
+  CHECK_THAT(g[1].why_none(), Contains("mine"));
+}
+
 TEST_CASE("a pause may outlive its tape, and pauses end in any order") {
   const Tensor x = scalar(2.0);
   auto tape = std::make_unique<GradientTape>(TapeOptions{.persistent = true});

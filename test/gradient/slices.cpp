@@ -68,6 +68,28 @@ TEST_CASE("S115: where a rule needs a tensor, slices are densified for it") {
   CHECK(g.dense().to_vector() == Values{0, 0, 0, 0, 20, 24, 0, 0});
 }
 
+TEST_CASE("S9: an override replaces a rule that would pass slices on") {
+  const Tensor x = table();
+  const GradientRegistry::OverrideGuard guard("identity", [](const RecordedOp&, std::span<const Gradient> g) {
+    return std::vector<Gradient>{g[0].dense() * 10};
+  });
+  GradientTape tape;
+  tape.watch(x);
+  const Gradient g = tape.gradient(sum(gather(identity(x), tensor<int>({3}))), x);
+  CHECK(g.dense().to_vector() == Values{0, 0, 0, 0, 0, 0, 10, 10});
+}
+
+TEST_CASE("slices that arrive before a rule that adds to sums in place") {
+  const Tensor x = table();
+  for (const auto method : {AggregationMethod::add_n, AggregationMethod::tree, AggregationMethod::accumulate_n}) {
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor first = sum(x * x), second = slice(x, {range(1, 2)}), last = sum(gather(x, tensor<int>({3, 1, 3, 0})));
+    const Gradient g = tape.gradient({first, second, last}, x, {.aggregation_method = method});
+    CHECK(g.dense().to_vector() == Values{3, 5, 8, 10, 10, 12, 16, 18});
+  }
+}
+
 TEST_CASE("S116: slices of slices are flattened, with the outer dense_shape") {
   const Tensor x = table();
   GradientTape tape;

@@ -189,6 +189,11 @@ TEST_CASE("S91, S94: ops off the path, stopped or without a gradient need no reg
   CHECK(number(tape.gradient(stopped * x, x, {.stop_gradients = stopped})) == 6);
   CHECK_THROWS_AS(tape.gradient(leads_away, x), LookupError);
   CHECK_THROWS_AS(tape.gradient(z, other), LookupError);
+  // The other results of a source's op do not depend on the source.
+  const auto [first, second] = recorded("nobody_registered_4", {x}, {scalar(1.0), scalar(2.0)});
+  const Tensor beyond = recorded("nobody_registered_5", {second}, {scalar(3.0)})[0];
+  CHECK(number(tape.gradient(first * beyond, first)) == 3);
+  CHECK_THROWS_AS(tape.gradient(first * beyond, second), LookupError);
 }
 
 TEST_CASE("S93, S105: stop_gradients are constants, sources are not; both may be given") {

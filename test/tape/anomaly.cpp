@@ -157,6 +157,31 @@ TEST_CASE("AnomalyGuard, backward: IndexedSlices and users' rules are checked") 
              Contains("mine") && Contains("float64 [1, 2], 1 of 2 elements, the first at [0, 1]"));
 }
 
+TEST_CASE("AnomalyGuard, backward: slices that a rule of the library passes on are checked") {
+  const AnomalyGuard guard({.check_forward = false});
+  const Tensor x = ones({4, 2}, DType::float32);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = gather(cast(x, DType::float64), tensor<int>({2}));
+  CHECK_THAT(fault([&] {
+               static_cast<void>(tape.gradient(y, x, {.output_gradients = tensor({{1., 1e300}})}));
+             }),
+             Contains("cast: the gradient for input 0") && Contains("float32 [1, 2], 1 of 2 elements"));
+}
+
+TEST_CASE("AnomalyGuard, backward: what a rule gives is checked, not a sum that it adds to in place") {
+  const AnomalyGuard guard({.check_forward = false});
+  const Tensor x = tensor({1.}), c = tensor({1.5e308});
+  for (const auto method : {AggregationMethod::add_n, AggregationMethod::accumulate_n}) {
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = x * c, z = x * c;
+    CHECK(fault([&] {
+            CHECK(std::isinf((*tape.gradient({y, z}, x, {.aggregation_method = method})).to_vector()[0]));
+          }).empty());
+  }
+}
+
 TEST_CASE("AnomalyGuard, forward mode: a tangent that is not finite") {
   const AnomalyGuard guard;
   const Tensor x = tensor({4., 0.});

@@ -454,6 +454,11 @@ TEST_CASE("S9: an override guard replaces a rule on this thread while it lives")
         "tanh", [](const RecordedOp&, std::span<const Gradient> g) { return std::vector<Gradient>{*g[0] * 100}; });
     CHECK((*tape.gradient(y, x)).item() == 100.0);
   }
+  {
+    const GradientRegistry::OverrideGuard guard(
+        "tanh", [](const RecordedOp&, std::span<const Gradient>) { return std::vector<Gradient>{ones({3})}; });
+    CHECK_THROWS_WITH(tape.gradient(y, x), Contains("Incompatible shapes between op input and calculated input"));
+  }
   CHECK((*tape.gradient(y, x)).item() == Approx(1 - std::tanh(0.5) * std::tanh(0.5)));
 }
 

@@ -52,8 +52,10 @@ TEST_CASE("S34: a rule gets zeros for a result without a cotangent, or nothing i
   CHECK((*tape.gradient(a[0], x, {.stop_gradients = a[1]})).to_vector() == Values{1, 1});
   CHECK(got[1].to_vector() == Values{0, 0});
   // A stopped result contributes nothing, whatever its cotangent.
-  CHECK((*tape.gradient({a[0], a[1] * 5}, x, {.stop_gradients = a[1]})).to_vector() == Values{1, 1});
-  CHECK(got[1].to_vector() == Values{0, 0});
+  for (const Tensor& of_stopped : {a[1] * 5, a[1]}) {
+    CHECK((*tape.gradient({a[0], of_stopped}, x, {.stop_gradients = a[1]})).to_vector() == Values{1, 1});
+    CHECK(got[1].to_vector() == Values{0, 0});
+  }
   CHECK((*tape.gradient(b[0], x)).to_vector() == Values{1, 1});
   CHECK_FALSE(got[1].defined());
   CHECK((*tape.gradient(c[0], x)).to_vector() == Values{1, 1});
@@ -72,6 +74,17 @@ TEST_CASE("S34: zeros for missing cotangents have the batch axis in a batched pa
   CHECK((*tape.jacobian(y, x)).to_vector() == Values{1, 0, 0, 1});
   REQUIRE(got[1].defined());
   CHECK(got[1].shape() == Shape{2, 2});
+}
+
+TEST_CASE("a rule that makes large tensors inside limits the rows of a pass of a Jacobian") {
+  const Clear clear;
+  const Tensor x = linspace(1., 6., 6);
+  constexpr tape::Rule large{
+      .name = "two", .vjp = first_plus_second, .batched = true, .inner_elements = std::int64_t{1} << 20};
+  GradientTape tape;
+  tape.watch(x);
+  CHECK((*tape.jacobian(two(large, x)[0], x)).to_vector() == eye(6).to_vector());
+  CHECK(got[0].shape() == Shape{2, 6});  // in the second pass, after one of four rows
 }
 
 TEST_CASE("an op without a jvp is an error in forward mode; Jacobians use reverse mode") {
