@@ -5,10 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
-#include <type_traits>
 
 #include "kernels/instruction_sets.hpp"
-#include "kernels/isa.hpp"
 
 extern "C" {
 #define REEL_DECLARE(name) const reel::kernels::Set* reel_kernels_##name();
@@ -20,16 +18,15 @@ namespace reel::kernels {
 
 namespace {
 
-// Whether this processor supports instruction set I. Sets that are not listed are supported by every processor of the
-// family.
-template <class I>
-bool is_supported() {
+// Whether this processor supports the instruction set. Those that are not listed are supported by every processor of
+// the family.
+bool is_supported([[maybe_unused]] InstructionSet set) {
 #if defined(__x86_64__)
-  if constexpr (std::is_same_v<I, isa::avx512>)
-    return is_supported<isa::avx2>() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl");
-  if constexpr (std::is_same_v<I, isa::avx2>) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (set == InstructionSet::avx512)
+    return is_supported(InstructionSet::avx2) && __builtin_cpu_supports("avx512f") &&
+           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+  if (set == InstructionSet::avx2) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #endif
   return true;
 }
@@ -37,10 +34,11 @@ bool is_supported() {
 // Best first.
 constexpr struct Implementation {
   std::string_view isa;
-  bool (*supported)();
+  InstructionSet instruction_set;
   const Set* (*set)();
+  bool supported() const { return is_supported(instruction_set); }
 } implementations[] = {
-#define REEL_IMPLEMENTATION(name) {#name, is_supported<isa::name>, reel_kernels_##name},
+#define REEL_IMPLEMENTATION(name) {#name, InstructionSet::name, reel_kernels_##name},
     REEL_FOR_EACH_ISA(REEL_IMPLEMENTATION)
 #undef REEL_IMPLEMENTATION
 };

@@ -1,45 +1,25 @@
-// The instruction sets that the kernels are compiled for. The build compiles the same source once for each, with
+// The instruction set of this translation unit. The build compiles the same source once for each set, with
 // -DREEL_KERNEL_ISA=<name>, and localizes the symbols of its object, so that functions of the same name do not clash.
-// Other sources, such as tests, use isa::scalar.
+// Other sources, such as tests, are of the set "scalar".
 #pragma once
-#include <type_traits>
+#include "kernels/instruction_sets.hpp"
+
+#ifndef REEL_KERNEL_ISA
+#define REEL_KERNEL_ISA scalar
+#endif
+
+// REEL_OF_ISA(REEL_SLEEF_) is REEL_SLEEF_avx2 if this translation unit is compiled for avx2.
+#define REEL_JOIN(a, b) a##b
+#define REEL_JOIN_EXPANDED(a, b) REEL_JOIN(a, b)
+#define REEL_OF_ISA(prefix) REEL_JOIN_EXPANDED(prefix, REEL_KERNEL_ISA)
 
 namespace reel::kernels {
 
-namespace isa {
+inline constexpr InstructionSet instruction_set = InstructionSet::REEL_KERNEL_ISA;
 
-// `fused`: the instruction set has a fused multiply-add, so that fma(a, b, c) rounds once.
-struct scalar {
-  static constexpr const char* name = "scalar";
-  static constexpr bool fused = false;
-};
-struct sse2 {
-  static constexpr const char* name = "sse2";
-  static constexpr bool fused = false;
-};
-struct avx2 {
-  static constexpr const char* name = "avx2";
-  static constexpr bool fused = true;
-};
-struct avx512 {
-  static constexpr const char* name = "avx512";
-  static constexpr bool fused = true;
-};
-struct neon64 {
-  static constexpr const char* name = "neon64";
-  static constexpr bool fused = true;
-};
+inline constexpr bool is_scalar = instruction_set == InstructionSet::scalar;
 
-}  // namespace isa
-
-#ifdef REEL_KERNEL_ISA
-using current = isa::REEL_KERNEL_ISA;
-#else
-using current = isa::scalar;
-#endif
-
-// Whether this translation unit is compiled for instruction set I.
-template <class I>
-inline constexpr bool is_current = std::is_same_v<current, I>;
+// Whether there is a fused multiply-add, so that fma(a, b, c) rounds once.
+inline constexpr bool has_fma = !is_scalar && instruction_set != InstructionSet::sse2;
 
 }  // namespace reel::kernels

@@ -1,7 +1,6 @@
-// Vec<T, I> is one SIMD register of T on instruction set I, with IEEE arithmetic. Mask<T, I> is the result of comparing
-// two. Constants of any arithmetic type convert to a vector, so one generic lambda (`1 - z * z`) serves float and
-// double. Every function has the instruction set in its type and is forced inline. On isa::scalar a vector has one
-// lane.
+// Vec<T> is one SIMD register of T on the instruction set of this translation unit, with IEEE arithmetic. Mask<T> is
+// the result of comparing two. Constants of any arithmetic type convert to a vector, so one generic lambda, such as
+// `1 - z * z`, serves float and double. Every function is forced inline. On the set "scalar" a vector has one lane.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -27,47 +26,27 @@
 
 namespace reel::kernels {
 
-// The xsimd architecture of a tag; isa::scalar has none.
-template <class I>
-struct ArchOf;
-#if XSIMD_WITH_SSE2
-template <>
-struct ArchOf<isa::sse2> {
-  using type = xsimd::sse2;
-};
-#endif
-#if XSIMD_WITH_AVX2
-template <>
-struct ArchOf<isa::avx2> {
-  using type = xsimd::fma3<xsimd::avx2>;
-};
-#endif
-#if XSIMD_WITH_AVX512BW
-template <>
-struct ArchOf<isa::avx512> {
-  using type = xsimd::avx512bw;
-};
-#endif
-#if XSIMD_WITH_NEON64
-template <>
-struct ArchOf<isa::neon64> {
-  using type = xsimd::neon64;
-};
-#endif
+// xsimd's class for the instruction set; void for scalar.
+constexpr auto architecture() {
+  if constexpr (instruction_set == InstructionSet::avx512) return xsimd::avx512bw();
+  if constexpr (instruction_set == InstructionSet::avx2) return xsimd::fma3<xsimd::avx2>();
+  if constexpr (instruction_set == InstructionSet::sse2) return xsimd::sse2();
+  if constexpr (instruction_set == InstructionSet::neon64) return xsimd::neon64();
+}
+using Arch = decltype(architecture());
 
 template <class T>
 concept VecElement = std::same_as<T, float> || std::same_as<T, double>;
 template <class C>
 concept VecConstant = std::is_arithmetic_v<C>;
 
-template <VecElement T, class I = current>
+template <VecElement T>
 struct Vec;
 
 // ---- Mask
 
-template <VecElement T, class I = current>
+template <VecElement T>
 struct Mask {
-  using Arch = typename ArchOf<I>::type;
   using Batch = xsimd::batch_bool<T, Arch>;
   static constexpr std::ptrdiff_t size = static_cast<std::ptrdiff_t>(xsimd::batch<T, Arch>::size);
   Batch v;
@@ -81,13 +60,13 @@ struct Mask {
   [[gnu::always_inline]] friend Mask operator!(Mask a) { return ~a.v; }
   [[gnu::always_inline]] friend bool any(Mask a) { return xsimd::any(a.v); }
   [[gnu::always_inline]] friend bool all(Mask a) { return xsimd::all(a.v); }
-  [[gnu::always_inline]] friend Vec<T, I> where(Mask m, Vec<T, I> a, Vec<T, I> b) {
-    return Vec<T, I>(xsimd::select(m.v, a.v, b.v));
+  [[gnu::always_inline]] friend Vec<T> where(Mask m, Vec<T> a, Vec<T> b) {
+    return Vec<T>(xsimd::select(m.v, a.v, b.v));
   }
 };
 
 template <VecElement T>
-struct Mask<T, isa::scalar> {
+requires is_scalar struct Mask<T> {
   static constexpr std::ptrdiff_t size = 1;
   bool v;
 
@@ -99,19 +78,15 @@ struct Mask<T, isa::scalar> {
   [[gnu::always_inline]] friend Mask operator!(Mask a) { return !a.v; }
   [[gnu::always_inline]] friend bool any(Mask a) { return a.v; }
   [[gnu::always_inline]] friend bool all(Mask a) { return a.v; }
-  [[gnu::always_inline]] friend Vec<T, isa::scalar> where(Mask m, Vec<T, isa::scalar> a, Vec<T, isa::scalar> b) {
-    return m.v ? a : b;
-  }
+  [[gnu::always_inline]] friend Vec<T> where(Mask m, Vec<T> a, Vec<T> b) { return m.v ? a : b; }
 };
 
 // ---- Vec
 
-template <VecElement T, class I>
+template <VecElement T>
 struct Vec {
-  using Arch = typename ArchOf<I>::type;
   using Batch = xsimd::batch<T, Arch>;
   using Integer = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
-  using Bits = xsimd::batch<Integer, Arch>;
   static constexpr std::ptrdiff_t size = static_cast<std::ptrdiff_t>(Batch::size);
   Batch v;
 
@@ -131,7 +106,7 @@ struct Vec {
 #if XSIMD_WITH_NEON64
     // xsimd's float division on NEON is an estimate with two Newton steps: not correctly rounded, and not IEEE at
     // the ends of the range.
-    if constexpr (std::same_as<Vec, Vec<float, isa::neon64>>) return Batch(vdivq_f32(a.v, b.v));
+    if constexpr (instruction_set == InstructionSet::neon64 && sizeof(T) == 4) return Batch(vdivq_f32(a.v, b.v));
 #endif
     return a.v / b.v;
   }
@@ -141,26 +116,28 @@ struct Vec {
   [[gnu::always_inline]] Vec& operator*=(Vec b) { return *this = *this * b; }
   [[gnu::always_inline]] Vec& operator/=(Vec b) { return *this = *this / b; }
 
-  [[gnu::always_inline]] friend Mask<T, I> operator==(Vec a, Vec b) { return a.v == b.v; }
+  [[gnu::always_inline]] friend Mask<T> operator==(Vec a, Vec b) { return a.v == b.v; }
   // xsimd's own != is false for NaN on AVX.
-  [[gnu::always_inline]] friend Mask<T, I> operator!=(Vec a, Vec b) { return !Mask<T, I>(a.v == b.v); }
-  [[gnu::always_inline]] friend Mask<T, I> operator<(Vec a, Vec b) { return a.v < b.v; }
-  [[gnu::always_inline]] friend Mask<T, I> operator<=(Vec a, Vec b) { return a.v <= b.v; }
-  [[gnu::always_inline]] friend Mask<T, I> operator>(Vec a, Vec b) { return b.v < a.v; }
-  [[gnu::always_inline]] friend Mask<T, I> operator>=(Vec a, Vec b) { return b.v <= a.v; }
+  [[gnu::always_inline]] friend Mask<T> operator!=(Vec a, Vec b) { return !Mask<T>(a.v == b.v); }
+  [[gnu::always_inline]] friend Mask<T> operator<(Vec a, Vec b) { return a.v < b.v; }
+  [[gnu::always_inline]] friend Mask<T> operator<=(Vec a, Vec b) { return a.v <= b.v; }
+  [[gnu::always_inline]] friend Mask<T> operator>(Vec a, Vec b) { return b.v < a.v; }
+  [[gnu::always_inline]] friend Mask<T> operator>=(Vec a, Vec b) { return b.v <= a.v; }
 
-  // a * b + c, rounded once where the instruction set is `fused`, else twice.
+  // a * b + c, rounded once if has_fma, else twice.
   [[gnu::always_inline]] friend Vec fma(Vec a, Vec b, Vec c) {
 #if XSIMD_WITH_AVX512BW
     // xsimd 8's fma on AVX-512 is a product and a sum.
-    if constexpr (std::same_as<Vec, Vec<float, isa::avx512>>) return Batch(_mm512_fmadd_ps(a.v, b.v, c.v));
-    if constexpr (std::same_as<Vec, Vec<double, isa::avx512>>) return Batch(_mm512_fmadd_pd(a.v, b.v, c.v));
+    if constexpr (instruction_set == InstructionSet::avx512 && sizeof(T) == 4)
+      return Batch(_mm512_fmadd_ps(a.v, b.v, c.v));
+    if constexpr (instruction_set == InstructionSet::avx512 && sizeof(T) == 8)
+      return Batch(_mm512_fmadd_pd(a.v, b.v, c.v));
 #endif
 #if XSIMD_WITH_NEON64
     // xsimd asks for a macro that AArch64 compilers need not define.
-    if constexpr (std::same_as<Vec, Vec<float, isa::neon64>>) return Batch(vfmaq_f32(c.v, a.v, b.v));
+    if constexpr (instruction_set == InstructionSet::neon64 && sizeof(T) == 4) return Batch(vfmaq_f32(c.v, a.v, b.v));
 #endif
-    if constexpr (I::fused)
+    if constexpr (has_fma)
       return xsimd::fma(a.v, b.v, c.v);
     else
       return a * b + c;
@@ -174,7 +151,8 @@ struct Vec {
   }
   [[gnu::always_inline]] friend Vec sqrt(Vec a) {
 #if XSIMD_WITH_NEON64
-    if constexpr (std::same_as<Vec, Vec<float, isa::neon64>>) return Batch(vsqrtq_f32(a.v));  // as for division
+    if constexpr (instruction_set == InstructionSet::neon64 && sizeof(T) == 4)
+      return Batch(vsqrtq_f32(a.v));  // as for division
 #endif
     return xsimd::sqrt(a.v);
   }
@@ -182,7 +160,7 @@ struct Vec {
   [[gnu::always_inline]] friend Vec copysign(Vec a, Vec sign) {
     return (a.v & magnitude()) | (sign.v & Batch(T(-0.0)));
   }
-  [[gnu::always_inline]] friend Mask<T, I> isnan(Vec a) { return !Mask<T, I>(a.v == a.v); }
+  [[gnu::always_inline]] friend Mask<T> isnan(Vec a) { return !Mask<T>(a.v == a.v); }
 
   // All bits but the sign. xsimd's bitwise_andnot is avoided: versions differ in the operand that it negates.
   [[gnu::always_inline]] static Batch magnitude() {
@@ -197,21 +175,22 @@ struct Vec {
   // greater_of and lesser_of |a| and |b|, in one instruction where there is one.
   [[gnu::always_inline]] friend Vec greater_magnitude(Vec a, Vec b) {
 #if XSIMD_WITH_AVX512BW
-    if constexpr (std::same_as<Vec, Vec<double, isa::avx512>>) return Batch(_mm512_range_pd(a.v, b.v, 0b1011));
+    if constexpr (instruction_set == InstructionSet::avx512 && sizeof(T) == 8)
+      return Batch(_mm512_range_pd(a.v, b.v, 0b1011));
 #endif
     return greater_of(abs(a), abs(b));
   }
   [[gnu::always_inline]] friend Vec lesser_magnitude(Vec a, Vec b) {
 #if XSIMD_WITH_AVX512BW
-    if constexpr (std::same_as<Vec, Vec<double, isa::avx512>>) return Batch(_mm512_range_pd(a.v, b.v, 0b1010));
+    if constexpr (instruction_set == InstructionSet::avx512 && sizeof(T) == 8)
+      return Batch(_mm512_range_pd(a.v, b.v, 0b1010));
 #endif
     return lesser_of(abs(a), abs(b));
   }
 };
 
 template <VecElement T>
-struct Vec<T, isa::scalar> {
-  using Integer = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+requires is_scalar struct Vec<T> {
   static constexpr std::ptrdiff_t size = 1;
   T v;
 
@@ -232,7 +211,7 @@ struct Vec<T, isa::scalar> {
   [[gnu::always_inline]] Vec& operator*=(Vec b) { return *this = *this * b; }
   [[gnu::always_inline]] Vec& operator/=(Vec b) { return *this = *this / b; }
 
-  using Mask = kernels::Mask<T, isa::scalar>;
+  using Mask = kernels::Mask<T>;
   [[gnu::always_inline]] friend Mask operator==(Vec a, Vec b) { return a.v == b.v; }
   [[gnu::always_inline]] friend Mask operator!=(Vec a, Vec b) { return a.v != b.v; }
   [[gnu::always_inline]] friend Mask operator<(Vec a, Vec b) { return a.v < b.v; }
@@ -250,8 +229,6 @@ struct Vec<T, isa::scalar> {
   [[gnu::always_inline]] friend Vec greater_of(Vec a, Vec b) { return a.v > b.v ? a : b; }
   [[gnu::always_inline]] friend Vec lesser_of(Vec a, Vec b) { return a.v < b.v ? a : b; }
 };
-
-inline constexpr bool is_scalar = is_current<isa::scalar>;
 
 // Calls f on each element in turn, for functions without a vector form. F is a stateless functor type that takes and
 // returns T.

@@ -12,7 +12,7 @@ using namespace reel::kernels;
 
 namespace {
 
-using Number = Vec<double, isa::scalar>;
+using Number = Vec<double>;
 
 // v + t * epsilon with epsilon^2 = 0, over numbers or duals. A constant has no tangent, and no derivative is asked for
 // one.
@@ -45,15 +45,15 @@ struct Dual {
   friend auto isinf(Dual a) { return isinf(a.v); }
 };
 template <class B, class X, class Y>
-Dual<B> choose(Mask<double, isa::scalar> c, X x, Y y) {
+Dual<B> choose(Mask<double> c, X x, Y y) {
   return c.v ? Dual<B>(x) : Dual<B>(y);
 }
 template <class B>
-Dual<B> where(Mask<double, isa::scalar> c, Dual<B> x, std::type_identity_t<Dual<B>> y) {
+Dual<B> where(Mask<double> c, Dual<B> x, std::type_identity_t<Dual<B>> y) {
   return choose<B>(c, x, y);
 }
 template <class B, VecConstant C>
-Dual<B> where(Mask<double, isa::scalar> c, C x, Dual<B> y) {
+Dual<B> where(Mask<double> c, C x, Dual<B> y) {
   return choose<B>(c, x, y);
 }
 

@@ -26,7 +26,7 @@ template <class T>
 // fma(x, y, w) with one rounding on every instruction set: element by element where it has no fused multiply-add.
 template <class T>
 [[gnu::always_inline]] inline Vec<T> fma_rounded_once(Vec<T> x, Vec<T> y, Vec<T> w) {
-  if constexpr (current::fused)
+  if constexpr (has_fma)
     return fma(x, y, w);
   else
     return each([](T a, T b, T c) { return std::fma(a, b, c); }, x, y, w);
@@ -40,12 +40,12 @@ template <class T>
 [[gnu::always_inline]] inline Vec<T> sign(Vec<T> x) {
   return where(x > 0, 1, where(x < 0, -1, x));
 }
-template <class T, class I>
-[[gnu::always_inline]] inline Vec<T, I> maximum(Vec<T, I> x, std::type_identity_t<Vec<T, I>> y) {
+template <class T>
+[[gnu::always_inline]] inline Vec<T> maximum(Vec<T> x, std::type_identity_t<Vec<T>> y) {
   return where(isnan(x), x, greater_of(x, y));
 }
-template <class T, class I>
-[[gnu::always_inline]] inline Vec<T, I> minimum(Vec<T, I> x, std::type_identity_t<Vec<T, I>> y) {
+template <class T>
+[[gnu::always_inline]] inline Vec<T> minimum(Vec<T> x, std::type_identity_t<Vec<T>> y) {
   return where(isnan(x), x, lesser_of(x, y));
 }
 
@@ -61,7 +61,8 @@ template <class T>
 }
 // Whether xsimd's rounding functions may be used: they are single instructions. On NEON they are not, and lose the sign
 // of -0.
-inline constexpr bool has_rounding = !is_current<isa::sse2> && !is_current<isa::neon64>;
+inline constexpr bool has_rounding =
+    instruction_set != InstructionSet::sse2 && instruction_set != InstructionSet::neon64;
 #if XSIMD_WITH_NEON64
 struct NeonRounding {
   [[gnu::always_inline]] static float32x4_t round(float32x4_t x) { return vrndnq_f32(x); }
@@ -74,7 +75,6 @@ struct NeonRounding {
   [[gnu::always_inline]] static float64x2_t ceil(float64x2_t x) { return vrndpq_f64(x); }
 };
 #endif
-inline constexpr bool is_neon = is_current<isa::neon64>;
 }  // namespace math
 
 template <class T>
@@ -84,7 +84,7 @@ template <class T>
   } else if constexpr (math::has_rounding) {
     return Vec<T>(xsimd::nearbyint(x.v));
 #if XSIMD_WITH_NEON64
-  } else if constexpr (math::is_neon) {
+  } else if constexpr (instruction_set == InstructionSet::neon64) {
     return Vec<T>(typename Vec<T>::Batch(math::NeonRounding::round(x.v)));
 #endif
   } else {
@@ -98,7 +98,7 @@ template <class T>
   } else if constexpr (math::has_rounding) {
     return Vec<T>(xsimd::trunc(x.v));
 #if XSIMD_WITH_NEON64
-  } else if constexpr (math::is_neon) {
+  } else if constexpr (instruction_set == InstructionSet::neon64) {
     return Vec<T>(typename Vec<T>::Batch(math::NeonRounding::trunc(x.v)));
 #endif
   } else {
@@ -113,7 +113,7 @@ template <class T>
   } else if constexpr (math::has_rounding) {
     return Vec<T>(xsimd::floor(x.v));
 #if XSIMD_WITH_NEON64
-  } else if constexpr (math::is_neon) {
+  } else if constexpr (instruction_set == InstructionSet::neon64) {
     return Vec<T>(typename Vec<T>::Batch(math::NeonRounding::floor(x.v)));
 #endif
   } else {
@@ -128,7 +128,7 @@ template <class T>
   } else if constexpr (math::has_rounding) {
     return Vec<T>(xsimd::ceil(x.v));
 #if XSIMD_WITH_NEON64
-  } else if constexpr (math::is_neon) {
+  } else if constexpr (instruction_set == InstructionSet::neon64) {
     return Vec<T>(typename Vec<T>::Batch(math::NeonRounding::ceil(x.v)));
 #endif
   } else {
@@ -185,7 +185,7 @@ struct Division {
 
 template <class T>
 [[gnu::noinline]] Vec<T> floor_divide(Vec<T> x, Vec<T> y) {
-  if constexpr (current::fused) {
+  if constexpr (has_fma) {
     const auto d = math::Division<T>::of(x, y);
     return all(d.exact) ? d.quotient : where(d.exact, d.quotient, each(math::FloorDivide<T>(), x, y));
   } else {
@@ -194,7 +194,7 @@ template <class T>
 }
 template <class T>
 [[gnu::noinline]] Vec<T> mod(Vec<T> x, Vec<T> y) {
-  if constexpr (current::fused) {
+  if constexpr (has_fma) {
     const auto d = math::Division<T>::of(x, y);
     return all(d.exact) ? d.remainder : where(d.exact, d.remainder, each(math::Mod<T>(), x, y));
   } else {
@@ -222,7 +222,7 @@ template <class T>
 
 template <class T>
 [[gnu::noinline]] Vec<T> cbrt(Vec<T> x) {
-  if constexpr (std::same_as<Vec<T>, Vec<float, isa::scalar>>) {
+  if constexpr (is_scalar && std::same_as<T, float>) {
     return static_cast<float>(std::cbrt(static_cast<double>(x.v)));
   } else if constexpr (is_scalar) {
     const double r = std::cbrt(x.v);  // glibc errs by up to 4 ulp, hence one Newton step

@@ -20,16 +20,9 @@ struct Format<double> {
   static constexpr int bias = 1023;
 };
 
-template <class T, class I = current>
-struct BitsOf {
-  using type = xsimd::batch<typename Format<T>::Unsigned, typename ArchOf<I>::type>;
-};
 template <class T>
-struct BitsOf<T, isa::scalar> {
-  using type = typename Format<T>::Unsigned;
-};
-template <class T>
-using Bits = typename BitsOf<T>::type;
+using Bits =
+    std::conditional_t<is_scalar, typename Format<T>::Unsigned, xsimd::batch<typename Format<T>::Unsigned, Arch>>;
 
 template <class T>
 constexpr typename Format<T>::Unsigned bits_of(T x) {
@@ -60,10 +53,10 @@ template <class T>
 template <class T>
 [[gnu::always_inline]] inline Vec<T> scale(Vec<T> x, Vec<T> n) {
 #if XSIMD_WITH_AVX512BW
-  if constexpr (std::same_as<Vec<T>, Vec<float, isa::avx512>>) return Vec<T>(_mm512_scalef_ps(x.v, n.v));
-  if constexpr (std::same_as<Vec<T>, Vec<double, isa::avx512>>) return Vec<T>(_mm512_scalef_pd(x.v, n.v));
+  if constexpr (instruction_set == InstructionSet::avx512 && sizeof(T) == 4) return Vec<T>(_mm512_scalef_ps(x.v, n.v));
+  if constexpr (instruction_set == InstructionSet::avx512 && sizeof(T) == 8) return Vec<T>(_mm512_scalef_pd(x.v, n.v));
 #endif
-  if constexpr (!is_current<isa::avx512>) {
+  if constexpr (instruction_set != InstructionSet::avx512) {
     const Vec<T> half = (n * T(0.5) + rounder<T>)-rounder<T>;
     return x * exponential_of_two(half) * exponential_of_two(n - half);
   }
@@ -77,7 +70,7 @@ struct Split {
 template <class T>
 [[gnu::always_inline]] inline Split<T> split(Vec<T> x) {
   using L = Vec<T>;
-  if constexpr (is_current<isa::avx512>) {
+  if constexpr (instruction_set == InstructionSet::avx512) {
 #if XSIMD_WITH_AVX512BW
     L m, k;
     if constexpr (std::same_as<T, float>) {
@@ -115,7 +108,7 @@ template <class T>
 [[gnu::always_inline]] inline Product<T> exact_product(Vec<T> x, Vec<T> y) {
   using L = Vec<T>;
   const L high = x * y;
-  if constexpr (current::fused) {
+  if constexpr (has_fma) {
     return {high, fms(x, y, high)};
   } else {
     constexpr auto upper_half =

@@ -87,7 +87,7 @@ template <class T>
   using C = ExpConstants<T>;
   using L = Vec<T>;
   const auto reduced = [&](L square) { return fma(square, -s * C::log2_e, rounder<T>) - rounder<T>; };
-  if constexpr (current::fused) {
+  if constexpr (has_fma) {
     const L n = reduced(a * a);
     return {expm1_near_zero(fma(n, -C::ln2_low, fma(-s * a, a, n * -C::ln2_high))), n};
   } else {

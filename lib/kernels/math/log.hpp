@@ -51,7 +51,7 @@ template <bool With>
 // give these results already.
 template <class T>
 [[gnu::always_inline]] inline Vec<T> log_specials(Vec<T> x, Vec<T> y) {
-  if constexpr (is_current<isa::avx512>) {
+  if constexpr (instruction_set == InstructionSet::avx512) {
     return y;
   } else {
     using N = std::numeric_limits<T>;

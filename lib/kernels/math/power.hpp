@@ -51,8 +51,9 @@ struct LogTable {
 // log x = high + low for normal x > 0, with a relative error of 2^-61.5. With x = m 2^k, 3/4 <= m < 3/2, c = j / 16
 // near m and r = m / c - 1, |r| < 0.042: log x = k ln 2 + log c + r - r^2 / 2 + r^3 P(r). The scheme is that of Arm's
 // optimized routines, with a shorter table and our own Remez fit P.
-[[gnu::always_inline]] inline Product<double> log_in_two_parts(Vec<double> x) {
-  using L = Vec<double>;
+template <std::same_as<double> T>
+[[gnu::always_inline]] inline Product<T> log_in_two_parts(Vec<T> x) {
+  using L = Vec<T>;
   const L m = L(_mm512_getmant_pd(x.v, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_nan));
   const L exponent = L(_mm512_getexp_pd(x.v)), k = where(m < 1, exponent + 1, exponent);
   // The sum has m, rounded to a multiple of 1/16, in its lowest bits. It does not depend on the rounding mode.
@@ -72,8 +73,9 @@ struct LogTable {
 }
 
 // By the table where |x| is normal and the result is real and far from overflow and underflow. Other lanes use SLEEF.
-[[gnu::always_inline]] inline Vec<double> power_by_table(Vec<double> x, Vec<double> y) {
-  using L = Vec<double>;
+template <std::same_as<double> T>
+[[gnu::always_inline]] inline Vec<T> power_by_table(Vec<T> x, Vec<T> y) {
+  using L = Vec<T>;
   const L a = abs(x);
   const auto ordinary = (a >= std::numeric_limits<double>::min()) & (a < std::numeric_limits<double>::infinity());
   const auto log = log_in_two_parts(where(ordinary, a, L(1)));
@@ -98,7 +100,7 @@ struct LogTable {
 template <class T>
 [[gnu::noinline]] Vec<T> power(Vec<T> x, Vec<T> y) {
 #if XSIMD_WITH_AVX512BW
-  if constexpr (std::same_as<Vec<T>, Vec<double, isa::avx512>>) return math::power_by_table(x, y);
+  if constexpr (instruction_set == InstructionSet::avx512 && sizeof(T) == 8) return math::power_by_table(x, y);
 #endif
   if constexpr (is_scalar)
     return std::pow(x.v, y.v);

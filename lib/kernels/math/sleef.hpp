@@ -1,6 +1,6 @@
 // SLEEF's vector functions by element type: Sleef<T>::sin_u10(x) and so on, where u10 means an error of at most 1.0
 // ulp. These are its deterministic variants (finz with fused multiply-add, cinz without). Their branches do not depend
-// on other lanes, so an element's result does not depend on its neighbours. isa::scalar has none and calls libm.
+// on other lanes, so an element's result does not depend on its neighbours. The scalar set has none and calls libm.
 #pragma once
 #include <sleef.h>
 
@@ -11,7 +11,7 @@
 
 namespace reel::kernels::math {
 
-template <class T, class I = current>
+template <class T>
 struct Sleef;
 
 // Whether this thread rounds to nearest. In other modes SLEEF's cbrt is off by a factor of 2, and its sin, cos and tan
@@ -36,10 +36,10 @@ struct Sleef;
   [[gnu::always_inline]] static L NAME##_##ACCURACY(L x, L y) {                           \
     return L(typename L::Batch(Sleef_##KIND##_##NAME##R##_##ACCURACY##SUFFIX(x.v, y.v))); \
   }
-#define REEL_SLEEF(T, ISA, KIND, R, SUFFIX)        \
+#define REEL_SLEEF(T, KIND, R, SUFFIX)             \
   template <>                                      \
-  struct Sleef<T, isa::ISA> {                      \
-    using L = Vec<T, isa::ISA>;                    \
+  struct Sleef<T> {                                \
+    using L = Vec<T>;                              \
     REEL_SLEEF_UNARY(KIND, sin, R, u10, SUFFIX)    \
     REEL_SLEEF_UNARY(KIND, cos, R, u10, SUFFIX)    \
     REEL_SLEEF_UNARY(KIND, tan, R, u10, SUFFIX)    \
@@ -57,22 +57,17 @@ struct Sleef;
     REEL_SLEEF_UNARY(KIND, lgamma, R, u10, SUFFIX) \
   };
 
-#if defined(__SSE2__) && XSIMD_WITH_SSE2
-REEL_SLEEF(float, sse2, cinz, f4, sse2)
-REEL_SLEEF(double, sse2, cinz, d2, sse2)
-#endif
-#if defined(__AVX2__) && XSIMD_WITH_AVX2
-REEL_SLEEF(float, avx2, finz, f8, avx2)
-REEL_SLEEF(double, avx2, finz, d4, avx2)
-#endif
-#if defined(__AVX512F__) && XSIMD_WITH_AVX512BW
-REEL_SLEEF(float, avx512, finz, f16, avx512f)
-REEL_SLEEF(double, avx512, finz, d8, avx512f)
-#endif
-#if XSIMD_WITH_NEON64
-REEL_SLEEF(float, neon64, finz, f4, advsimd)
-REEL_SLEEF(double, neon64, finz, d2, advsimd)
-#endif
+#define REEL_SLEEF_avx512 REEL_SLEEF(float, finz, f16, avx512f) REEL_SLEEF(double, finz, d8, avx512f)
+#define REEL_SLEEF_avx2 REEL_SLEEF(float, finz, f8, avx2) REEL_SLEEF(double, finz, d4, avx2)
+#define REEL_SLEEF_sse2 REEL_SLEEF(float, cinz, f4, sse2) REEL_SLEEF(double, cinz, d2, sse2)
+#define REEL_SLEEF_neon64 REEL_SLEEF(float, finz, f4, advsimd) REEL_SLEEF(double, finz, d2, advsimd)
+#define REEL_SLEEF_scalar
+REEL_OF_ISA(REEL_SLEEF_)
+#undef REEL_SLEEF_scalar
+#undef REEL_SLEEF_neon64
+#undef REEL_SLEEF_sse2
+#undef REEL_SLEEF_avx2
+#undef REEL_SLEEF_avx512
 #undef REEL_SLEEF
 #undef REEL_SLEEF_BINARY
 #undef REEL_SLEEF_UNARY

@@ -143,7 +143,7 @@ template <class T>
 [[gnu::noinline]] Vec<T> sin(Vec<T> x) {
   if constexpr (is_scalar) {
     return std::sin(x.v);
-  } else if constexpr (!current::fused) {
+  } else if constexpr (!has_fma) {
     return math::sin_by_sleef(x);
   } else {
     const auto c = math::Circle<T>::of(x);
@@ -157,7 +157,7 @@ template <class T>
 [[gnu::noinline]] Vec<T> cos(Vec<T> x) {
   if constexpr (is_scalar) {
     return std::cos(x.v);
-  } else if constexpr (!current::fused) {
+  } else if constexpr (!has_fma) {
     return math::cos_by_sleef(x);
   } else {
     const auto c = math::Circle<T>::of(x);
@@ -171,7 +171,7 @@ template <class T>
 [[gnu::noinline]] Vec<T> tan(Vec<T> x) {
   if constexpr (is_scalar) {
     return std::tan(x.v);
-  } else if constexpr (!current::fused) {
+  } else if constexpr (!has_fma) {
     return math::tan_by_sleef(x);
   } else {
     const auto near = math::reducible(x);
@@ -208,7 +208,7 @@ template <class T>
 [[gnu::noinline]] Vec<T> arctan2(Vec<T> y, Vec<T> x) {
   if constexpr (is_scalar) {
     return std::atan2(y.v, x.v);
-  } else if constexpr (!current::fused) {
+  } else if constexpr (!has_fma) {
     return math::Sleef<T>::atan2_u35(y, x);
   } else {
     using L = Vec<T>;

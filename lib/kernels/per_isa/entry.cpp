@@ -1,13 +1,16 @@
 // The entry point of one instruction set's kernels, the only symbol that its object exports.
 #include "kernels/per_isa/parts.hpp"
 
+#define REEL_QUOTED(name) REEL_QUOTED_AS_IS(name)
+#define REEL_QUOTED_AS_IS(name) #name
+
 namespace reel::kernels {
 
 namespace {
 
 Set collect() {
   Set set{};
-  set.isa = current::name;
+  set.isa = REEL_QUOTED(REEL_KERNEL_ISA);
   enter_arithmetic(set);
   enter_integers(set);
   enter_powers(set);
@@ -31,10 +34,8 @@ Set collect() {
 
 }  // namespace reel::kernels
 
-#define REEL_JOIN(a, b) a##b
-#define REEL_ENTRY(isa) REEL_JOIN(reel_kernels_, isa)
-extern "C" [[gnu::visibility("hidden")]] const reel::kernels::Set* REEL_ENTRY(REEL_KERNEL_ISA)();
-const reel::kernels::Set* REEL_ENTRY(REEL_KERNEL_ISA)() {
+extern "C" [[gnu::visibility("hidden")]] const reel::kernels::Set* REEL_OF_ISA(reel_kernels_)();
+const reel::kernels::Set* REEL_OF_ISA(reel_kernels_)() {
   static const reel::kernels::Set set = reel::kernels::collect();
   return &set;
 }

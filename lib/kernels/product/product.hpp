@@ -15,7 +15,8 @@
 namespace reel::kernels {
 
 // Size of a tile: its sums (rows x vectors), the vectors of a row of b, and one element of a fill 32 registers, or 16.
-inline constexpr int product_rows = is_current<isa::avx512> || is_current<isa::neon64> ? 14 : 6;
+inline constexpr int product_rows =
+    instruction_set == InstructionSet::avx512 || instruction_set == InstructionSet::neon64 ? 14 : 6;
 inline constexpr int product_vectors = 2;
 
 template <VecElement T>
@@ -23,7 +24,8 @@ struct ProductLoops {
   using L = Vec<T>;
   static constexpr std::ptrdiff_t columns = product_vectors * L::size;
   // Whether a tail of b can be read without reading beyond it.
-  static constexpr bool reads_tails = is_current<isa::avx512> || is_current<isa::avx2> || is_scalar;
+  static constexpr bool reads_tails =
+      instruction_set == InstructionSet::avx512 || instruction_set == InstructionSet::avx2 || is_scalar;
 
   struct Tile {
     const T* a;

@@ -25,7 +25,7 @@ struct FactorLoops {
 
   // a * b + c, rounded like fma of vectors.
   [[gnu::always_inline]] static T fused(T a, T b, T c) {
-    if constexpr (current::fused)
+    if constexpr (has_fma)
       return std::fma(a, b, c);
     else
       return a * b + c;

@@ -29,8 +29,8 @@ struct Prod {
   static constexpr T neutral = T(1);
 };
 struct Max {
-  template <class T, class I>
-  [[gnu::always_inline]] static Vec<T, I> combine(Vec<T, I> a, Vec<T, I> b) {
+  template <class V>
+  [[gnu::always_inline]] static V combine(V a, V b) {
     return maximum(a, b);
   }
   template <VecElement T>
@@ -41,8 +41,8 @@ struct Max {
   static constexpr T neutral = -std::numeric_limits<T>::infinity();
 };
 struct Min {
-  template <class T, class I>
-  [[gnu::always_inline]] static Vec<T, I> combine(Vec<T, I> a, Vec<T, I> b) {
+  template <class V>
+  [[gnu::always_inline]] static V combine(V a, V b) {
     return minimum(a, b);
   }
   template <VecElement T>

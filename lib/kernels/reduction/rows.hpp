@@ -26,8 +26,8 @@ template <VecElement T>
 
 // maximum that may lose a NaN: callers find it in what they compute from the row.
 struct Greatest {
-  template <class T, class I>
-  [[gnu::always_inline]] static Vec<T, I> combine(Vec<T, I> a, Vec<T, I> b) {
+  template <class V>
+  [[gnu::always_inline]] static V combine(V a, V b) {
     return greater_of(a, b);
   }
   template <VecElement T>

@@ -16,43 +16,37 @@ struct ComplexVec {
 namespace lanes {
 
 // Interleaves, within each 16 bytes, the first (low_of) or second (high_of) halves of the elements of a and b.
-template <class V>
-[[gnu::always_inline]] inline V low_of(V a, V b) {
 #if XSIMD_WITH_AVX512BW
-  if constexpr (std::same_as<V, Vec<double, isa::avx512>>) return typename V::Batch(_mm512_unpacklo_pd(a.v, b.v));
-  if constexpr (std::same_as<V, Vec<float, isa::avx512>>) return typename V::Batch(_mm512_unpacklo_ps(a.v, b.v));
+[[gnu::always_inline]] inline __m512d low_of(__m512d a, __m512d b) { return _mm512_unpacklo_pd(a, b); }
+[[gnu::always_inline]] inline __m512 low_of(__m512 a, __m512 b) { return _mm512_unpacklo_ps(a, b); }
+[[gnu::always_inline]] inline __m512d high_of(__m512d a, __m512d b) { return _mm512_unpackhi_pd(a, b); }
+[[gnu::always_inline]] inline __m512 high_of(__m512 a, __m512 b) { return _mm512_unpackhi_ps(a, b); }
 #endif
 #if XSIMD_WITH_AVX2
-  if constexpr (std::same_as<V, Vec<double, isa::avx2>>) return typename V::Batch(_mm256_unpacklo_pd(a.v, b.v));
-  if constexpr (std::same_as<V, Vec<float, isa::avx2>>) return typename V::Batch(_mm256_unpacklo_ps(a.v, b.v));
+[[gnu::always_inline]] inline __m256d low_of(__m256d a, __m256d b) { return _mm256_unpacklo_pd(a, b); }
+[[gnu::always_inline]] inline __m256 low_of(__m256 a, __m256 b) { return _mm256_unpacklo_ps(a, b); }
+[[gnu::always_inline]] inline __m256d high_of(__m256d a, __m256d b) { return _mm256_unpackhi_pd(a, b); }
+[[gnu::always_inline]] inline __m256 high_of(__m256 a, __m256 b) { return _mm256_unpackhi_ps(a, b); }
 #endif
 #if XSIMD_WITH_SSE2
-  if constexpr (std::same_as<V, Vec<double, isa::sse2>>) return typename V::Batch(_mm_unpacklo_pd(a.v, b.v));
-  if constexpr (std::same_as<V, Vec<float, isa::sse2>>) return typename V::Batch(_mm_unpacklo_ps(a.v, b.v));
+[[gnu::always_inline]] inline __m128d low_of(__m128d a, __m128d b) { return _mm_unpacklo_pd(a, b); }
+[[gnu::always_inline]] inline __m128 low_of(__m128 a, __m128 b) { return _mm_unpacklo_ps(a, b); }
+[[gnu::always_inline]] inline __m128d high_of(__m128d a, __m128d b) { return _mm_unpackhi_pd(a, b); }
+[[gnu::always_inline]] inline __m128 high_of(__m128 a, __m128 b) { return _mm_unpackhi_ps(a, b); }
 #endif
 #if XSIMD_WITH_NEON64
-  if constexpr (std::same_as<V, Vec<double, isa::neon64>>) return typename V::Batch(vzip1q_f64(a.v, b.v));
-  if constexpr (std::same_as<V, Vec<float, isa::neon64>>) return typename V::Batch(vzip1q_f32(a.v, b.v));
+[[gnu::always_inline]] inline float64x2_t low_of(float64x2_t a, float64x2_t b) { return vzip1q_f64(a, b); }
+[[gnu::always_inline]] inline float32x4_t low_of(float32x4_t a, float32x4_t b) { return vzip1q_f32(a, b); }
+[[gnu::always_inline]] inline float64x2_t high_of(float64x2_t a, float64x2_t b) { return vzip2q_f64(a, b); }
+[[gnu::always_inline]] inline float32x4_t high_of(float32x4_t a, float32x4_t b) { return vzip2q_f32(a, b); }
 #endif
+template <class T>
+[[gnu::always_inline]] inline Vec<T> low_of(Vec<T> a, Vec<T> b) {
+  return typename Vec<T>::Batch(low_of(a.v, b.v));
 }
-template <class V>
-[[gnu::always_inline]] inline V high_of(V a, V b) {
-#if XSIMD_WITH_AVX512BW
-  if constexpr (std::same_as<V, Vec<double, isa::avx512>>) return typename V::Batch(_mm512_unpackhi_pd(a.v, b.v));
-  if constexpr (std::same_as<V, Vec<float, isa::avx512>>) return typename V::Batch(_mm512_unpackhi_ps(a.v, b.v));
-#endif
-#if XSIMD_WITH_AVX2
-  if constexpr (std::same_as<V, Vec<double, isa::avx2>>) return typename V::Batch(_mm256_unpackhi_pd(a.v, b.v));
-  if constexpr (std::same_as<V, Vec<float, isa::avx2>>) return typename V::Batch(_mm256_unpackhi_ps(a.v, b.v));
-#endif
-#if XSIMD_WITH_SSE2
-  if constexpr (std::same_as<V, Vec<double, isa::sse2>>) return typename V::Batch(_mm_unpackhi_pd(a.v, b.v));
-  if constexpr (std::same_as<V, Vec<float, isa::sse2>>) return typename V::Batch(_mm_unpackhi_ps(a.v, b.v));
-#endif
-#if XSIMD_WITH_NEON64
-  if constexpr (std::same_as<V, Vec<double, isa::neon64>>) return typename V::Batch(vzip2q_f64(a.v, b.v));
-  if constexpr (std::same_as<V, Vec<float, isa::neon64>>) return typename V::Batch(vzip2q_f32(a.v, b.v));
-#endif
+template <class T>
+[[gnu::always_inline]] inline Vec<T> high_of(Vec<T> a, Vec<T> b) {
+  return typename Vec<T>::Batch(high_of(a.v, b.v));
 }
 
 // The order of the numbers in the vectors is not that of memory. `store` inverts it.
@@ -122,7 +116,7 @@ struct ComplexExp {
   template <class T>
   [[gnu::always_inline]] static ComplexVec<T> of(Vec<T> re, Vec<T> im) {
     const Vec<T> size = exp(re);
-    if constexpr (current::fused) {  // one reduction for both
+    if constexpr (has_fma) {  // one reduction for both
       const auto c = math::Circle<T>::of(im);
       const auto odd = c.odd();
       const Vec<T> sine = c.signed_by_quadrant(where(odd, c.cos, c.sin), 0);
@@ -153,7 +147,7 @@ struct ComplexLog {
     const auto square = lanes::exact_sum_ordered(high.high, lost.high + (lost.low + rest.low));
     const auto [m, k] = math::split(square.high);
     const L y = math::log_of<true>(m, k, square.low * math::exponential_of_two(-k));
-    if constexpr (current::fused)
+    if constexpr (has_fma)
       return {y * T(0.5), math::angle(im, re)};
     else
       return {y * T(0.5), arctan2(im, re)};
@@ -194,7 +188,7 @@ struct ComplexSqrt {
   [[gnu::always_inline]] static RootAndQuotient<T> root_and_quotient(Vec<T> x, Vec<T> y) {
     using L = Vec<T>;
 #if XSIMD_WITH_AVX512BW
-    if constexpr (std::same_as<L, Vec<double, isa::avx512>>) {
+    if constexpr (instruction_set == InstructionSet::avx512 && sizeof(T) == 8) {
       const L estimate(_mm512_rsqrt14_pd(x.v)), better = newton(x, estimate), half = newton(x, better) * 0.5;
       const L first = x * (half + half), root = fma(fnma(first, first, x), half, first);
       const L quotient = y * half;
@@ -241,7 +235,7 @@ struct ComplexDivide {
 
   // Whether, and for which operands, the shorter method is used.
   template <class T>
-  static constexpr bool shortcut = sizeof(T) == 8 && is_current<isa::avx512>;
+  static constexpr bool shortcut = sizeof(T) == 8 && instruction_set == InstructionSet::avx512;
 
   template <class T>
   [[gnu::always_inline]] static Mask<T> ordinary_operands(Vec<T> a_re, Vec<T> a_im, Vec<T> b_re, Vec<T> b_im) {

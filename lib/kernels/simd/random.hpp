@@ -23,16 +23,16 @@ inline constexpr std::ptrdiff_t lanes = Vec<double>::size;
 template <class W>
 [[gnu::always_inline]] inline W product_of_lower(W a, std::uint32_t factor) {
 #if XSIMD_WITH_AVX512BW
-  if constexpr (is_current<isa::avx512>) return W(_mm512_mul_epu32(a, _mm512_set1_epi64(factor)));
+  if constexpr (instruction_set == InstructionSet::avx512) return W(_mm512_mul_epu32(a, _mm512_set1_epi64(factor)));
 #endif
 #if XSIMD_WITH_AVX2
-  if constexpr (is_current<isa::avx2>) return W(_mm256_mul_epu32(a, _mm256_set1_epi64x(factor)));
+  if constexpr (instruction_set == InstructionSet::avx2) return W(_mm256_mul_epu32(a, _mm256_set1_epi64x(factor)));
 #endif
 #if XSIMD_WITH_SSE2
-  if constexpr (is_current<isa::sse2>) return W(_mm_mul_epu32(a, _mm_set1_epi64x(factor)));
+  if constexpr (instruction_set == InstructionSet::sse2) return W(_mm_mul_epu32(a, _mm_set1_epi64x(factor)));
 #endif
 #if XSIMD_WITH_NEON64
-  if constexpr (is_current<isa::neon64>) return W(vmull_n_u32(vmovn_u64(a), factor));
+  if constexpr (instruction_set == InstructionSet::neon64) return W(vmull_n_u32(vmovn_u64(a), factor));
 #endif
   if constexpr (is_scalar) return (a & W(0xffffffff)) * W(factor);
 }
@@ -42,12 +42,12 @@ template <class W>
 template <class W>
 [[gnu::always_inline]] inline W upper_half(W a) {
 #if XSIMD_WITH_AVX512BW
-  if constexpr (is_current<isa::avx512>) return W(_mm512_shuffle_epi32(a, _MM_PERM_DDBB));
+  if constexpr (instruction_set == InstructionSet::avx512) return W(_mm512_shuffle_epi32(a, _MM_PERM_DDBB));
 #endif
 #if XSIMD_WITH_AVX2
-  if constexpr (is_current<isa::avx2>) return W(_mm256_shuffle_epi32(a, 0xf5));
+  if constexpr (instruction_set == InstructionSet::avx2) return W(_mm256_shuffle_epi32(a, 0xf5));
 #endif
-  if constexpr (!is_current<isa::avx512> && !is_current<isa::avx2>) return a >> 32;
+  if constexpr (instruction_set != InstructionSet::avx512 && instruction_set != InstructionSet::avx2) return a >> 32;
 }
 
 // a0 b0 a1 b1 ... of the lanes of a and b, in two vectors.
@@ -58,22 +58,23 @@ struct TwoWords {
 template <class W>
 [[gnu::always_inline]] inline TwoWords<W> interleaved(W a, W b) {
 #if XSIMD_WITH_AVX512BW
-  if constexpr (is_current<isa::avx512>) {
+  if constexpr (instruction_set == InstructionSet::avx512) {
     const __m512i low = _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0), high = _mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4);
     return {W(_mm512_permutex2var_epi64(a, low, b)), W(_mm512_permutex2var_epi64(a, high, b))};
   }
 #endif
 #if XSIMD_WITH_AVX2
-  if constexpr (is_current<isa::avx2>) {
+  if constexpr (instruction_set == InstructionSet::avx2) {
     const __m256i even = _mm256_unpacklo_epi64(a, b), odd = _mm256_unpackhi_epi64(a, b);
     return {W(_mm256_permute2x128_si256(even, odd, 0x20)), W(_mm256_permute2x128_si256(even, odd, 0x31))};
   }
 #endif
 #if XSIMD_WITH_SSE2
-  if constexpr (is_current<isa::sse2>) return {W(_mm_unpacklo_epi64(a, b)), W(_mm_unpackhi_epi64(a, b))};
+  if constexpr (instruction_set == InstructionSet::sse2)
+    return {W(_mm_unpacklo_epi64(a, b)), W(_mm_unpackhi_epi64(a, b))};
 #endif
 #if XSIMD_WITH_NEON64
-  if constexpr (is_current<isa::neon64>) return {W(vzip1q_u64(a, b)), W(vzip2q_u64(a, b))};
+  if constexpr (instruction_set == InstructionSet::neon64) return {W(vzip1q_u64(a, b)), W(vzip2q_u64(a, b))};
 #endif
   if constexpr (is_scalar) return {a, b};
 }
@@ -148,7 +149,7 @@ template <class W>
 requires std::same_as<W, math::Bits<double>>
 [[gnu::always_inline]] inline Vec<double> number_of(W w) {
 #if XSIMD_WITH_AVX512BW
-  if constexpr (is_current<isa::avx512>) return Vec<double>(_mm512_cvtepu64_pd(w));
+  if constexpr (instruction_set == InstructionSet::avx512) return Vec<double>(_mm512_cvtepu64_pd(w));
 #endif
   if constexpr (is_scalar) {
     return static_cast<double>(w);
@@ -163,7 +164,7 @@ template <class W>
 requires std::same_as<W, math::Bits<float>>
 [[gnu::always_inline]] inline Vec<float> number_of(W w) {
 #if XSIMD_WITH_AVX512BW
-  if constexpr (is_current<isa::avx512>) return Vec<float>(_mm512_cvtepu32_ps(w));
+  if constexpr (instruction_set == InstructionSet::avx512) return Vec<float>(_mm512_cvtepu32_ps(w));
 #endif
   if constexpr (is_scalar) {
     return static_cast<float>(w);

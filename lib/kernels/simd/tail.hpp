@@ -5,16 +5,16 @@
 
 namespace reel::kernels {
 
-template <VecElement T, class I>
-[[gnu::always_inline]] inline T first_element(Vec<T, I> a) {
-  if constexpr (std::same_as<I, isa::scalar>)
+template <VecElement T>
+[[gnu::always_inline]] inline T first_element(Vec<T> a) {
+  if constexpr (is_scalar)
     return a.v;
   else
     return a.v.data[0];
 }
 
 // Whether load_first and store_first are as fast as for a whole vector, so that tails need no special case.
-inline constexpr bool tails_are_masked = is_current<isa::avx512>;
+inline constexpr bool tails_are_masked = instruction_set == InstructionSet::avx512;
 
 #if XSIMD_WITH_AVX2
 // A sliding window over this array gives the mask of the first `count` elements.
@@ -32,7 +32,7 @@ template <VecElement T>
 [[gnu::always_inline]] inline Vec<T> load_first(const T* p, std::ptrdiff_t count, Vec<T> rest) {
   using L = Vec<T>;
 #if XSIMD_WITH_AVX512BW
-  if constexpr (is_current<isa::avx512>) {
+  if constexpr (instruction_set == InstructionSet::avx512) {
     const unsigned mask = (1u << count) - 1u;
     if constexpr (sizeof(T) == 4)
       return L(typename L::Batch(_mm512_mask_loadu_ps(rest.v, static_cast<__mmask16>(mask), p)));
@@ -41,7 +41,7 @@ template <VecElement T>
   }
 #endif
 #if XSIMD_WITH_AVX2
-  if constexpr (is_current<isa::avx2>) {
+  if constexpr (instruction_set == InstructionSet::avx2) {
     const __m256i mask = first_elements<T>(count);
     if constexpr (sizeof(T) == 4)
       return L(typename L::Batch(_mm256_blendv_ps(rest.v, _mm256_maskload_ps(p, mask), _mm256_castsi256_ps(mask))));
@@ -63,7 +63,7 @@ template <VecElement T>
 [[gnu::always_inline]] inline void store_first(Vec<T> a, T* p, std::ptrdiff_t count) {
   using L = Vec<T>;
 #if XSIMD_WITH_AVX512BW
-  if constexpr (is_current<isa::avx512>) {
+  if constexpr (instruction_set == InstructionSet::avx512) {
     const unsigned mask = (1u << count) - 1u;
     if constexpr (sizeof(T) == 4)
       _mm512_mask_storeu_ps(p, static_cast<__mmask16>(mask), a.v);
@@ -73,7 +73,7 @@ template <VecElement T>
   }
 #endif
 #if XSIMD_WITH_AVX2
-  if constexpr (is_current<isa::avx2>) {
+  if constexpr (instruction_set == InstructionSet::avx2) {
     if constexpr (sizeof(T) == 4)
       _mm256_maskstore_ps(p, first_elements<T>(count), a.v);
     else

@@ -12,7 +12,7 @@
 namespace reel::kernels {
 
 // Accumulators that fit the registers: 32 with AVX-512, 16 otherwise.
-inline constexpr bool many_registers = is_current<isa::avx512>;
+inline constexpr bool many_registers = instruction_set == InstructionSet::avx512;
 
 // Vectors per step for a block of this many filters, and for the remainder.
 inline constexpr int vectors_of(int filters) {
@@ -91,7 +91,7 @@ struct ConvolutionLoops {
     } else if constexpr (is_scalar) {
       for (int i = 0; i < Count; ++i) out[i] = vector[i].v;
 #if XSIMD_WITH_AVX512BW
-    } else if constexpr (std::same_as<L, Vec<float, isa::avx512>> && Count >= 8) {
+    } else if constexpr (instruction_set == InstructionSet::avx512 && sizeof(T) == 4 && Count >= 8) {
       // xsimd 8 permutes the sums of 16.
       const __m512 first = halves(quarters(vector), quarters(vector + 4));
       if constexpr (Count >= all) {
