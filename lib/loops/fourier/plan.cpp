@@ -64,7 +64,7 @@ template <class T>
 Direct<T>::Direct(std::int64_t n) : n_(n) {
   std::int64_t size = 0, done = 1;
   for (const int r : radices_of(n)) {
-    passes_.push_back({r, done, size});
+    passes_.push_back({r, done, n / (done * r), size});
     size += 2 * (r - 1) * (done - 1);
     done *= r;
   }
@@ -91,6 +91,7 @@ Plan<T>::Plan(std::int64_t n, const kernels::Fourier& kernels) : n_(n), kernels_
     make_split();
   else
     make_chirp();
+  scratch_ = needed();
 }
 
 template <class T>
@@ -110,6 +111,10 @@ void Plan<T>::make_split() {
   const std::int64_t a = best, b = n_ / a, width = padded(b);
   first_ = std::make_unique<Direct<T>>(a);
   second_ = std::make_unique<Direct<T>>(b);
+  across_ = padded(a);
+  down_ = width;
+  wide_ = block(b, a);
+  high_ = block(a, b);
   twiddles_ = Table<T>(2 * a * width);
   const Roots roots(n_);
   for (std::int64_t k = 0; k < a; ++k)

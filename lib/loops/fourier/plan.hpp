@@ -76,7 +76,7 @@ class Direct {
 
  private:
   struct Pass {
-    std::int64_t radix, done, twiddles;  // the length before it, and the index of its first twiddle
+    std::int64_t radix, done, left, twiddles;  // the length before it, n / (done * radix), the index of its twiddles
   };
   kernels::FourierPass arguments(const Columns<T>& columns, const Pass& pass, T* from, std::int64_t from_part,
                                  T* to) const;
@@ -96,7 +96,7 @@ class Plan {
   /// The number of rows that one run() transforms for the work of one.
   std::int64_t rows() const noexcept { return method_ == Method::direct ? kernels_->lanes : 1; }
   /// Numbers of scratch memory that run() needs, aligned to 64 bytes.
-  std::int64_t scratch() const noexcept;
+  std::int64_t scratch() const noexcept { return scratch_; }
   /// out = scale * the unnormalised transform of in, for count <= rows() rows. in and out are the same or do not
   /// overlap.
   void run(const Rows<T>& rows, bool inverse, double scale, T* scratch) const;
@@ -116,14 +116,17 @@ class Plan {
     return (n + kernels_->lanes - 1) / kernels_->lanes * kernels_->lanes;
   }
   std::int64_t block(std::int64_t columns, std::int64_t length) const noexcept;
+  std::int64_t needed() const noexcept;  // scratch()
 
   std::int64_t n_;
   const kernels::Fourier* kernels_;
   Method method_;
-  std::unique_ptr<Direct<T>> first_, second_;  // direct: first_; split: of a and of b numbers
-  Table<T> twiddles_;                          // split: [2, a, padded(b)]; chirp: exp(-i pi k^2 / n), interleaved
-  std::unique_ptr<Plan> convolution_;          // chirp: of m numbers
-  Table<T> spectrum_;                          // chirp: of the conjugate chirp, interleaved, / m
+  std::int64_t scratch_, across_ = 0, down_ = 0;  // split: padded(a), padded(b)
+  std::int64_t wide_ = 0, high_ = 0;              // split: columns of a block of the first and of the second transforms
+  std::unique_ptr<Direct<T>> first_, second_;     // direct: first_; split: of a and of b numbers
+  Table<T> twiddles_;                             // split: [2, a, padded(b)]; chirp: exp(-i pi k^2 / n), interleaved
+  std::unique_ptr<Plan> convolution_;             // chirp: of m numbers
+  Table<T> spectrum_;                             // chirp: of the conjugate chirp, interleaved, / m
   mutable std::mutex half_mutex_;
   mutable Table<T> half_;  // empty before the first half_twiddles()
 };
