@@ -54,12 +54,13 @@ struct FourierLoops {
   struct Parts {
     T *re, *im;
     std::ptrdiff_t step;
+    [[gnu::always_inline]] C row(std::size_t j, std::ptrdiff_t c = 0) const {
+      const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(j) * step + c;
+      return {V::load(re + at), V::load(im + at)};
+    }
     template <std::size_t R>
     [[gnu::always_inline]] void load(std::array<C, R>& x, std::ptrdiff_t c) const {
-      fourier::unrolled<R>([&](auto j) {
-        const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(decltype(j)::value) * step + c;
-        x[j] = {V::load(re + at), V::load(im + at)};
-      });
+      fourier::unrolled<R>([&](auto j) { x[j] = row(j, c); });
     }
     template <std::size_t R>
     [[gnu::always_inline]] void store(const std::array<C, R>& x, std::ptrdiff_t c) const {
@@ -242,41 +243,77 @@ struct FourierLoops {
 
   // ---- Transposition
 
+  // Quads are the groups of 128 bits within which, and of which, a register is shuffled fastest.
+  static constexpr std::ptrdiff_t quad = std::min<std::ptrdiff_t>(lanes, 16 / static_cast<std::ptrdiff_t>(sizeof(T)));
+  template <int Start, int... I>
+  static auto quad_zip_order(std::integer_sequence<int, I...>) {
+    constexpr int q = static_cast<int>(quad);
+    return std::integer_sequence<int, (I / q * q + Start + I % q / 2 + I % 2 * static_cast<int>(lanes))...>();
+  }
+  template <int Start, int... I>
+  static auto quad_step_order(std::integer_sequence<int, I...>) {
+    constexpr int q = static_cast<int>(quad);
+    return std::integer_sequence<int, (I / q * 2 * q + Start + I % q)...>();
+  }
+  // 1. Each [quad, quad] matrix is transposed by zips within quads. 2. The matrix of these matrices is transposed: the
+  // even quads of two vectors make one vector, the odd ones another.
   [[gnu::always_inline]] static void transpose(std::array<V, lane_count>& x) {
-    for (std::ptrdiff_t done = 1; done < lanes; done *= 2) {
-      std::array<V, lane_count> y;
+    constexpr auto q = static_cast<std::size_t>(quad), half = q / 2;
+    std::array<V, lane_count> y;
+    for (std::ptrdiff_t done = 1; done < quad; done *= 2) {
       fourier::unrolled<lane_count / 2>([&](auto i) {
-        y[2 * i] = zip_low(x[i], x[i + lane_count / 2]);
-        y[2 * i + 1] = zip_high(x[i], x[i + lane_count / 2]);
+        constexpr std::size_t block = i / half * q, at = i % half;
+        const V a = x[block + at], b = x[block + at + half];
+        y[block + 2 * at] = picked(a, b, decltype(quad_zip_order<0>(All()))());
+        y[block + 2 * at + 1] = picked(a, b, decltype(quad_zip_order<static_cast<int>(half)>(All()))());
+      });
+      x = y;
+    }
+    for (std::ptrdiff_t done = quad; done < lanes; done *= 2) {
+      fourier::unrolled<lane_count / 2>([&](auto i) {
+        const V a = x[i / q * 2 * q + i % q], b = x[i / q * 2 * q + q + i % q];
+        y[i] = picked(a, b, decltype(quad_step_order<0>(All()))());
+        y[i + lane_count / 2] = picked(a, b, decltype(quad_step_order<static_cast<int>(q)>(All()))());
       });
       x = y;
     }
   }
+  static Parts matrix(const void* re, const void* im, std::ptrdiff_t stride, std::ptrdiff_t at) {
+    return {number(re) + at, number(im) + at, stride};
+  }
+  // out = the first `left` rows of `in` times twiddles, unless these are null, and rows of zeros behind them.
+  static void pad(const Parts& in, const Parts& twiddles, std::ptrdiff_t left, const Parts& out) {
+    for (std::ptrdiff_t i = 0; i < lanes; ++i) {
+      C x = {V(T(0)), V(T(0))};
+      const std::ptrdiff_t at = i * in.step, w = i * twiddles.step, to = i * out.step;
+      if (i < left) x = {V::load(in.re + at), V::load(in.im + at)};
+      if (i < left && twiddles.re) x = x * C{V::load(twiddles.re + w), V::load(twiddles.im + w)};
+      x.re.store(out.re + to);
+      x.im.store(out.im + to);
+    }
+  }
   [[gnu::always_inline]] static void transpose_block(const FourierTranspose& p, std::ptrdiff_t row,
                                                      std::ptrdiff_t column) {
+    alignas(64) T padded[2 * lane_count * lane_count];
+    Parts in = matrix(p.in_re, p.in_im, p.in_stride, row * p.in_stride + column), w = {nullptr, nullptr, 0};
+    if (p.twiddle_re) w = matrix(p.twiddle_re, p.twiddle_im, p.twiddle_stride, row * p.twiddle_stride + column);
+    if (p.rows - row < lanes) {
+      const Parts full = {padded, padded + lanes * lanes, lanes};
+      pad(in, w, p.rows - row, full);
+      in = full;
+      w.re = nullptr;
+    }
+    std::array<C, lane_count> x;
+    if (w.re)
+      fourier::unrolled<lane_count>([&](auto i) { x[i] = in.row(i) * w.row(i); });
+    else
+      in.load(x, 0);
     std::array<V, lane_count> re, im;
-    fourier::unrolled<lane_count>([&](auto i) {
-      const std::ptrdiff_t r = row + static_cast<std::ptrdiff_t>(decltype(i)::value);
-      if (r >= p.rows) {
-        re[i] = im[i] = V(T(0));
-        return;
-      }
-      const std::ptrdiff_t at = r * p.in_stride + column;
-      C x = {V::load(static_cast<const T*>(p.in_re) + at), V::load(static_cast<const T*>(p.in_im) + at)};
-      if (p.twiddle_re) {
-        const std::ptrdiff_t w = r * p.twiddle_stride + column;
-        x = x * C{V::load(static_cast<const T*>(p.twiddle_re) + w), V::load(static_cast<const T*>(p.twiddle_im) + w)};
-      }
-      re[i] = x.re;
-      im[i] = x.im;
-    });
+    fourier::unrolled<lane_count>([&](auto i) { re[i] = x[i].re, im[i] = x[i].im; });
     transpose(re);
     transpose(im);
-    fourier::unrolled<lane_count>([&](auto i) {
-      const std::ptrdiff_t at = (column + static_cast<std::ptrdiff_t>(decltype(i)::value)) * p.out_stride + row;
-      re[i].store(static_cast<T*>(p.out_re) + at);
-      im[i].store(static_cast<T*>(p.out_im) + at);
-    });
+    fourier::unrolled<lane_count>([&](auto i) { x[i] = {re[i], im[i]}; });
+    matrix(p.out_re, p.out_im, p.out_stride, column * p.out_stride + row).store(x, 0);
   }
   static void transpose_all(const FourierTranspose& p) {
     for (std::ptrdiff_t c = 0; c < p.columns; c += lanes)
