@@ -54,9 +54,9 @@ void Beside::perform(const ops::Effect& e) {
 program::Program traced_program(const char* owner, const FlatFunction& f, std::span<const Tensor> arguments) {
   program::Trace trace(owner);
   trace.keep_parts();
-  std::vector<Tensor> given;
-  for (const Tensor& x : arguments) given.push_back(trace.argument(x));
-  std::vector<Tensor> results = f(given);
+  std::vector<Tensor> traced;
+  for (const Tensor& x : arguments) traced.push_back(trace.argument(x));
+  std::vector<Tensor> results = f(traced);
   for (const Tensor& value : trace.assigned_values()) results.push_back(value);
   return trace.finish(results);
 }

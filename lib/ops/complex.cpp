@@ -136,7 +136,7 @@ Tensor conj(const Operand& x) {
 
 Tensor angle(const Operand& x) {
   const tape::OpScope scope(x);
-  const Tensor given = ops::to_tensor("angle", x), z = ops::cast_to(given, ops::floating_of(given.dtype()));
+  const Tensor uncast = ops::to_tensor("angle", x), z = ops::cast_to(uncast, ops::floating_of(uncast.dtype()));
   if (!is_complex(z.dtype())) {
     const Tensor half_turn = full({}, std::numbers::pi, z.dtype()), none = zeros({}, z.dtype());
     return where(isnan(z), z, where(less(z, 0), half_turn, none));

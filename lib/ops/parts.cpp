@@ -126,21 +126,21 @@ Tensor bitwise_not(const Operand& operand) {
 
 Frexp frexp(const Operand& operand) {
   const tape::OpScope scope(operand);
-  const Tensor given = ops::to_tensor("frexp", operand), x = ops::single_or_double("frexp", given);
+  const Tensor uncast = ops::to_tensor("frexp", operand), x = ops::single_or_double("frexp", uncast);
   const Tensor exponent = ops::apply(ops::exponent_primitive, {&x});
-  return {ops::cast_to(ops::scaled(x, -exponent), ops::floating_of(given.dtype())), exponent};
+  return {ops::cast_to(ops::scaled(x, -exponent), ops::floating_of(uncast.dtype())), exponent};
 }
 
 Tensor ldexp(const Operand& operand, const Operand& exponent) {
   const tape::OpScope scope(operand);
-  const Tensor given = ops::to_tensor("ldexp", operand), x = ops::single_or_double("ldexp", given);
+  const Tensor uncast = ops::to_tensor("ldexp", operand), x = ops::single_or_double("ldexp", uncast);
   Tensor n = ops::to_tensor("ldexp", exponent, "n");
   if (!is_integer(n.dtype())) fail<TypeError>("ldexp", "n must be integers, not {}; cast it to int32", n.dtype());
   // Fits int32. From the least number to the greatest are 2100 powers of 2: results are 0 or infinite beyond.
   constexpr std::int64_t exponent_max = 10000;
   if (n.dtype() == DType::int64) n = clip(n, -exponent_max, exponent_max);
   n = ops::cast_to(n, DType::int32);
-  return ops::cast_to(ops::scaled(x, n), ops::floating_of(given.dtype()));
+  return ops::cast_to(ops::scaled(x, n), ops::floating_of(uncast.dtype()));
 }
 
 Tensor polar(const Operand& magnitude, const Operand& angle) {

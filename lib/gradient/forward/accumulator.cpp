@@ -45,10 +45,10 @@ detail::List<Tensor> fitting(const char* who, std::span<const Source> primals, c
 
 ForwardAccumulator::ForwardAccumulator(detail::Called by, const SourceList& primals, const GradientList& tangents)
     : tape_(nullptr) {
-  detail::List<Tensor> given = fitting(by.name, primals.list(), tangents);
+  detail::List<Tensor> fitted = fitting(by.name, primals.list(), tangents);
   tape_ = tape::make_tape({.watch_accessed_variables = false}, Tape::Kind::forward);
   try {
-    for (std::size_t i = 0; i < given.size(); ++i) {
+    for (std::size_t i = 0; i < fitted.size(); ++i) {
       const Source& x = primals.list()[i];
       tape::reserve_tangents(state(tape_), 1);
       if (x.is_variable())
@@ -57,7 +57,7 @@ ForwardAccumulator::ForwardAccumulator(detail::Called by, const SourceList& prim
         watch(state(tape_), x.tensor());
       state(tape_).tangents.resize(state(tape_).slots.size());
       Tensor& t = state(tape_).tangents[autodiff::slot_of(state(tape_), x)];
-      t = t.defined() ? add(t, given[i]) : std::move(given[i]);
+      t = t.defined() ? add(t, fitted[i]) : std::move(fitted[i]);
     }
   } catch (...) {
     tape::free_tape(&state(tape_));

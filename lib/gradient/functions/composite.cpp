@@ -199,10 +199,10 @@ struct CompositeRun {
     return pull_on(*tape, run_results, g, inputs.sources(run_arguments));
   }
   std::vector<Tensor> push(std::span<const Tensor> t) {
-    std::vector<Tensor> given;
+    std::vector<Tensor> defined;
     for (const Tensor& one : t)
-      if (one.defined()) given.push_back(one);
-    return recomputed && inputs.followed(given) ? push_as_entry(t) : push_again(again, inputs, t);
+      if (one.defined()) defined.push_back(one);
+    return recomputed && inputs.followed(defined) ? push_as_entry(t) : push_again(again, inputs, t);
   }
 
  private:

@@ -72,11 +72,11 @@ std::vector<Gradient> hessians_on(Tape& t, const TargetList& ys, const SourceLis
   return result;
 }
 
-std::vector<Gradient> product_on(Tape& t, const TargetList& ys, const SourceList& xs, const GradientList& given) {
+std::vector<Gradient> product_on(Tape& t, const TargetList& ys, const SourceList& xs, const GradientList& vector) {
   constexpr const char* op = "hessian_vector_product";
   require_recording(op, t);
-  const auto v = given.list();
-  if (!given.is_number() && v.size() != xs.list().size())
+  const auto v = vector.list();
+  if (!vector.is_number() && v.size() != xs.list().size())
     fail<ValueError>(op, "xs and v must have the same length. (They have {} and {} leaves.)", xs.list().size(),
                      v.size());
   for (std::size_t i = 0; i < v.size(); ++i) {
@@ -92,10 +92,10 @@ std::vector<Gradient> product_on(Tape& t, const TargetList& ys, const SourceList
   for (std::size_t i = 0; i < first.size(); ++i) {
     if (!first[i]) continue;
     targets.emplace_back(first[i]);
-    if (!given.is_number()) weights.push_back(stop_gradient(v[i].dense()));
+    if (!vector.is_number()) weights.push_back(stop_gradient(v[i].dense()));
   }
   if (targets.empty()) return first;
-  const GradientList output_gradients = given.is_number() ? given : GradientList(weights);
+  const GradientList output_gradients = vector.is_number() ? vector : GradientList(weights);
   return autodiff::as_vector(autodiff::replay(t, targets, xs.list(), {.output_gradients = output_gradients}, op));
 }
 

@@ -45,10 +45,10 @@ bool goes_on(const detail::FlatLoop& loop, const LoopOptions& o, std::int64_t i,
 class Outputs {
  public:
   // Takes the outputs, which follow the loop variables in the result of a step.
-  void take(Tensors& given, std::size_t variables) {
-    columns_.resize(given.size() - variables);
-    for (std::size_t k = 0; k < columns_.size(); ++k) columns_[k].push_back(std::move(given[variables + k]));
-    given.resize(variables);
+  void take(Tensors& results, std::size_t variables) {
+    columns_.resize(results.size() - variables);
+    for (std::size_t k = 0; k < columns_.size(); ++k) columns_[k].push_back(std::move(results[variables + k]));
+    results.resize(variables);
   }
   void append_to(Tensors& state) const {
     for (const Tensors& column : columns_) state.push_back(stack(column, 0));
@@ -64,11 +64,11 @@ Tensors empty_outputs(const detail::FlatLoop& loop, std::span<const Tensor> stat
   Tensors zero;
   for (const Tensor& x : xs) zero.push_back(detail::zeros_of_step(x));
   Tensors list(state.begin(), state.end());
-  const Tensors given = loop.step(state, zero);
-  for (std::size_t k = loop.variables; k < given.size(); ++k) {
+  const Tensors results = loop.step(state, zero);
+  for (std::size_t k = loop.variables; k < results.size(); ++k) {
     Shape shape{0};
-    for (std::int64_t extent : given[k].shape()) shape.push_back(extent);
-    list.push_back(zeros(shape, given[k].dtype()));
+    for (std::int64_t extent : results[k].shape()) shape.push_back(extent);
+    list.push_back(zeros(shape, results[k].dtype()));
   }
   return list;
 }
@@ -205,9 +205,9 @@ std::vector<Gradient> Checkpointed::pull_step(std::int64_t i, const Tensors& sta
   for (const Tensor& x : at(xs(), i)) run.push_back(identity(x));
   const std::vector<Source> sources = inputs.sources(run);
   watch_differentiable(tape, sources);
-  const Tensors given =
+  const Tensors results =
       repetition.step_again(loop, i, {run.data(), variables}, std::span<const Tensor>(run).subspan(variables));
-  return pull_on(tape, given, g, sources);
+  return pull_on(tape, results, g, sources);
 }
 
 // The gradient of an input that is read row by row; none counts as zeros.

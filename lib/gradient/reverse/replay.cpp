@@ -137,17 +137,17 @@ class Replay {
     return result;
   }
 
-  // From here on run() without a batch hands each gradient to f when it is final; what `given` does not count is in its
-  // result only.
-  [[gnu::cold, gnu::noinline]] void announce(const FinalGradient& f, detail::List<bool>& given) {
-    given.resize(sources_.size());
-    final_ = [this, &f, &given](std::uint32_t slot) {
+  // From here on run() without a batch hands each gradient to f when it is final, and flags it in `handed_out`. Other
+  // gradients are in its result only.
+  [[gnu::cold, gnu::noinline]] void announce(const FinalGradient& f, detail::List<bool>& handed_out) {
+    handed_out.resize(sources_.size());
+    final_ = [this, &f, &handed_out](std::uint32_t slot) {
       const Gradient& sum = pass_.cotangent(slot);
       if (!sum) return;
       const Gradient result = sum.is_slices() ? sum : Gradient(contiguous(sum.dense()));
       for (std::size_t k = 0; k < sources_.size(); ++k)
         if (slots_[k] == slot) {
-          given[k] = true;
+          handed_out[k] = true;
           f(k, result);
         }
     };

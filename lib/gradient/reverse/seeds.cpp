@@ -14,9 +14,9 @@ namespace {
 std::string label(std::size_t i, const Tensor& y) { return fmt::format("{} of shape {}", i, to_string(y.shape())); }
 
 // The cotangent of target i: the given one, or ones.
-Gradient seed(const char* op, std::size_t i, const Tensor& y, const Gradient* given, const VSpace& space) {
+Gradient seed(const char* op, std::size_t i, const Tensor& y, const Gradient* output_gradient, const VSpace& space) {
   const bool complex = is_complex(y.dtype());
-  if (!given || !*given) {
+  if (!output_gradient || !*output_gradient) {
     if (complex)
       fail<TypeError>(op,
                       "Gradients of complex tensors must set grad_ys (y.dtype = {}): give output_gradients for target "
@@ -24,8 +24,8 @@ Gradient seed(const char* op, std::size_t i, const Tensor& y, const Gradient* gi
                       y.dtype(), label(i, y));
     return space.ones(y.shape(), y.dtype());
   }
-  const bool slices = given->is_slices();
-  IndexedSlices g = slices ? given->slices() : IndexedSlices{given->dense(), {}, {}};
+  const bool slices = output_gradient->is_slices();
+  IndexedSlices g = slices ? output_gradient->slices() : IndexedSlices{output_gradient->dense(), {}, {}};
   if (y.dtype() == DType::boolean)
     fail<TypeError>(op, "Tensor {} with type {} must be numeric to obtain a default gradient", label(i, y), y.dtype());
   if (!complex && (g.dtype() == DType::boolean || is_complex(g.dtype())))
@@ -84,9 +84,9 @@ void check(const char* who, const tape::Tape& t, std::span<const Target> targets
   for (std::size_t i = 0; i < sources.size(); ++i)
     if (!sources[i].is_variable() && !sources[i].tensor().defined())
       fail<ValueError>(who, "source {} is empty (default-constructed or moved from)", i);
-  const std::size_t given = o.output_gradients.list().size();
-  if (o.output_gradients.given() && !o.output_gradients.is_number() && given != targets.size())
-    fail<ValueError>(who, "Passed {} grad_ys for {} ys: output_gradients needs one entry for each target", given,
+  const std::size_t count = o.output_gradients.list().size();
+  if (o.output_gradients.given() && !o.output_gradients.is_number() && count != targets.size())
+    fail<ValueError>(who, "Passed {} grad_ys for {} ys: output_gradients needs one entry for each target", count,
                      targets.size());
 }
 

@@ -47,10 +47,11 @@ CompressedRows full(std::int64_t rows, std::int64_t columns) {
   return all;
 }
 
-CompressedRows detect(const char* op, const TensorFunction& f, const Tensor& given) {
+CompressedRows detect(const char* op, const TensorFunction& f, const Tensor& strided) {
   constexpr std::int64_t most_places = std::int64_t{1} << 28;  // elements of the dense pattern
-  if (!is_floating(given.dtype())) fail<TypeError>(op, "x is {}, must be real and floating; cast it", given.dtype());
-  const Tensor x = contiguous(given);
+  if (!is_floating(strided.dtype()))
+    fail<TypeError>(op, "x is {}, must be real and floating; cast it", strided.dtype());
+  const Tensor x = contiguous(strided);
   TracedFunction traced = trace(op, f, x);
   program::IndexRows found;
   if (!traced.has_user_rule) {

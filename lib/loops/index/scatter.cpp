@@ -148,13 +148,13 @@ class Operands {
   std::byte* results;
   const std::byte* terms;
 
-  Operands(ScatterFunction f, const Tensor& given, const Tensor& y) : y_(y), wide_(y), terms_(given) {
-    const detail::Block* block = detail::block(given);
+  Operands(ScatterFunction f, const Tensor& operand, const Tensor& y) : y_(y), wide_(y), terms_(operand) {
+    const detail::Block* block = detail::block(operand);
     const bool one = std::all_of(block->strides(), block->strides() + block->rank, [](auto s) { return s == 0; });
     step = one ? 0 : 1;
     if (one) {
-      terms_ = detail::empty(given.dtype(), {1});
-      std::memcpy(detail::block(terms_)->data, block->data, item_size(given.dtype()));
+      terms_ = detail::empty(operand.dtype(), {1});
+      std::memcpy(detail::block(terms_)->data, block->data, item_size(operand.dtype()));
     }
     if (f != ScatterFunction::set && (y.dtype() == DType::float16 || y.dtype() == DType::bfloat16)) {
       wide_ = detail::empty(DType::float32, y.shape());

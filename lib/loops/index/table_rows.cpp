@@ -27,15 +27,15 @@ void for_each_row(const Tensor& table, const Tensor& positions, const Tensor& ro
 
 }  // namespace
 
-DistinctPositions distinct(const Tensor& given) {
-  const std::span<const std::int64_t> all(detail::mutable_data<std::int64_t>(given),
-                                          static_cast<std::size_t>(given.size()));
+DistinctPositions distinct(const Tensor& repeated) {
+  const std::span<const std::int64_t> all(detail::mutable_data<std::int64_t>(repeated),
+                                          static_cast<std::size_t>(repeated.size()));
   if (std::adjacent_find(all.begin(), all.end(), std::greater_equal<>()) == all.end()) return {};
   detail::List<std::int64_t> sorted(all.begin(), all.end());
   std::sort(sorted.begin(), sorted.end());
   sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
   const Tensor positions = detail::empty(DType::int64, {static_cast<std::int64_t>(sorted.size())}),
-               places = detail::empty(DType::int64, given.shape());
+               places = detail::empty(DType::int64, repeated.shape());
   std::copy(sorted.begin(), sorted.end(), detail::mutable_data<std::int64_t>(positions));
   std::transform(all.begin(), all.end(), detail::mutable_data<std::int64_t>(places), [&](std::int64_t position) {
     return std::lower_bound(sorted.begin(), sorted.end(), position) - sorted.begin();

@@ -149,13 +149,13 @@ void recur(const Extents& e, const T* a, const T* b, T* s, bool after, bool reve
 
 bool has_scan(ScanFunction f, DType d) noexcept { return kernel_of(f, d) != nullptr; }
 
-void scan(ScanFunction f, const Tensor& given, int axis, bool exclusive, bool reverse, const Tensor& out) {
+void scan(ScanFunction f, const Tensor& strided, int axis, bool exclusive, bool reverse, const Tensor& out) {
   if (out.size() == 0) return;
   const DType d = out.dtype();
-  const Extents e(given.shape(), axis);
-  const bool in_place = e.inner >= least_scan_columns && has_rows(detail::block(given), axis);
+  const Extents e(strided.shape(), axis);
+  const bool in_place = e.inner >= least_scan_columns && has_rows(detail::block(strided), axis);
   Tensor packed;
-  const Tensor& x = in_place ? given : contiguous(given, packed);
+  const Tensor& x = in_place ? strided : contiguous(strided, packed);
   const Tensor identity = exclusive ? identity_of(f, d) : Tensor();
   const std::size_t at = f == ScanFunction::cumsum ? kernels::index_of<"add">() : kernels::index_of<"multiply">();
   const auto bytes = static_cast<std::int64_t>(item_size(d));

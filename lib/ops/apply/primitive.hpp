@@ -122,9 +122,9 @@ Tensor view_of(const Meta& meta, Inputs inputs);
 /// The outputs that evaluate writes: output k is allocated, as infer announced it, on first access.
 class Outputs {
  public:
-  /// Outputs in existing memory: the defined tensors of `given`. The others are allocated.
-  Outputs(const Metas& metas, Inputs inputs, bool residuals_wanted, Tensor* given)
-      : metas_(&metas), inputs_(inputs), size_(metas.size()), tensors_(given), residuals_wanted_(residuals_wanted) {}
+  /// Outputs in existing memory: the defined tensors of `existing`. The others are allocated.
+  Outputs(const Metas& metas, Inputs inputs, bool residuals_wanted, Tensor* existing)
+      : metas_(&metas), inputs_(inputs), size_(metas.size()), tensors_(existing), residuals_wanted_(residuals_wanted) {}
   Outputs(const Metas& metas, Inputs inputs, bool residuals_wanted)
       : metas_(&metas), inputs_(inputs), size_(metas.size()), residuals_wanted_(residuals_wanted) {
     const std::size_t count = metas.size();

@@ -152,8 +152,8 @@ struct Polynomial {
 Quantity rotation(const Polynomial& p) { return p.with(of_angle(sine_term, p.angle), of_angle(cosine_term, p.angle)); }
 
 // Of q divided by its largest element, which is a constant for derivatives: squares do not overflow or underflow.
-Quantity matrix_of(const Tensor& given) {
-  const Quantity q = Quantity(given) / Quantity(stop_gradient(max(abs(given), -1, true)));
+Quantity matrix_of(const Tensor& quaternions) {
+  const Quantity q = Quantity(quaternions) / Quantity(stop_gradient(max(abs(quaternions), -1, true)));
   const Quantity form = mapped(products(q, q),
                                "+.. .+. ..+  ... ..- .+.  ..+ ... -..  .-. +.. ..."
                                "... ..- .+.  +.. .-. ..-  .+. +.. ...  ..+ ... +.."

@@ -271,11 +271,11 @@ Tensor scatter_add(const Operand& operand, const Operand& indices, const Operand
 
 Tensor one_hot(const Operand& operand, std::int64_t depth, DType dtype) {
   const tape::OpScope scope(operand);
-  const Tensor given = ops::to_tensor("one_hot", operand, "indices");
-  if (!is_integer(given.dtype()))
-    fail<TypeError>("one_hot", "indices must be integers, not {}; cast them to int64", given.dtype());
+  const Tensor uncast = ops::to_tensor("one_hot", operand, "indices");
+  if (!is_integer(uncast.dtype()))
+    fail<TypeError>("one_hot", "indices must be integers, not {}; cast them to int64", uncast.dtype());
   if (depth < 0) fail<ValueError>("one_hot", "depth is {}; it must be at least 0", depth);
-  const Tensor indices = ops::cast_to(given, DType::int64);
+  const Tensor indices = ops::cast_to(uncast, DType::int64);
   Shape shape = indices.shape();
   shape.push_back(depth);
   ops::require_dtype("one_hot", dtype);

@@ -230,18 +230,18 @@ constexpr Primitive scatter_along_primitive = {.rule = {.name = "scatter_along"}
 class Along {
  public:
   Tensor x, terms;
-  Along(const char* op, const Tensor& given, const Operand& indices, const Operand& values, std::int64_t axis)
-      : x(given), op_(op), indices_(to_tensor(op, indices, "indices")), axis_(normalize(op, axis, given.rank())) {
+  Along(const char* op, const Tensor& tensor, const Operand& indices, const Operand& values, std::int64_t axis)
+      : x(tensor), op_(op), indices_(to_tensor(op, indices, "indices")), axis_(normalize(op, axis, tensor.rank())) {
     require_integers(op, indices_);
     const Shape chosen = indices_.shape();
-    if (chosen.rank() != given.rank())
-      fail<ShapeError>(op, "x has shape {}, indices {}: they must have the same rank", given.shape(), chosen);
-    Shape wanted = given.shape();
+    if (chosen.rank() != tensor.rank())
+      fail<ShapeError>(op, "x has shape {}, indices {}: they must have the same rank", tensor.shape(), chosen);
+    Shape wanted = tensor.shape();
     wanted[axis_] = chosen[axis_];
     if (broadcast_shapes(op, chosen, wanted) != wanted)
       fail<ShapeError>(op, "indices have shape {}, which does not broadcast to {}, that of x along the other axes",
                        chosen, wanted);
-    terms = values_for(op, given, values, wanted);
+    terms = values_for(op, tensor, values, wanted);
   }
 
   // Where a tape follows an operand, or something observes: x and the terms are seen as one axis each.

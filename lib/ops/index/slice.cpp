@@ -197,8 +197,8 @@ void update_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Grad
 }
 void update_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   const Shape shape = r.output_shape();
-  const auto or_zeros = [&](const Tensor& given, const Shape& of) {
-    return given.defined() ? given : broadcast_to(zeros({}, r.output_dtype()), of);
+  const auto or_zeros = [&](const Tensor& part, const Shape& of) {
+    return part.defined() ? part : broadcast_to(zeros({}, r.output_dtype()), of);
   };
   dy[0] = update(or_zeros(t[0], shape),
                  or_zeros(t[1], attribute_shape(updated_part(r.attributes(), shape.rank()).extents())),
@@ -334,12 +334,12 @@ Tensor slice_update(const Operand& operand, std::initializer_list<SliceItem> ite
   const tape::OpScope scope(operand);
   Tensor scratch;
   const bool given_up = ops::given_up(operand);
-  const Tensor& given = ops::as_tensor("slice_update", operand, scratch);
-  const ops::PartWords where = ops::part("slice_update", given.shape(), std::span(items.begin(), items.size()));
-  const Tensor part = ops::values_for("slice_update", given, values,
-                                      ops::attribute_shape(ops::SlicePart(where, given.rank()).extents()));
+  const Tensor& x = ops::as_tensor("slice_update", operand, scratch);
+  const ops::PartWords where = ops::part("slice_update", x.shape(), std::span(items.begin(), items.size()));
+  const Tensor part =
+      ops::values_for("slice_update", x, values, ops::attribute_shape(ops::SlicePart(where, x.rank()).extents()));
   if (given_up) scratch = std::move(const_cast<Tensor&>(operand.tensor()));
-  return ops::update(given_up ? scratch : given, part, where, given_up);
+  return ops::update(given_up ? scratch : x, part, where, given_up);
 }
 
 Tensor slice_add(const Operand& operand, std::initializer_list<SliceItem> items, const Operand& values) {

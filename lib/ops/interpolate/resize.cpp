@@ -123,21 +123,21 @@ void require_resize(const Tensor& x, const Shape& shape, const ResizeOptions& op
 Tensor resize(const Operand& operand, const Shape& shape, const ResizeOptions& options) {
   using namespace ops;
   const tape::OpScope scope(operand);
-  const Tensor given = to_tensor(resize_name, operand);
-  require_resize(given, shape, options);
-  DType dtype = given.dtype(), wide = dtype;
+  const Tensor uncast = to_tensor(resize_name, operand);
+  require_resize(uncast, shape, options);
+  DType dtype = uncast.dtype(), wide = dtype;
   if (options.method != ResizeMethod::nearest) {
     const RealDTypes d = real_dtypes(resize_name, {&operand});
     dtype = d.result, wide = d.wide;
   }
-  Tensor y = cast_to(given, wide);
+  Tensor y = cast_to(uncast, wide);
   if (shape.elements() == 0)
     return cast_to(reshape(gather(reshape(y, {y.size()}), zeros({0}, DType::int64)), shape), dtype);
   // Axes that become shorter come first: the others have less to do then.
   detail::List<int> order;
   for (int k = 0; k < y.rank(); ++k)
     if (y.shape()[k] != shape[k]) order.push_back(k);
-  const auto ratio = [&](int k) { return static_cast<double>(shape[k]) / static_cast<double>(given.shape()[k]); };
+  const auto ratio = [&](int k) { return static_cast<double>(shape[k]) / static_cast<double>(uncast.shape()[k]); };
   std::sort(order.begin(), order.end(),
             [&](int a, int b) { return ratio(a) < ratio(b) || (ratio(a) == ratio(b) && a < b); });
   for (const int k : order) {
@@ -147,7 +147,7 @@ Tensor resize(const Operand& operand, const Shape& shape, const ResizeOptions& o
     for (int d = k + 1; d < y.rank(); ++d) inner *= result[d];
     result[k] = shape[k];
     require_shape(resize_name, result);
-    y = reshape(resized(reshape(y, {outer, given.shape()[k], inner}), shape[k], options), result);
+    y = reshape(resized(reshape(y, {outer, uncast.shape()[k], inner}), shape[k], options), result);
   }
   return cast_to(y, dtype);
 }

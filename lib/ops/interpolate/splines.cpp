@@ -163,19 +163,21 @@ EndEquation end_equation(const Samples& s, const SplineOptions& options, bool fi
       return {h1, both, ((h0 + 2 * both) * h1 * m0 + h0 * h0 * m1) / both};
     }
     default: {
-      const Tensor& given = first ? options.first : options.last;
-      const Quantity value = given.defined() ? expand_dims(cast_to(given, DType::float64), -1) : zeros_like(m0);
+      const Tensor& derivative = first ? options.first : options.last;
+      const Quantity value =
+          derivative.defined() ? expand_dims(cast_to(derivative, DType::float64), -1) : zeros_like(m0);
       return {ones_like(h0), zeros_like(h0), broadcast_to(value, m0.shape())};
     }
   }
 }
 
-void require_end(const char* op, const Samples& s, const Tensor& given) {
+void require_end(const char* op, const Samples& s, const Tensor& derivative) {
   Shape batch = s.y.shape();
   batch.pop_back();
-  if (given.defined() && (given.rank() > batch.rank() || broadcast_shapes(op, given.shape(), batch) != batch))
+  if (derivative.defined() &&
+      (derivative.rank() > batch.rank() || broadcast_shapes(op, derivative.shape(), batch) != batch))
     fail<ShapeError>(op, "the derivative at an end is {}; it must broadcast to y's shape without its last axis, {}",
-                     given.shape(), batch);
+                     derivative.shape(), batch);
 }
 
 Tensor spline_slopes(const Samples& s, const SplineOptions& options) {

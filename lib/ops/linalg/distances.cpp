@@ -139,10 +139,10 @@ Tensor cdist(const Operand& x_operand, const Operand& y_operand, double p) {
 
 Tensor pdist(const Operand& operand, double p) {
   const tape::OpScope scope(operand);
-  const Tensor given = ops::to_tensor("pdist", operand);
-  if (given.rank() != 2) fail<ShapeError>("pdist", "x has shape {}; it must be a matrix", given.shape());
-  const std::int64_t n = given.shape()[0];
-  const Tensor all = cdist(given, given, p);
+  const Tensor x = ops::to_tensor("pdist", operand);
+  if (x.rank() != 2) fail<ShapeError>("pdist", "x has shape {}; it must be a matrix", x.shape());
+  const std::int64_t n = x.shape()[0];
+  const Tensor all = cdist(x, x, p);
   detail::List<std::int64_t> pairs;
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = i + 1; j < n; ++j) pairs.push_back(i * n + j);

@@ -73,7 +73,7 @@ Tensor fractional_places(const char* op, const Tensor& samples, std::int64_t whi
 }
 
 Tensor fractional_pool(const char* op, const Operand& operand, const Size2d& window, const Size2d& size,
-                       const Operand& given, Pooled pooled) {
+                       const Operand& samples_operand, Pooled pooled) {
   const Tensor x = image_operand(op, operand, "x", axes_text[1], 4);
   const Shape s = x.shape();
   for (std::size_t d = 0; d < 2; ++d) {
@@ -84,7 +84,7 @@ Tensor fractional_pool(const char* op, const Operand& operand, const Size2d& win
                        "most the extent: x is {}",
                        window[0], window[1], size[0], size[1], s);
   }
-  const Tensor samples = to_tensor(op, given, "samples");
+  const Tensor samples = to_tensor(op, samples_operand, "samples");
   if (!is_floating(samples.dtype())) fail<TypeError>(op, "samples are {}; they must be floating", samples.dtype());
   if (samples.shape() != Shape{s[0], s[1], 2})
     fail<ShapeError>(op, "samples are {}; for x {} they must be [{}, {}, 2]", samples.shape(), s, s[0], s[1]);
@@ -221,12 +221,12 @@ Tensor max_unpool2d(const Operand& operand, const Operand& indices, const Size2d
     fail<ShapeError>(op, "size is {{{}, {}}}; height and width must be from 0 to {}", size[0], size[1], most);
   const Shape s = x.shape(), result = {s[0], s[1], size[0], size[1]};
   ops::require_shape(op, result);
-  const Tensor given = ops::to_tensor(op, indices, "indices");
-  if (given.shape() != s)
-    fail<ShapeError>(op, "indices are {} and x is {}; each element of x needs one", given.shape(), s);
+  const Tensor places = ops::to_tensor(op, indices, "indices");
+  if (places.shape() != s)
+    fail<ShapeError>(op, "indices are {} and x is {}; each element of x needs one", places.shape(), s);
   const std::int64_t plane = size[0] * size[1];
   const Shape flat = {s[0], s[1], s[2] * s[3]};
-  const Tensor at = reshape(ops::checked_indices(op, given, 0, plane), flat);
+  const Tensor at = reshape(ops::checked_indices(op, places, 0, plane), flat);
   return reshape(put_along_axis(zeros({s[0], s[1], plane}, x.dtype()), at, reshape(x, flat), 2), result);
 }
 

@@ -195,21 +195,21 @@ Shape named_axes(const char* op, const Axes& axes, const Tensor& x) {
   return named;
 }
 
-// A tensor with the axes `named` of x, transposed to ascending order.
-Tensor with_ascending_axes(const Tensor& given, const Shape& named) {
-  if (std::is_sorted(named.begin(), named.end())) return given;
+// A scale or offset with the axes `named` of x, transposed to ascending order.
+Tensor with_ascending_axes(const Tensor& parameter, const Shape& named) {
+  if (std::is_sorted(named.begin(), named.end())) return parameter;
   Shape order;
   for (int k = 0; k < named.rank(); ++k) order.push_back(k);
   std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return named[a] < named[b]; });
-  return transpose(given, order);
+  return transpose(parameter, order);
 }
 
 // The extents of x along the axes. ShapeError unless `what` has them as its shape.
-void check_extents(const char* op, const char* what, const Tensor& given, const Tensor& x, const Shape& axes) {
+void check_extents(const char* op, const char* what, const Tensor& parameter, const Tensor& x, const Shape& axes) {
   Shape wanted;
   for (std::int64_t a : axes) wanted.push_back(x.shape()[a]);
-  if (given.shape() != wanted)
-    fail<ShapeError>(op, "{} is {}; x is {} and normalised over axes {}, so it must be {}", what, given.shape(),
+  if (parameter.shape() != wanted)
+    fail<ShapeError>(op, "{} is {}; x is {} and normalised over axes {}, so it must be {}", what, parameter.shape(),
                      x.shape(), axes, wanted);
 }
 
@@ -304,10 +304,10 @@ constexpr Primitive batch_norm_primitive = {.rule = batched({"batch_norm", batch
                                             .auxiliary = 2,
                                             .residuals = 1};
 
-void check_channels(const char* what, const Tensor& given, const Tensor& x, int axis) {
-  if (given.shape() != Shape{x.shape()[axis]})
+void check_channels(const char* what, const Tensor& parameter, const Tensor& x, int axis) {
+  if (parameter.shape() != Shape{x.shape()[axis]})
     fail<ShapeError>("batch_norm", "{} is {}; x is {} with the channels along axis {}, so it must be [{}]", what,
-                     given.shape(), x.shape(), axis, x.shape()[axis]);
+                     parameter.shape(), x.shape(), axis, x.shape()[axis]);
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ Lane gaussian(X x) {
 struct Logit {
   LaneMask positive;
   Lane x, minus_size;
-  explicit Logit(const Lane& given) : positive(given > 0), x(given), minus_size(where(positive, -x, x)) {}
+  explicit Logit(const Lane& logit) : positive(logit > 0), x(logit), minus_size(where(positive, -x, x)) {}
   Lane softened() const { return where(positive, x, 0) + softplus(minus_size); }
 };
 // of_1: the label times its weight. With a label of 0 or 1 one term is 0 times a logarithm that may be infinite: 0.

@@ -39,8 +39,8 @@ struct Classes {
   Tensor x, labels;
 };
 template <const char* const& Name>
-Classes classes_of(const Tensor& x, const Operand& given, std::int64_t along, std::int64_t ignored) {
-  const Tensor labels = to_tensor(Name, given, "labels");
+Classes classes_of(const Tensor& x, const Operand& labels_operand, std::int64_t along, std::int64_t ignored) {
+  const Tensor labels = to_tensor(Name, labels_operand, "labels");
   if (!is_integer(labels.dtype())) fail<TypeError>(Name, "labels must be integers, not {}; cast them", labels.dtype());
   const int axis = normalize(Name, along, x.rank());
   Shape wanted = x.shape();

@@ -132,8 +132,8 @@ Lane truncnorm_density(X x) {
 // Where z is outside it is replaced by the middle.
 template <Tail tail>
 Lane truncnorm_tail(X x) {
-  const Lane a = finite_end(x[1]), b = finite_end(x[2]), scale = valid_scale(x), d = x[0] - x[3], given = d / scale;
-  const LaneMask below = given < x[1] || given <= -infinity, above = given > x[2] || given >= infinity;
+  const Lane a = finite_end(x[1]), b = finite_end(x[2]), scale = valid_scale(x), d = x[0] - x[3], unclamped = d / scale;
+  const LaneMask below = unclamped < x[1] || unclamped <= -infinity, above = unclamped > x[2] || unclamped >= infinity;
   const Lane z = where(below || above, 0.5 * (a + b) * scale, d) / scale;
   const Part lower{a, z, a, b}, upper{z, b, a, b};
   const Part &own = is_lower(tail) ? lower : upper, &other = is_lower(tail) ? upper : lower;
@@ -142,7 +142,7 @@ Lane truncnorm_tail(X x) {
   const Lane rest = where(small, 0, share_of(other));
   const Lane y = where(small, is_log(tail) ? log_share_of(own) : share, is_log(tail) ? log1p(-rest) : 1 - rest);
   const Lane bounded_value = where(below, at_bottom(tail), where(above, at_top(tail), y));
-  return where(isnan(given), not_a_number, bounded_value);
+  return where(isnan(unclamped), not_a_number, bounded_value);
 }
 
 // x with log_ndtr(x) = l: in the far tail by Newton's steps from the first terms of its expansion at -inf.

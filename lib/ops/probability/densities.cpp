@@ -98,16 +98,16 @@ constexpr Law gamma_law = of_density<[](P p) { return log_gamma_density(p.a, p.z
 // ---- Discrete distributions. x[0] is the count k; it has no gradient, as round() has none.
 
 struct Whole {
-  const Lane& given;
+  const Lane& number;
   LaneMask outside;
   Lane k;  // the count, or `inside` if it is not an integer in [low, high]
   Whole(const Lane& x, double low, const Lane& high, double inside)
-      : given(x),
+      : number(x),
         outside(not_equal(x, round(x)) || x < low || x > high || isinf(x)),
         k(where(outside, inside, round(x))) {}
   // NaN parameters give NaN outside the support, too.
   Lane finish(const Lane& inside, double beyond = -infinity) const {
-    return where(isnan(given), given, where(outside, where(isnan(inside), inside, beyond), inside));
+    return where(isnan(number), number, where(outside, where(isnan(inside), inside, beyond), inside));
   }
 };
 Lane probability_or_nan(const Lane& p) { return where(p >= 0 && p <= 1, p, not_a_number); }
@@ -117,8 +117,10 @@ Lane probability_or_nan(const Lane& p) { return where(p >= 0 && p <= 1, p, not_a
 struct Chance {
   LaneMask end;
   Lane p, inside;  // replaced by 1/2 at ends
-  explicit Chance(const Lane& given)
-      : end(equal(given, 0) || equal(given, 1)), p(probability_or_nan(given)), inside(where(end, 0.5, p)) {}
+  explicit Chance(const Lane& probability)
+      : end(equal(probability, 0) || equal(probability, 1)),
+        p(probability_or_nan(probability)),
+        inside(where(end, 0.5, p)) {}
 };
 // The probability, or its logarithm, from the latter inside and the closed form at ends.
 Lane with_ends(bool logarithm, const LaneMask& end, const Lane& log_inside, const Lane& at_end) {

@@ -167,10 +167,10 @@ Tensor poisson_tail(const char* op, Tail t, const Operand& x, const Operand& mu)
 Tensor binom_tail(const char* op, Tail t, const Operand& x, const Operand& n, const Operand& p) {
   const tape::OpScope scope(x);
   const Numbers numbers(op, {&x, &n, &p}, 0);
-  const Tensor& given = numbers.c.x[1];
+  const Tensor& trials = numbers.c.x[1];
   const Tensor count =
-      valid_or_nan(logical_and(logical_and(equal(given, round(given)), greater_equal(given, 0)), isfinite(given)),
-                   stop_gradient(round(given)));
+      valid_or_nan(logical_and(logical_and(equal(trials, round(trials)), greater_equal(trials, 0)), isfinite(trials)),
+                   stop_gradient(round(trials)));
   const Tensor chance = probability_or_nan(numbers.c.x[2]), above = greater_equal(numbers.k, count);
   const Tensor a = where(above, 1, numbers.k + 1), b = where(above, 1, count - numbers.k);
   return numbers.finish(t, above, beta_of(op, opposite(t), a, b, chance));
@@ -187,9 +187,9 @@ Tensor nbinom_tail(const char* op, Tail t, const Operand& x, const Operand& n, c
 Tensor bernoulli_tail(const char* op, Tail t, const Operand& x, const Operand& p) {
   const tape::OpScope scope(x);
   const Numbers numbers(op, {&x, &p}, 0);
-  const Tensor given = probability_or_nan(numbers.c.x[1]) + 0 * numbers.k, above = greater_equal(numbers.k, 1);
+  const Tensor probability = probability_or_nan(numbers.c.x[1]) + 0 * numbers.k, above = greater_equal(numbers.k, 1);
   // Outside, p = 0 or 1 would have an infinite slope.
-  const Tensor chance = where(logical_and(logical_or(numbers.below, above), isfinite(given)), 0.5, given);
+  const Tensor chance = where(logical_and(logical_or(numbers.below, above), isfinite(probability)), 0.5, probability);
   const Tensor inside = t == Tail::cdf      ? 1 - chance
                         : t == Tail::sf     ? chance
                         : t == Tail::logcdf ? log1p(-chance)
@@ -316,9 +316,9 @@ Tensor bernoulli_ppf(const Operand& q, const Operand& p) {
   const ops::Converted c("bernoulli_ppf", {&q, &p});
   ops::broadcast_all("bernoulli_ppf", c.x);
   const Tensor chance = ops::probability_or_nan(stop_gradient(c.x[1])),
-               given = ops::probability_or_nan(stop_gradient(c.x[0]));
-  const Tensor one = ops::cast_to(greater(ops::half_lowest_of(given, c.result), 1 - chance), given.dtype());
-  return ops::cast_to(where(equal(given, 0), -1, one) + 0 * (given + chance), c.result);
+               level = ops::probability_or_nan(stop_gradient(c.x[0]));
+  const Tensor one = ops::cast_to(greater(ops::half_lowest_of(level, c.result), 1 - chance), level.dtype());
+  return ops::cast_to(where(equal(level, 0), -1, one) + 0 * (level + chance), c.result);
 }
 
 // By the logarithm, which may be one off to rounding.
@@ -327,15 +327,15 @@ Tensor geom_ppf(const Operand& q, const Operand& p) {
   const ops::Converted c("geom_ppf", {&q, &p});
   ops::broadcast_all("geom_ppf", c.x);
   const Tensor probability = ops::probability_or_nan(stop_gradient(c.x[1])),
-               given = ops::probability_or_nan(stop_gradient(c.x[0]));
+               level = ops::probability_or_nan(stop_gradient(c.x[0]));
   const Tensor chance = ops::valid_or_nan(greater(probability, 0), probability),
-               least = ops::half_lowest_of(given, c.result);
+               least = ops::half_lowest_of(level, c.result);
   const Tensor certain = equal(chance, 1), rest = where(certain, 0.5, chance);
   const auto cdf = [&](const Tensor& k) { return -expm1(xlog1py(k, -rest)); };
   const Tensor k = maximum(ceil(log1p(-least) / log1p(-rest)), 1);
   const Tensor near =
       where(logical_and(greater(k, 1), greater_equal(cdf(k - 1), least)), k - 1, where(less(cdf(k), least), k + 1, k));
-  return ops::cast_to(where(equal(given, 0), 0, where(certain, 1, near)) + 0 * chance, c.result);
+  return ops::cast_to(where(equal(level, 0), 0, where(certain, 1, near)) + 0 * chance, c.result);
 }
 
 Tensor t_ppf(const Operand& p, const Operand& df, const Operand& loc, const Operand& scale) {

@@ -137,15 +137,15 @@ Tensor ediff1d(const Operand& operand) {
 
 Tensor gradient_along(const Operand& operand, std::int64_t axis, const Operand& spacing, int edge_order) {
   const tape::OpScope scope(operand);
-  const Tensor given = ops::to_tensor("gradient_along", operand);
-  const int a = ops::normalize("gradient_along", axis, given.rank());
+  const Tensor uncast = ops::to_tensor("gradient_along", operand);
+  const int a = ops::normalize("gradient_along", axis, uncast.rank());
   if (edge_order != 1 && edge_order != 2)
     fail<ValueError>("gradient_along", "edge_order is {}; it must be 1 or 2", edge_order);
-  const std::int64_t n = given.shape()[a];
+  const std::int64_t n = uncast.shape()[a];
   if (n <= edge_order)
-    fail<ShapeError>("gradient_along", "axis {} of x, of shape {}, has fewer than {} samples", a, given.shape(),
+    fail<ShapeError>("gradient_along", "axis {} of x, of shape {}, has fewer than {} samples", a, uncast.shape(),
                      edge_order + 1);
-  const Tensor x = ops::cast_to(given, ops::floating_of(given.dtype()));
+  const Tensor x = ops::cast_to(uncast, ops::floating_of(uncast.dtype()));
   const Tensor h = ops::to_tensor("gradient_along", spacing, x.dtype(), "spacing");
   if (h.rank() > 1 || (h.rank() == 1 && h.size() != n))
     fail<ShapeError>("gradient_along", "spacing has shape {}; it must be a number, or the coordinates of {} samples",
@@ -156,14 +156,14 @@ Tensor gradient_along(const Operand& operand, std::int64_t axis, const Operand& 
   return a + 1 < x.rank() ? moveaxis(y, -1, a) : y;
 }
 
-std::vector<Tensor> associative_scan(const ScanStep& f, const std::vector<Tensor>& given, std::int64_t axis,
+std::vector<Tensor> associative_scan(const ScanStep& f, const std::vector<Tensor>& tensors, std::int64_t axis,
                                      bool reverse, const detail::CallLine& at) {
   const tape::CallScope scope(at);
-  if (given.empty()) fail<ValueError>("associative_scan", "there are no tensors to scan");
+  if (tensors.empty()) fail<ValueError>("associative_scan", "there are no tensors to scan");
   ops::Tensors x;
   int a = 0;
-  for (std::size_t k = 0; k < given.size(); ++k) {
-    x.push_back(ops::to_tensor("associative_scan", given[k]));
+  for (std::size_t k = 0; k < tensors.size(); ++k) {
+    x.push_back(ops::to_tensor("associative_scan", tensors[k]));
     const int own = ops::normalize("associative_scan", axis, x[k].rank());
     if (k == 0) a = own;
     if (own != a || x[k].shape()[a] != x[0].shape()[a])

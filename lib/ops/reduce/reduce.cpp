@@ -255,7 +255,7 @@ template <ReduceFunction F>
 Tensor arg_extreme(const Operand& operand, std::int64_t axis, bool keepdims) {
   const char* op = arg_primitive<F>.rule.name;
   const tape::OpScope scope(operand);
-  const Tensor given = to_tensor(op, operand), x = is_half(given.dtype()) ? cast(given, DType::float32) : given;
+  const Tensor uncast = to_tensor(op, operand), x = is_half(uncast.dtype()) ? cast(uncast, DType::float32) : uncast;
   const int along = normalize(op, axis, x.rank());
   if (!loops::has_arg_reduction(x.dtype())) fail_no_kernel(op, x.dtype());
   if (x.shape()[along] == 0 && reduced_shape(x.shape(), std::int64_t{1} << along, false).elements() != 0)

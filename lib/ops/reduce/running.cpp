@@ -148,11 +148,11 @@ RunningExtreme cummin(const Operand& x, std::int64_t axis, bool reverse) {
 
 Tensor logcumsumexp(const Operand& operand, std::int64_t axis, bool exclusive, bool reverse) {
   const tape::OpScope scope(operand);
-  const Tensor given = ops::to_tensor("logcumsumexp", operand);
-  if (ops::is_half(given.dtype()))
-    return ops::in_float32(given, [&](const Tensor& wide) { return logcumsumexp(wide, axis, exclusive, reverse); });
-  const int a = ops::normalize("logcumsumexp", axis, given.rank());
-  const Tensor x = ops::cast_to(given, ops::floating_of(given.dtype()));
+  const Tensor uncast = ops::to_tensor("logcumsumexp", operand);
+  if (ops::is_half(uncast.dtype()))
+    return ops::in_float32(uncast, [&](const Tensor& wide) { return logcumsumexp(wide, axis, exclusive, reverse); });
+  const int a = ops::normalize("logcumsumexp", axis, uncast.rank());
+  const Tensor x = ops::cast_to(uncast, ops::floating_of(uncast.dtype()));
   if (is_complex(x.dtype())) ops::fail_no_kernel("logcumsumexp", x.dtype());
   const Tensor z = ops::apply(ops::logcumsumexp_primitive, {&x}, ops::words(a, reverse));
   return exclusive ? ops::exclusive_of(z, a, reverse) : z;

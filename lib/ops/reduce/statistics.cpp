@@ -255,8 +255,8 @@ SignedLog weighted_logsumexp(const Operand& operand, const Operand& factors, con
 
 Tensor clip_by_norm(const Operand& operand, const Operand& limit, const Axes& axes) {
   const tape::OpScope scope(operand);
-  const Tensor given = ops::floating("clip_by_norm", operand);
-  return ops::in_full_precision(given, [&](const Tensor& x) {
+  const Tensor uncast = ops::floating("clip_by_norm", operand);
+  return ops::in_full_precision(uncast, [&](const Tensor& x) {
     const Tensor length = norm(x, 2, axes, true);
     const Tensor most = ops::to_tensor("clip_by_norm", limit, length.dtype(), "limit");
     if (is_complex(most.dtype())) ops::fail_no_kernel("clip_by_norm", most.dtype());

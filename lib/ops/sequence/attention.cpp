@@ -165,8 +165,7 @@ Tensor matrices(const Operand& x, DType wide, const char* name) {
 }
 
 // The mask with at least two axes, in the dtype of the scores unless it is boolean.
-Tensor mask_for(const Tensor& given, const Shape& scores, DType wide) {
-  Tensor mask = given;
+Tensor mask_for(Tensor mask, const Shape& scores, DType wide) {
   if (mask.dtype() != DType::boolean && !is_floating(mask.dtype()))
     fail<TypeError>(attention_name, "the mask is {}; it must be boolean, or numbers that are added to the scores",
                     mask.dtype());

@@ -13,8 +13,8 @@ namespace {
 
 constexpr const char* bag_name = "embedding_bag";
 
-Tensor integers(const Operand& given, const char* name, int rank, const char* axes) {
-  const Tensor x = to_tensor(bag_name, given, name);
+Tensor integers(const Operand& operand, const char* name, int rank, const char* axes) {
+  const Tensor x = to_tensor(bag_name, operand, name);
   if (!is_integer(x.dtype())) fail<TypeError>(bag_name, "{} are {}; they must be integers", name, x.dtype());
   if (x.rank() != rank) fail<ShapeError>(bag_name, "{} have shape {}; they must be {}", name, x.shape(), axes);
   return cast_to(x, DType::int64);
@@ -80,20 +80,20 @@ Table table_of(const Operand& operand) {
 }  // namespace
 }  // namespace ops
 
-Tensor embedding_bag(const Operand& table, const Operand& given, const EmbeddingBagOptions& options) {
+Tensor embedding_bag(const Operand& table, const Operand& ids_operand, const EmbeddingBagOptions& options) {
   const tape::OpScope scope(table);
   const auto [rows, result] = ops::table_of(table);
-  const Tensor ids = ops::integers(given, "ids", 2, "[bags, length]; with offsets they may be a vector");
+  const Tensor ids = ops::integers(ids_operand, "ids", 2, "[bags, length]; with offsets they may be a vector");
   const Shape s = ids.shape();
   const Tensor bags = reshape(broadcast_to(reshape(arange(s[0]), {s[0], 1}), s), {ids.size()});
   return ops::bags_of(rows, ids, bags, s[0], result, options);
 }
 
-Tensor embedding_bag(const Operand& table, const Operand& given, const Operand& offsets,
+Tensor embedding_bag(const Operand& table, const Operand& ids_operand, const Operand& offsets,
                      const EmbeddingBagOptions& options) {
   const tape::OpScope scope(table);
   const auto [rows, result] = ops::table_of(table);
-  const Tensor ids = ops::integers(given, "ids", 1, "a vector beside offsets"),
+  const Tensor ids = ops::integers(ids_operand, "ids", 1, "a vector beside offsets"),
                starts = ops::integers(offsets, "offsets", 1, "a vector");
   const std::int64_t m = ids.size();
   const Tensor begun = cumsum(ops::counts_of(ops::bag_name, "offsets", starts, m + 1), 0);

@@ -161,8 +161,8 @@ constexpr Primitive ctc_primitive = {
     .residuals = 1,
     .effects = may_throw};
 
-Tensor integers(const Operand& given, const char* name, const Shape& shape) {
-  const Tensor x = to_tensor(ctc_name, given, name);
+Tensor integers(const Operand& operand, const char* name, const Shape& shape) {
+  const Tensor x = to_tensor(ctc_name, operand, name);
   if (!is_integer(x.dtype())) fail<TypeError>(ctc_name, "{} must be integers, not {}; cast them", name, x.dtype());
   if (x.shape() != shape) fail<ShapeError>(ctc_name, "{} have shape {}; they must be {}", name, x.shape(), shape);
   return cast_to(x, DType::int64);
@@ -182,9 +182,9 @@ Tensor ctc_loss(const Operand& operand, const Operand& targets, const Operand& i
   const Shape shape = x.shape();
   if (options.blank < 0 || options.blank >= shape[2])
     fail<ValueError>(op, "blank is {}; it must be one of the {} classes", options.blank, shape[2]);
-  const Tensor given = ops::to_tensor(op, targets, "targets");
-  if (given.rank() != 2) fail<ShapeError>(op, "targets have shape {}; they must be [batch, labels]", given.shape());
-  const Tensor labels = ops::integers(given, "targets", {shape[1], given.shape()[1]}),
+  const Tensor uncast = ops::to_tensor(op, targets, "targets");
+  if (uncast.rank() != 2) fail<ShapeError>(op, "targets have shape {}; they must be [batch, labels]", uncast.shape());
+  const Tensor labels = ops::integers(uncast, "targets", {shape[1], uncast.shape()[1]}),
                steps = ops::integers(input_lengths, "input_lengths", {shape[1]}),
                lengths = ops::integers(target_lengths, "target_lengths", {shape[1]});
   return ops::cast_to(

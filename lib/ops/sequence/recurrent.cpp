@@ -17,10 +17,10 @@ using namespace recurrent;
 }
 
 // An optional operand, or zeros of the shape.
-Tensor optional(const char* op, const Tensor& given, const char* name, const Shape& shape, DType d) {
-  if (!given.defined()) return zeros(shape, d);
-  if (given.shape() != shape) fail_shape(op, name, given.shape(), shape);
-  return cast_to(given, d);
+Tensor optional(const char* op, const Tensor& x, const char* name, const Shape& shape, DType d) {
+  if (!x.defined()) return zeros(shape, d);
+  if (x.shape() != shape) fail_shape(op, name, x.shape(), shape);
+  return cast_to(x, d);
 }
 
 // Rows from `first` on in the given shape, of contiguous states.
@@ -91,8 +91,8 @@ Shape states_shape(Inputs in) {
   return {steps[0] + 1, steps[1], in[hidden_weight]->shape()[1]};
 }
 
-Tensor with_first(const Tensor& given, const Tensor& first, const Shape& shape) {
-  const Tensor all = given.defined() ? given : detail::empty(first.dtype(), shape);
+Tensor with_first(const Tensor& states, const Tensor& first, const Shape& shape) {
+  const Tensor all = states.defined() ? states : detail::empty(first.dtype(), shape);
   loops::copy(first, view_from(all, 0, first.shape()));
   return all;
 }

@@ -39,8 +39,8 @@ void apply_recurrent(const Primitive& p, const detail::List<Tensor>& inputs, std
 loops::Recurrent recurrent_of(Inputs in);
 /// Shape [T + 1, B, H] for inputs of the primitive.
 Shape states_shape(Inputs in);
-/// `given`, or a new tensor if it is empty, with the first state in row 0.
-Tensor with_first(const Tensor& given, const Tensor& first, const Shape& shape);
+/// `states`, or a new tensor if it is empty, with the first state in row 0.
+Tensor with_first(const Tensor& states, const Tensor& first, const Shape& shape);
 /// Copies rows 1 to T of states [T + 1, B, H], unless `all` is empty, and row T.
 void copy_states(const Tensor& states, const Tensor& all, const Tensor& last);
 

@@ -47,7 +47,7 @@ Tensor rotated(const Tensor& x, const Tensor& positions, Attributes a, bool back
 
 }  // namespace ops
 
-Tensor rope(const Operand& operand, const Operand& given, const RopeOptions& options) {
+Tensor rope(const Operand& operand, const Operand& positions_operand, const RopeOptions& options) {
   constexpr const char* op = ops::rope_name;
   const tape::OpScope scope(operand);
   if (!(options.base > 0) || !std::isfinite(options.base))
@@ -57,7 +57,7 @@ Tensor rope(const Operand& operand, const Operand& given, const RopeOptions& opt
   const Tensor x = ops::to_tensor(op, operand, ops::is_half(d) ? DType::float32 : d, "x");
   if (x.rank() < 2 || x.shape()[-1] % 2 != 0)
     fail<ShapeError>(op, "x has shape {}; it must be [..., positions, an even number of elements]", x.shape());
-  Tensor positions = ops::to_tensor(op, given, "positions");
+  Tensor positions = ops::to_tensor(op, positions_operand, "positions");
   if (is_complex(positions.dtype())) fail<TypeError>(op, "positions must be real, not {}", positions.dtype());
   positions = ops::cast_to(positions, DType::float64);
   Shape rows = x.shape();

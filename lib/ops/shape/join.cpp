@@ -196,8 +196,8 @@ std::array<Tensor, 2> ops::halves_of(const Tensor& x, int axis) {
   return halves;
 }
 
-Tensor ops::join(const char* op, std::span<const Tensor> given, std::int64_t axis) {
-  const detail::List<Tensor> parts = promoted(op, given);
+Tensor ops::join(const char* op, std::span<const Tensor> tensors, std::int64_t axis) {
+  const detail::List<Tensor> parts = promoted(op, tensors);
   Shape shape = parts[0].shape();
   if (shape.rank() == 0) fail<ShapeError>(op, "the parts have rank 0; join them along a new axis with stack");
   const int a = normalize(op, axis, shape.rank());
@@ -224,9 +224,9 @@ Tensor concatenate(std::initializer_list<Tensor> parts, std::int64_t axis, const
   return concatenate(std::span(parts.begin(), parts.size()), axis, at);
 }
 
-Tensor stack(std::span<const Tensor> given, std::int64_t axis, const detail::CallLine& at) {
+Tensor stack(std::span<const Tensor> tensors, std::int64_t axis, const detail::CallLine& at) {
   const tape::CallScope scope(at);
-  const detail::List<Tensor> parts = ops::promoted("stack", given);
+  const detail::List<Tensor> parts = ops::promoted("stack", tensors);
   Shape shape = parts[0].shape();
   const int a = ops::normalize("stack", axis, shape.rank() + 1);
   for (std::size_t i = 1; i < parts.size(); ++i)

@@ -186,10 +186,10 @@ std::vector<Tensor> array_split(const Operand& operand, std::int64_t parts, std:
   }
   return pieces;
 }
-std::vector<Tensor> hsplit(const Operand& x, std::int64_t parts) {
-  const tape::OpScope scope(x);
-  const Tensor given = ops::to_tensor("hsplit", x);
-  return ops::split_axis("hsplit", given, parts, given.rank() == 1 ? 0 : 1);
+std::vector<Tensor> hsplit(const Operand& operand, std::int64_t parts) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::to_tensor("hsplit", operand);
+  return ops::split_axis("hsplit", x, parts, x.rank() == 1 ? 0 : 1);
 }
 std::vector<Tensor> vsplit(const Operand& x, std::int64_t parts) {
   const tape::OpScope scope(x);
@@ -200,24 +200,24 @@ std::vector<Tensor> dsplit(const Operand& x, std::int64_t parts) {
   return ops::split_axis("dsplit", x, parts, 2);
 }
 
-std::vector<Tensor> broadcast_arrays(std::span<const Tensor> given, const detail::CallLine& at) {
+std::vector<Tensor> broadcast_arrays(std::span<const Tensor> arrays, const detail::CallLine& at) {
   const tape::CallScope scope(at);
   Shape shape;
-  for (const Tensor& x : given)
+  for (const Tensor& x : arrays)
     shape = ops::broadcast_shapes("broadcast_arrays", shape, ops::to_tensor("broadcast_arrays", x).shape());
   std::vector<Tensor> all;
-  for (const Tensor& x : given) all.push_back(broadcast_to(x, shape));
+  for (const Tensor& x : arrays) all.push_back(broadcast_to(x, shape));
   return all;
 }
 std::vector<Tensor> broadcast_arrays(std::initializer_list<Tensor> x, const detail::CallLine& at) {
   return broadcast_arrays(std::span(x.begin(), x.size()), at);
 }
 
-Tensor repeat(const Operand& operand, const Tensor& given, std::int64_t axis) {
+Tensor repeat(const Operand& operand, const Tensor& counts_operand, std::int64_t axis) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("repeat", operand);
   const int a = ops::normalize("repeat", axis, x.rank());
-  Tensor counts = ops::to_tensor("repeat", given, "counts");
+  Tensor counts = ops::to_tensor("repeat", counts_operand, "counts");
   if (!is_integer(counts.dtype()))
     fail<TypeError>("repeat", "counts must be integers, not {}; cast them to int64", counts.dtype());
   const std::int64_t n = x.shape()[a];
@@ -233,14 +233,15 @@ Tensor repeat(const Operand& operand, const Tensor& given, std::int64_t axis) {
   return ops::gather_at(x, ops::apply(ops::repeated_primitive, {&counts}, ops::words(total)), a);
 }
 
-Tensor reverse_sequence(const Operand& operand, const Operand& given, std::int64_t axis, std::int64_t batch_axis) {
+Tensor reverse_sequence(const Operand& operand, const Operand& lengths_operand, std::int64_t axis,
+                        std::int64_t batch_axis) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("reverse_sequence", operand);
   const int a = ops::normalize("reverse_sequence", axis, x.rank()),
             b = ops::normalize("reverse_sequence", batch_axis, x.rank());
   if (a == b) fail<ValueError>("reverse_sequence", "both axes are {}; they must differ", a);
   const std::int64_t n = x.shape()[a], batch = x.shape()[b];
-  const Tensor lengths = ops::checked_indices("reverse_sequence", given, a, n + 1);
+  const Tensor lengths = ops::checked_indices("reverse_sequence", lengths_operand, a, n + 1);
   if (lengths.rank() != 1 || lengths.size() != batch)
     fail<ShapeError>("reverse_sequence", "lengths have shape {}; axis {} of x, of shape {}, takes a vector of {}",
                      lengths.shape(), b, x.shape(), batch);

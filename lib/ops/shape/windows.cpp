@@ -55,13 +55,13 @@ constexpr Primitive windows_primitive = {.rule = linear<windows_transpose, windo
 
 // The elements behind the last window are cut off: they could hold further windows.
 Tensor add_transpose(const tape::Record& r, const Tensor& g) {
-  const Shape given = r.shape(0);
+  const Shape input = r.shape(0);
   const Windows w(r.attributes());
   const int axis = w.axis + r.batch_rank();
-  const std::int64_t covered = (given[w.axis] - 1) * w.stride + (given[-1] - 1) * w.dilation + 1;
+  const std::int64_t covered = (input[w.axis] - 1) * w.stride + (input[-1] - 1) * w.dilation + 1;
   detail::List<SliceItem> items(static_cast<std::size_t>(axis));
   items.push_back(range(0, covered));
-  return windows_of(covered < w.size ? slice(g, items) : g, Windows(words(axis, given[-1], w.stride, w.dilation)),
+  return windows_of(covered < w.size ? slice(g, items) : g, Windows(words(axis, input[-1], w.stride, w.dilation)),
                     axis);
 }
 Tensor add_forward(const tape::Record& r, const Tensor& t) {
@@ -286,17 +286,17 @@ Tensor batch_to_space(const Operand& operand, const Shape& block, const Shape& b
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("batch_to_space", operand);
   const ops::Blocks b("batch_to_space", x, block, before, after);
-  const Shape given = x.shape();
-  if (given[0] % b.count != 0)
-    fail<ShapeError>("batch_to_space", "x has shape {}: axis 0 is no multiple of {}, all of block", given, b.count);
-  Shape split = block, order{b.axes}, shape{given[0] / b.count};
-  split.push_back(given[0] / b.count);
+  const Shape extents = x.shape();
+  if (extents[0] % b.count != 0)
+    fail<ShapeError>("batch_to_space", "x has shape {}: axis 0 is no multiple of {}, all of block", extents, b.count);
+  Shape split = block, order{b.axes}, shape{extents[0] / b.count};
+  split.push_back(extents[0] / b.count);
   detail::List<SliceItem> items(1);
   for (int d = 1; d <= b.axes; ++d) {
-    split.push_back(given[d]);
+    split.push_back(extents[d]);
     order.push_back(b.axes + d);
     order.push_back(d - 1);
-    const std::int64_t extent = ops::checked_product("batch_to_space", given[d], block[d - 1]);
+    const std::int64_t extent = ops::checked_product("batch_to_space", extents[d], block[d - 1]);
     std::int64_t cut;
     if (__builtin_add_overflow(before[d - 1], after[d - 1], &cut) || cut > extent)
       fail<ShapeError>("batch_to_space", "before {} and after {} cut more than the {} elements of axis {}", before,
@@ -304,10 +304,10 @@ Tensor batch_to_space(const Operand& operand, const Shape& block, const Shape& b
     shape.push_back(extent);
     items.push_back(range(before[d - 1], extent - after[d - 1]));
   }
-  for (int d = b.axes + 1; d < given.rank(); ++d) {
+  for (int d = b.axes + 1; d < extents.rank(); ++d) {
     order.push_back(split.rank());
-    split.push_back(given[d]);
-    shape.push_back(given[d]);
+    split.push_back(extents[d]);
+    shape.push_back(extents[d]);
   }
   return slice(reshape(transpose(reshape(x, split), order), shape), items);
 }

@@ -163,13 +163,13 @@ Tensor real_along(const char* op, const Tensor& x, std::int64_t n, int axis, Fft
 struct TransformAxes {
   detail::List<int> axes;
   detail::List<std::int64_t> n;
-  TransformAxes(const char* op, const Shape& shape, const Axes& given, int rank) {
+  TransformAxes(const char* op, const Shape& shape, const Axes& requested, int rank) {
     const int entries = shape.rank();
-    if (!given.all()) {
-      static_cast<void>(normalize(op, given, rank));  // refuses repeated ones
-      for (const std::int64_t axis : given.list()) axes.push_back(normalize(op, axis, rank));
-      if (entries != 0 && entries != given.list().rank())
-        fail<ValueError>(op, "shape {} and axes {} must have as many entries", shape, given.list());
+    if (!requested.all()) {
+      static_cast<void>(normalize(op, requested, rank));  // refuses repeated ones
+      for (const std::int64_t axis : requested.list()) axes.push_back(normalize(op, axis, rank));
+      if (entries != 0 && entries != requested.list().rank())
+        fail<ValueError>(op, "shape {} and axes {} must have as many entries", shape, requested.list());
     } else {
       if (entries > rank) fail<ValueError>(op, "shape {} has more entries than x has axes, {}", shape, rank);
       for (int axis = entries == 0 ? 0 : rank - entries; axis < rank; ++axis) axes.push_back(axis);

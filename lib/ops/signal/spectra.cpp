@@ -68,12 +68,12 @@ Tensor padded(const Tensor& x, std::int64_t length) {
 }  // namespace
 }  // namespace ops
 
-Tensor welch(const Operand& operand, const Operand& window, const SpectrumOptions& given) {
+Tensor welch(const Operand& operand, const Operand& window, const SpectrumOptions& requested) {
   constexpr const char* op = "welch";
   const tape::OpScope scope(operand);
   const DType promised = ops::spectrum_dtype(op, {&operand});
   const Tensor x = ops::real_signal(op, operand), w = ops::to_tensor(op, window, "window");
-  const SpectrumOptions options = ops::complete(op, given, w);
+  const SpectrumOptions options = ops::complete(op, requested, w);
   const ops::Frames f(op, w, x.dtype(), options.hop);
   ops::require_length(op, x, f);
   const Tensor spectra = ops::segment_spectra(op, x, f, options);
@@ -81,7 +81,7 @@ Tensor welch(const Operand& operand, const Operand& window, const SpectrumOption
   return ops::in_promised_dtype(power * ops::factors(f, options, spectra.shape()[-2]), promised);
 }
 
-Tensor csd(const Operand& first, const Operand& second, const Operand& window, const SpectrumOptions& given) {
+Tensor csd(const Operand& first, const Operand& second, const Operand& window, const SpectrumOptions& requested) {
   constexpr const char* op = "csd";
   const tape::OpScope scope(first);
   const DType promised = ops::spectrum_dtype(op, {&first, &second});
@@ -89,7 +89,7 @@ Tensor csd(const Operand& first, const Operand& second, const Operand& window, c
   Tensor x = ops::cast_to(ops::to_tensor(op, first, d, "x"), d),
          y = ops::cast_to(ops::to_tensor(op, second, d, "y"), d);
   const Tensor w = ops::to_tensor(op, window, "window");
-  const SpectrumOptions options = ops::complete(op, given, w);
+  const SpectrumOptions options = ops::complete(op, requested, w);
   const ops::Frames f(op, w, d, options.hop);
   if (x.rank() == 0 || y.rank() == 0)
     fail<ShapeError>(op, "x has shape {}, y {}; both must have a last axis", x.shape(), y.shape());

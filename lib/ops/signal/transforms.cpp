@@ -20,8 +20,8 @@ namespace reel {
 namespace ops {
 
 Frames::Frames(const char* op, const Operand& operand, DType d, std::int64_t hop)
-    : given(to_tensor(op, operand, "window")) {
-  window = cast_to(real_signal(op, given, "window"), d);
+    : uncast(to_tensor(op, operand, "window")) {
+  window = cast_to(real_signal(op, uncast, "window"), d);
   if (window.rank() != 1 || window.size() == 0)
     fail<ShapeError>(op, "window has shape {}; it must be a vector of at least one number", window.shape());
   n = window.size();
@@ -180,7 +180,7 @@ Tensor istft(const Operand& operand, const Operand& window, std::int64_t hop) {
   if (!is_complex(x.dtype())) fail<TypeError>(op, "x is {}; it must be complex", x.dtype());
   if (x.rank() < 2 || x.shape()[-2] < 1 || x.shape()[-1] != f.n / 2 + 1)
     fail<ShapeError>(op, "x has shape {}; it must end in spectra of {} numbers", x.shape(), f.n / 2 + 1);
-  ops::require_overlap(op, f.given, hop);
+  ops::require_overlap(op, f.uncast, hop);
   const Tensor y = overlap_add(irfft(x, f.n) * f.window, -1, hop);
   const Tensor squares = overlap_add(broadcast_to(square(f.window), {x.shape()[-2], f.n}), -1, hop);
   const Tensor covered = greater(squares, ops::least_sum_of_squares);
@@ -196,8 +196,8 @@ Tensor unwrap(const Operand& operand, std::int64_t axis, double period) {
   if (!(period > 0)) fail<ValueError>(op, "the period is {}; it must be positive", period);
   const std::int64_t n = x.shape()[at];
   if (n < 2) return ops::in_promised_dtype(identity(x), promised);
-  const Tensor given = stop_gradient(x);
-  const Tensor step = ops::part_of(given, at, 1, n) - ops::part_of(given, at, 0, n - 1);
+  const Tensor values = stop_gradient(x);
+  const Tensor step = ops::part_of(values, at, 1, n) - ops::part_of(values, at, 0, n - 1);
   const double half = period / 2;
   const Tensor wrapped = mod(step + half, period) - half;
   const Tensor near = where(logical_and(equal(wrapped, -half), greater(step, 0)), half, wrapped);

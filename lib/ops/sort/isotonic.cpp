@@ -45,11 +45,11 @@ constexpr Primitive isotonic_primitive = {.rule = linear<isotonic_transpose, iso
 
 Tensor isotonic_regression(const Operand& operand, bool increasing) {
   const tape::OpScope scope(operand);
-  const Tensor given = ops::to_tensor("isotonic_regression", operand);
-  if (given.rank() == 0) fail<ShapeError>("isotonic_regression", "x has rank 0; it needs an axis");
-  if (ops::is_half(given.dtype()))
-    return ops::in_float32(given, [&](const Tensor& wide) { return isotonic_regression(wide, increasing); });
-  const Tensor x = ops::cast_to(given, ops::floating_of(given.dtype()));
+  const Tensor uncast = ops::to_tensor("isotonic_regression", operand);
+  if (uncast.rank() == 0) fail<ShapeError>("isotonic_regression", "x has rank 0; it needs an axis");
+  if (ops::is_half(uncast.dtype()))
+    return ops::in_float32(uncast, [&](const Tensor& wide) { return isotonic_regression(wide, increasing); });
+  const Tensor x = ops::cast_to(uncast, ops::floating_of(uncast.dtype()));
   if (is_complex(x.dtype())) ops::fail_no_kernel("isotonic_regression", x.dtype());
   return ops::apply(ops::isotonic_primitive, {&x}, ops::words(increasing));
 }

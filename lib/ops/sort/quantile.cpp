@@ -94,15 +94,15 @@ Tensor quantile(const char* op, const Tensor& x, const Operand& operand, const A
                 const QuantileOptions& options, double most) {
   if (is_half(x.dtype()))
     return in_float32(x, [&](const Tensor& wide) { return quantile(op, wide, operand, axes, options, most); });
-  const Tensor given = to_tensor(op, operand, DType::float64, "q");
-  Tensor q = apply(fractions_primitive, {&given}, words(reinterpret_cast<std::intptr_t>(op), most));
+  const Tensor fractions = to_tensor(op, operand, DType::float64, "q");
+  Tensor q = apply(fractions_primitive, {&fractions}, words(reinterpret_cast<std::intptr_t>(op), most));
   if (most != 1) q = q / most;
   const ReducedRows r(op, x, axes, options.keepdims);
   // Rows with NaN have derivative 0.
   const Tensor sorted = where(r.any_nan(), 0, reel::sort(r.rows));
   Tensor y = at_ranks(sorted, rank_of(reshape(q, {-1}), r.count, options.method), options.method);
   y = where(r.any_nan(), nan_scalar(y.dtype()), y);
-  Shape shape = given.shape();
+  Shape shape = fractions.shape();
   for (const std::int64_t extent : r.shape) shape.push_back(extent);
   return reshape(y.rank() > 1 ? moveaxis(y, -1, 0) : y, shape);
 }

@@ -72,19 +72,19 @@ Tensor digitize(const Operand& x, const Operand& bins, bool right) {
 
 Unique unique(const Operand& operand) {
   const tape::OpScope scope(operand);
-  const Tensor given = ops::ordered("unique", operand);
-  ops::require_extents("unique", given, "count with sort and comparisons, whose results have a fixed size");
-  const Tensor x = contiguous(reshape(given, {-1}));
+  const Tensor x = ops::ordered("unique", operand);
+  ops::require_extents("unique", x, "count with sort and comparisons, whose results have a fixed size");
+  const Tensor flat = contiguous(reshape(x, {-1}));
   Tensor order, places[3];
-  std::int64_t count = loops::count_distinct_in_range(x);
+  std::int64_t count = loops::count_distinct_in_range(flat);
   const bool counted = count >= 0;
   if (!counted) {
-    order = argsort(x);
-    count = loops::count_distinct(x, order);
+    order = argsort(flat);
+    count = loops::count_distinct(flat, order);
   }
-  const Tensor* in[] = {&x, &order};
+  const Tensor* in[] = {&flat, &order};
   ops::apply(ops::distinct_primitive, std::span(in).first(counted ? 1 : 2), ops::words(count), places);
-  return {ops::gather_at(x, places[0], 0), places[0], reshape(places[1], given.shape()), places[2]};
+  return {ops::gather_at(flat, places[0], 0), places[0], reshape(places[1], x.shape()), places[2]};
 }
 
 }  // namespace reel

@@ -187,12 +187,11 @@ Tensor end_of(const Operand& x, DType d, const char* name) {
   return end;
 }
 
-EquationOptions checked(const EquationFunction& f, DType d, const EquationOptions& given) {
+EquationOptions checked(const EquationFunction& f, DType d, EquationOptions o) {
   detail::require_untraced(bracketed_root_name);
   if (!f) fail<ValueError>(bracketed_root_name, "the function is empty; pass one");
   if (d != DType::float32 && d != DType::float64)
     fail<TypeError>(bracketed_root_name, "a and b are {}; they must be float32 or float64: cast them", d);
-  EquationOptions o = given;
   if (std::isnan(o.tolerance) || !(o.absolute_tolerance >= 0))
     fail<ValueError>(bracketed_root_name, "tolerances are {} and {}; they must be numbers, the second at least 0",
                      o.tolerance, o.absolute_tolerance);
@@ -205,12 +204,12 @@ EquationOptions checked(const EquationFunction& f, DType d, const EquationOption
 
 }  // namespace autodiff
 
-Tensor bracketed_root(const EquationFunction& f, const Operand& a, const Operand& b, const EquationOptions& given) {
+Tensor bracketed_root(const EquationFunction& f, const Operand& a, const Operand& b, const EquationOptions& requested) {
   using namespace autodiff;
   const tape::OpScope scope(a);
   const Operand* const operands[] = {&a, &b};
   const DType d = a.is_weak() && b.is_weak() ? DType::float64 : ops::common_dtype(bracketed_root_name, operands);
-  const EquationOptions options = checked(f, d, given);
+  const EquationOptions options = checked(f, d, requested);
   const Tensor from = end_of(a, d, "a"), to = end_of(b, d, "b");
   const Shape shape = ops::broadcast_shapes(bracketed_root_name, from.shape(), to.shape());
   const Tensor start = broadcast_to(from, shape), end = broadcast_to(to, shape);

@@ -26,13 +26,12 @@ double size_of(const Tensor& x) { return number_from(norm(x)); }
 double unit_of(const Tensor& x) { return x.dtype() == DType::float32 ? 0x1p-24 : 0x1p-53; }
 
 // Options with the defaults filled in.
-EquationOptions checked(const char* name, const EquationFunction& f, const Tensor& x, const EquationOptions& given,
+EquationOptions checked(const char* name, const EquationFunction& f, const Tensor& x, EquationOptions o,
                         std::int64_t iterations) {
   detail::require_untraced(name);
   if (!f) fail<ValueError>(name, "the function is empty; pass one");
   if (x.dtype() != DType::float32 && x.dtype() != DType::float64)
     fail<TypeError>(name, "x0 is {}; it must be float32 or float64: cast it", x.dtype());
-  EquationOptions o = given;
   if (std::isnan(o.tolerance) || !(o.absolute_tolerance >= 0))
     fail<ValueError>(name, "tolerances are {} and {}; they must be numbers, the second at least 0", o.tolerance,
                      o.absolute_tolerance);
@@ -170,10 +169,10 @@ constexpr std::int64_t fixed_point_steps = 1000, newton_steps = 100, descent_ste
 
 }  // namespace autodiff
 
-Tensor fixed_point(const EquationFunction& f, const Operand& x0, const EquationOptions& given) {
+Tensor fixed_point(const EquationFunction& f, const Operand& x0, const EquationOptions& requested) {
   const tape::OpScope scope(x0);
   const Tensor start = autodiff::start_of("fixed_point", x0);
-  const EquationOptions options = autodiff::checked("fixed_point", f, start, given, autodiff::fixed_point_steps);
+  const EquationOptions options = autodiff::checked("fixed_point", f, start, requested, autodiff::fixed_point_steps);
   const auto residual = [f](const Tensor& x) {
     const Tensor y = f(x);
     return y.defined() && y.shape() == x.shape() && y.dtype() == x.dtype() ? y - x : y;
@@ -182,19 +181,19 @@ Tensor fixed_point(const EquationFunction& f, const Operand& x0, const EquationO
   return autodiff::implicit_solution(e, [&] { return autodiff::iterated(e, start, options); });
 }
 
-Tensor root(const EquationFunction& f, const Operand& x0, const EquationOptions& given) {
+Tensor root(const EquationFunction& f, const Operand& x0, const EquationOptions& requested) {
   const tape::OpScope scope(x0);
   const Tensor start = autodiff::start_of("root", x0);
-  const EquationOptions options = autodiff::checked("root", f, start, given, autodiff::newton_steps);
+  const EquationOptions options = autodiff::checked("root", f, start, requested, autodiff::newton_steps);
   const autodiff::Equation e = autodiff::equation_of("root", f, options, start);
   return autodiff::implicit_solution(e, [&] { return autodiff::newton(e, start, options); });
 }
 
-Tensor minimum(const EquationFunction& f, const Operand& x0, const EquationOptions& given) {
+Tensor minimum(const EquationFunction& f, const Operand& x0, const EquationOptions& requested) {
   constexpr const char* name = "minimum";
   const tape::OpScope scope(x0);
   const Tensor start = autodiff::start_of(name, x0);
-  const EquationOptions options = autodiff::checked(name, f, start, given, autodiff::descent_steps);
+  const EquationOptions options = autodiff::checked(name, f, start, requested, autodiff::descent_steps);
   const auto slope = [f](const Tensor& x) {
     GradientTape tape({.watch_accessed_variables = false});
     tape.watch(x);

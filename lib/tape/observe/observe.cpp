@@ -85,7 +85,7 @@ std::string non_finite_text(const Tensor& x, const NonFinite& f) {
 
 // Describes the inputs of an op or rule for a message: their shapes, and which are not finite.
 template <class Values>
-std::string given(std::string_view what, const Values& values) {
+std::string values_text(std::string_view what, const Values& values) {
   std::string shapes, origins;
   std::size_t i = 0;
   for (const Tensor* x : values) {
@@ -104,10 +104,10 @@ std::vector<const Tensor*> pointers(std::span<const Tensor> list) {
 }
 
 [[noreturn, gnu::cold]] void fail_rule(const Record& r, std::string_view what, std::size_t i, const Tensor& value,
-                                       const NonFinite& f, std::string_view given_what,
+                                       const NonFinite& f, std::string_view value_kind,
                                        std::span<const Tensor> values) {
   fail<ValueError>(r.name(), "the {} {} that its rule gives is not finite: {}; {}{}", what, i,
-                   non_finite_text(value, f), given(given_what, pointers(values)),
+                   non_finite_text(value, f), values_text(value_kind, pointers(values)),
                    to_string(r.site(), "; the op was called at "));
 }
 
@@ -220,7 +220,8 @@ void observe(const char* name, std::span<const Tensor* const> inputs, std::span<
   for (std::size_t k = 0; k < outputs.size(); ++k)
     if (const NonFinite f = non_finite_in(*outputs[k]))
       fail<ValueError>(name, "its result{} is not finite: {}; {}{}", outputs.size() > 1 ? fmt::format(" {}", k) : "",
-                       non_finite_text(*outputs[k], f), given("input", inputs), to_string(here(), "; called at "));
+                       non_finite_text(*outputs[k], f), values_text("input", inputs),
+                       to_string(here(), "; called at "));
 }
 
 void observe_vjp(const Record& r, std::span<const Tensor> g, std::span<const Gradient> dx) {

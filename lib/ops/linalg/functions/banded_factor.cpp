@@ -151,11 +151,11 @@ constexpr Primitive factor_primitive = {.rule = batched({"banded_cholesky", fact
 Tensor banded_cholesky(const Operand& operand) {
   constexpr const char* op = "banded_cholesky";
   const tape::OpScope scope(operand);
-  const Tensor given = ops::to_tensor(op, operand, "bands");
-  if (given.rank() < 2 || given.shape()[-2] < 1)
-    fail<ShapeError>(op, "bands are {}; they must be [..., diagonals, n], the main diagonal first", given.shape());
-  const Tensor a = ops::cast_to(given, is_complex(given.dtype()) ? DType::complex128 : DType::float64);
-  return ops::cast_to(ops::apply(ops::factor_primitive, {&a}), ops::floating_of(given.dtype()));
+  const Tensor uncast = ops::to_tensor(op, operand, "bands");
+  if (uncast.rank() < 2 || uncast.shape()[-2] < 1)
+    fail<ShapeError>(op, "bands are {}; they must be [..., diagonals, n], the main diagonal first", uncast.shape());
+  const Tensor a = ops::cast_to(uncast, is_complex(uncast.dtype()) ? DType::complex128 : DType::float64);
+  return ops::cast_to(ops::apply(ops::factor_primitive, {&a}), ops::floating_of(uncast.dtype()));
 }
 
 }  // namespace reel

@@ -109,8 +109,8 @@ constexpr Primitive expm_primitive = function_primitive("expm", 0),
 DType wide(DType d) { return is_complex(d) ? DType::complex128 : DType::float64; }
 
 Tensor function_of(const Primitive& primitive, MatrixFunction function, const Operand& a) {
-  const Tensor given = square_operand(primitive.rule.name, a), x = cast_to(given, wide(given.dtype()));
-  return cast_to(apply(primitive, {&x}, words(function)), floating_of(given.dtype()));
+  const Tensor uncast = square_operand(primitive.rule.name, a), x = cast_to(uncast, wide(uncast.dtype()));
+  return cast_to(apply(primitive, {&x}, words(function)), floating_of(uncast.dtype()));
 }
 
 // ---- Sylvester's equation. Saved: a, b and the solution x.

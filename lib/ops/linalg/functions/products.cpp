@@ -87,15 +87,15 @@ class Chain {
 };
 
 // The factors as matrices of one dtype.
-detail::List<Tensor> chain_of(std::span<const Tensor> given) {
+detail::List<Tensor> chain_of(std::span<const Tensor> operands) {
   constexpr const char* op = "multi_dot";
-  if (given.empty()) fail<ValueError>(op, "there are no factors; pass at least one");
+  if (operands.empty()) fail<ValueError>(op, "there are no factors; pass at least one");
   CommonDType common;
-  for (const Tensor& x : given) common.add(op, x);
+  for (const Tensor& x : operands) common.add(op, x);
   detail::List<Tensor> factors;
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    Tensor x = cast_to(given[i], common.dtype());
-    const bool first = i == 0, last = i + 1 == given.size();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    Tensor x = cast_to(operands[i], common.dtype());
+    const bool first = i == 0, last = i + 1 == operands.size();
     if (x.rank() != 2 && !(x.rank() == 1 && (first || last)))
       fail<ShapeError>(op, "factor {} has shape {}: factors are matrices, the first and the last one may be vectors", i,
                        x.shape());
@@ -213,13 +213,13 @@ Tensor matvec(const Operand& first, const Operand& second) {
   return squeeze(ops::product(op, a, expand_dims(x, -1)), -1);
 }
 
-Tensor multi_dot(std::span<const Tensor> given, const detail::CallLine& at) {
+Tensor multi_dot(std::span<const Tensor> operands, const detail::CallLine& at) {
   const tape::CallScope scope(at);
-  const detail::List<Tensor> factors = ops::chain_of(given);
+  const detail::List<Tensor> factors = ops::chain_of(operands);
   Tensor y = ops::Chain(factors).product(0, factors.size() - 1);
-  if (given.size() == 1) y = identity(y);
-  if (given.back().rank() == 1 && given.size() > 1) y = squeeze(y, 1);
-  return given.front().rank() == 1 ? squeeze(y, 0) : y;
+  if (operands.size() == 1) y = identity(y);
+  if (operands.back().rank() == 1 && operands.size() > 1) y = squeeze(y, 1);
+  return operands.front().rank() == 1 ? squeeze(y, 0) : y;
 }
 Tensor multi_dot(std::initializer_list<Tensor> factors, const detail::CallLine& at) {
   return multi_dot(std::span(factors.begin(), factors.size()), at);
