@@ -3,21 +3,16 @@
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
+#include "support/numbers.hpp"
 #include "support/warnings.hpp"
 
 using namespace reel;
 using Catch::Contains;
+using support::number, support::numbers;
 
 namespace {
 
 using Values = std::vector<double>;
-
-double number(const Gradient& g) { return g.dense().item(); }
-Values numbers(std::span<const Gradient> list) {
-  Values result;
-  for (const Gradient& g : list) result.push_back(number(g));
-  return result;
-}
 
 // Two outputs, x * 2 and x * 3, with a rule of the user's.
 std::pair<Tensor, Tensor> twice_and_thrice(const Tensor& x, int& calls) {

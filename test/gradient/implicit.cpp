@@ -4,21 +4,16 @@
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
+#include "support/numbers.hpp"
 #include "support/warnings.hpp"
 
 using namespace reel;
 using Catch::Contains;
+using support::number, support::numbers;
 
 namespace {
 
 using Values = std::vector<double>;
-
-double number(const Gradient& g) { return g.dense().item(); }
-Values numbers(std::span<const Gradient> list) {
-  Values result;
-  for (const Gradient& g : list) result.push_back(number(g));
-  return result;
-}
 
 // x^3 y - x y^2: at (2, 3) 6, with derivatives 27 and -4, and d2/dx2 36.
 const auto polynomial = [](const Tensor& x, const Tensor& y) { return x * x * x * y - x * y * y; };

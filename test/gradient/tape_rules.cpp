@@ -4,16 +4,17 @@
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
+#include "support/numbers.hpp"
 #include "support/warnings.hpp"
 
 using namespace reel;
 using Catch::Contains, Catch::StartsWith;
+using support::number;
 using Doubles = std::vector<double>;
 using Rule = std::vector<Gradient>;
 
 namespace {
 
-double number(const Gradient& g) { return g.dense().item(); }
 Doubles numbers(const Gradient& g) { return g.dense().to_vector(); }
 
 // New tensors of the given values, recorded as the results of an op on `inputs`.

@@ -52,7 +52,7 @@ constexpr Shaped rows[] = {
     {"triangular_solve", "3x3,3x2", [](X x) { return triangular_solve(x[0], x[1], {.transpose = true}); }, [](A x) { return solved(flipped(triangle(x[0], true, false)), x[1]); }, {-2, 2}, dominant, none, 10},
     {"triangular_solve", "3x3,3x2", [](X x) { return triangular_solve(x[0], x[1], {.lower = false, .transpose = true, .unit_diagonal = true}); },
       [](A x) { return solved(flipped(triangle(x[0], false, true)), x[1]); }, {-1, 1}, dominant, none, 100},
-    {"inverse", "3x3;1x1;2x3x3;0x0", [](X x) { return inverse(x[0]); }, [](A x) { return batched(x[0], x[0], [](const Array& m, const Array&) { return solved(m, unit(last(m))); }); }, {-2, 2}, dominant, none, 10},
+    {"inverse", "3x3;1x1;2x3x3;0x0", [](X x) { return inverse(x[0]); }, [](A x) { return each(x[0], [](const Array& m) { return solved(m, unit(last(m))); }); }, {-2, 2}, dominant, none, 10},
     {"det", "3x3;1x1;2x3x3", [](X x) { return det(x[0]); }, [](A x) { return determinants(x[0]); }, {-2, 2}, dominant, none, 10},
     {"slogdet", "3x3;2x3x3", [](X x) { return slogdet(x[0]).logdet; }, [](A x) { Array d = determinants(x[0]); for (Real& v : d.values) v = std::log(std::abs(v)); return d; }, {-2, 2}, dominant, none, 10},
     {"slogdet", "3x3;2x3x3", [](X x) { return slogdet(x[0]).sign; }, [](A x) { Array d = determinants(x[0]); for (Real& v : d.values) v = v > 0 ? 1 : -1; return d; }, {-2, 2}, dominant, none, 10},

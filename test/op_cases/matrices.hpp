@@ -92,6 +92,10 @@ Array batched(const Array& a, const Array& b, F f) {
   }
   return out;
 }
+template <class F>
+Array each(const Array& a, F f) {
+  return batched(a, a, [&](const Array& m, const Array&) { return f(m); });
+}
 inline Array solved(const Array& a, const Array& b) {
   return batched(a, b, [](const Array& m, const Array& r) {
     Real det;
@@ -99,7 +103,7 @@ inline Array solved(const Array& a, const Array& b) {
   });
 }
 inline Array determinants(const Array& a) {
-  return batched(a, a, [](const Array& m, const Array&) {
+  return each(a, [](const Array& m) {
     Array d{{}, {0}};
     eliminated(m, unit(last(m)), d.values[0]);
     return d;
@@ -112,7 +116,7 @@ inline Array triangle(const Array& x, bool lower, bool unit_diagonal) {
   });
 }
 inline Array cholesky_of(const Array& a) {
-  return batched(a, a, [](const Array& m, const Array&) {
+  return each(a, [](const Array& m) {
     Array l = build(m.shape, [](const Index&) { return Real(0); });
     for (std::int64_t i = 0; i < last(m); ++i)
       for (std::int64_t j = 0; j <= i; ++j) {

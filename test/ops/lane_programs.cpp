@@ -35,6 +35,14 @@ void check_same(const Tensors& x, const std::string& what) {
   CHECK(difference(push(fused, x, t), push(plain, x, t)).error <= 1e-13);
 }
 
+Tensors jacobians(const Function& f, const Tensors& x) {
+  GradientTape tape;
+  tape.watch(x);
+  Tensors all;
+  for (const Gradient& j : tape.jacobian(f(x)[0], x)) all.push_back(j.dense());
+  return all;
+}
+
 double gradient_at(const Tensor& x, Tensor (*f)(const Tensor&)) {
   GradientTape tape;
   tape.watch(x);
@@ -220,14 +228,7 @@ TEST_CASE("cotangents of elementwise are added to those of later uses, also batc
         return Tensors{stack({sum(z), sum(z * z), sum(later), sum(z * later)})};
       });
     };
-    const auto jacobians = [&](const Function& f) {
-      GradientTape tape;
-      tape.watch(x);
-      Tensors all;
-      for (const Gradient& j : tape.jacobian(f(x)[0], x)) all.push_back(j.dense());
-      return all;
-    };
-    const Difference rows = difference(jacobians(and_later(fused)), jacobians(and_later(plain)));
+    const Difference rows = difference(jacobians(and_later(fused), x), jacobians(and_later(plain), x));
     CHECK(rows.error <= 1e-13 * (1 + rows.size));
     const Tensors v = random.like(and_later(plain)(x));
     const Difference d = difference(pull(and_later(fused), x, v), pull(and_later(plain), x, v));
@@ -371,14 +372,7 @@ TEST_CASE("a recorded gradient of elementwise is one entry that keeps its argume
 TEST_CASE("Jacobians and forward accumulators pass through elementwise") {
   support::Random random("jacobian");
   const Tensors x = {random.tensor({3, 1}), random.tensor({4}), random.tensor({})};
-  const auto jacobians = [&](const Function& f) {
-    GradientTape tape;
-    tape.watch(x);
-    Tensors all;
-    for (const Gradient& j : tape.jacobian(f(x)[0], x)) all.push_back(j.dense());
-    return all;
-  };
-  const Tensors expected = jacobians(plain), got = jacobians(fused);
+  const Tensors expected = jacobians(plain, x), got = jacobians(fused, x);
   for (std::size_t i = 0; i < x.size(); ++i) CHECK(got[i].shape() == expected[i].shape());
   CHECK(difference(got, expected).error <= 1e-15);
 

@@ -15,7 +15,7 @@ using namespace reel;
 namespace {
 
 using Access = OptimizerAccess;
-using support::variables_of;
+using support::for_each_optimizer, support::variables_of;
 
 // Prevents the compiler from contracting a product and a sum into an fma.
 template <class T>
@@ -117,15 +117,6 @@ struct Model {
   }
   Variable dense, table, twice;
 };
-
-// Calls check(optimizer) for each formula.
-template <class Check>
-void for_each_optimizer(const Check& check) {
-  check(SGD({.learning_rate = 0.125}));
-  check(SGD({.learning_rate = 0.125, .momentum = 0.75}));
-  check(SGD({.learning_rate = 0.125, .momentum = 0.75, .nesterov = true}));
-  check(Adam({.learning_rate = 0.125}));
-}
 
 std::vector<Tensor> values(const std::vector<Variable>& variables) {
   std::vector<Tensor> read;

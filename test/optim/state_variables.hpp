@@ -1,4 +1,4 @@
-// The state and options of SGD and Adam, as variables.
+// SGD and Adam: each of their formulas, and their state and options as variables.
 #pragma once
 #include <reel/optim.hpp>
 #include <vector>
@@ -6,6 +6,15 @@
 #include "optim/state.hpp"
 
 namespace support {
+
+/// Calls check(optimizer) for each formula.
+template <class Check>
+void for_each_optimizer(const Check& check) {
+  check(reel::SGD({.learning_rate = 0.125}));
+  check(reel::SGD({.learning_rate = 0.125, .momentum = 0.75}));
+  check(reel::SGD({.learning_rate = 0.125, .momentum = 0.75, .nesterov = true}));
+  check(reel::Adam({.learning_rate = 0.125}));
+}
 
 /// The state for v, and the options, as variables: the first call converts them.
 inline std::vector<reel::Variable> variables_of(reel::SGD& sgd, const reel::Variable& v) {

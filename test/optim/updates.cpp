@@ -14,20 +14,11 @@
 
 using namespace reel;
 using support::Counting, support::Listening, support::Recorded, support::Sandbox;
-using support::pointers, support::same_bits, support::variables_of;
+using support::for_each_optimizer, support::pointers, support::same_bits, support::variables_of;
 
 namespace {
 
 using Access = OptimizerAccess;
-
-// Calls check(optimizer) for each formula.
-template <class Check>
-void for_each_optimizer(const Check& check) {
-  check(SGD({.learning_rate = 0.125}));
-  check(SGD({.learning_rate = 0.125, .momentum = 0.75}));
-  check(SGD({.learning_rate = 0.125, .momentum = 0.75, .nesterov = true}));
-  check(Adam({.learning_rate = 0.125}));
-}
 
 bool has_state(const SGD& sgd) { return sgd.options.momentum > 0; }
 bool has_state(const Adam&) { return true; }

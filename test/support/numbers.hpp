@@ -5,12 +5,21 @@
 #include <cmath>
 #include <limits>
 #include <reel/reel.hpp>
+#include <span>
 #include <vector>
 
 namespace support {
 
 using Doubles = std::vector<double>;
 inline constexpr double qnan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+
+/// A gradient that is one number, and several of them.
+inline double number(const reel::Gradient& g) { return g.dense().item(); }
+inline Doubles numbers(std::span<const reel::Gradient> list) {
+  Doubles result;
+  for (const reel::Gradient& g : list) result.push_back(number(g));
+  return result;
+}
 
 /// The gradient of the sum of f's elements at x.
 template <class F>

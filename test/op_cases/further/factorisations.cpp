@@ -14,10 +14,6 @@ using A = Arrays;
 
 // ---- References
 
-Array over_batch(const Array& a, Array (*f)(const Array&)) {
-  return batched(a, a, [f](const Array& m, const Array&) { return f(m); });
-}
-Array unit_of(std::int64_t n) { return unit(n); }
 Array absolute(Array x) {
   for (Real& v : x.values) v = std::abs(v);
   return x;
@@ -157,7 +153,7 @@ Array permutation_of(const Array& a) {
 
 // l l^T for the lower triangle l.
 Array gram(const Array& x) {
-  return over_batch(x, [](const Array& m) {
+  return each(x, [](const Array& m) {
     const Array l = triangle(m, true, false);
     return times(l, flipped(l));
   });
@@ -212,36 +208,36 @@ Tensor symmetric(const Tensor& x) { return 0.5 * (x + moveaxis(x, -1, -2)); }
 
 // clang-format off
 constexpr Shaped rows[] = {
-    {"qr", "3x3;4x2;2x4;2x3x2", [](X x) { return qr(x[0]).r; }, [](A x) { return over_batch(x[0], upper_factor); }, {-1, 1}, apart, none, 20},
-    {"qr", "3x3;4x2;2x4;2x3x2", [](X x) { return qr(x[0]).q; }, [](A x) { return over_batch(x[0], orthogonal_factor); }, {-1, 1}, apart, none, 20},
+    {"qr", "3x3;4x2;2x4;2x3x2", [](X x) { return qr(x[0]).r; }, [](A x) { return each(x[0], upper_factor); }, {-1, 1}, apart, none, 20},
+    {"qr", "3x3;4x2;2x4;2x3x2", [](X x) { return qr(x[0]).q; }, [](A x) { return each(x[0], orthogonal_factor); }, {-1, 1}, apart, none, 20},
     {"qr", "4x2", [](X x) { const Tensor q = slice(qr(x[0], QrMode::complete).q, {all, range_from(2)}); return eye(4) - matmul(q, q, {.transpose_b = true}); },
       [](A x) { const Array q = orthogonal_factor(x[0]); return times(q, flipped(q)); }, {-1, 1}, apart, none, 20},
     {"lq", "3x3;4x2;2x4", [](X x) { return lq(x[0]).l; }, [](A x) { return flipped(upper_factor(flipped(x[0]))); }, {-1, 1}, apart, none, 20},
     {"lq", "3x3;4x2;2x4", [](X x) { return lq(x[0]).q; }, [](A x) { return flipped(orthogonal_factor(flipped(x[0]))); }, {-1, 1}, apart, none, 20},
-    {"eigh", "3x3;1x1;2x3x3", [](X x) { return eigh(symmetric(x[0])).eigenvalues; }, [](A x) { return over_batch(x[0], eigenvalues); }, {-1, 1}, apart, none, 20},
-    {"eigh", "3x3;1x1;2x3x3", [](X x) { return abs(eigh(symmetric(x[0]), {.lower = false}).eigenvectors); }, [](A x) { return over_batch(x[0], eigenvectors); }, {-1, 1}, apart, none, 20},
+    {"eigh", "3x3;1x1;2x3x3", [](X x) { return eigh(symmetric(x[0])).eigenvalues; }, [](A x) { return each(x[0], eigenvalues); }, {-1, 1}, apart, none, 20},
+    {"eigh", "3x3;1x1;2x3x3", [](X x) { return abs(eigh(symmetric(x[0]), {.lower = false}).eigenvectors); }, [](A x) { return each(x[0], eigenvectors); }, {-1, 1}, apart, none, 20},
     {"eigh", "3x3,3x3", [](X x) { return eigh(x[0], symmetric(x[1])).eigenvalues; },
       [](A x) { const Array l = cholesky_of(x[1]); return eigenvalues(flipped(solved(l, flipped(solved(l, symmetrised(x[0])))))); }, {-1, 1}, pencil, none, 100},
-    {"eigvalsh", "3x3;1x1;2x3x3", [](X x) { return eigvalsh(symmetric(x[0])); }, [](A x) { return over_batch(x[0], eigenvalues); }, {-1, 1}, apart, none, 20},
+    {"eigvalsh", "3x3;1x1;2x3x3", [](X x) { return eigvalsh(symmetric(x[0])); }, [](A x) { return each(x[0], eigenvalues); }, {-1, 1}, apart, none, 20},
     {"eigh_tridiagonal", "4,3", [](X x) { return eigh_tridiagonal(x[0], x[1]).eigenvalues; }, [](A x) { return eigen(tridiagonal(x)).values; }, {-1, 1}, apart, none, 20},
     {"eig", "3x3;1x1;2x3x3", [](X x) { const auto [w, v] = eig(x[0]); return real(matmul(v * expand_dims(w * w, -2), inverse(v))); },
-      [](A x) { return over_batch(x[0], [](const Array& m) { return times(m, m); }); }, {-1, 1}, apart, by_complex, 200},
+      [](A x) { return each(x[0], [](const Array& m) { return times(m, m); }); }, {-1, 1}, apart, by_complex, 200},
     {"eigvals", "3x3;1x1;2x3x3", [](X x) { const Tensor w = eigvals(x[0]); return real(sum(w * w, -1)); },
-      [](A x) { return over_batch(x[0], [](const Array& m) { const Array p = times(m, m); Array t{{}, {0}}; for (std::int64_t i = 0; i < last(p); ++i) t.values[0] += at(p, {i, i}); return t; }); }, {-1, 1}, apart, by_complex, 200},
-    {"svd", "3x3;4x2;2x4;2x3x2", [](X x) { return svd(x[0]).s; }, [](A x) { return over_batch(x[0], singular_values); }, {-1, 1}, apart, none, 20},
-    {"svd", "3x3;4x2;2x4;2x3x2", [](X x) { return abs(svd(x[0]).u); }, [](A x) { return over_batch(x[0], left_vectors); }, {-1, 1}, apart, none, 20},
-    {"svd", "3x3;4x2;2x4;2x3x2", [](X x) { return abs(svd(x[0]).vh); }, [](A x) { return over_batch(x[0], right_vectors); }, {-1, 1}, apart, none, 20},
-    {"svdvals", "3x3;4x2;2x4;2x3x2", [](X x) { return svdvals(x[0]); }, [](A x) { return over_batch(x[0], singular_values); }, {-1, 1}, apart, none, 20},
-    {"lu_factor", "3x3;4x2;2x4;2x3x2", [](X x) { return lu_factor(flip(x[0], -2)).lu; }, [](A x) { return over_batch(x[0], [](const Array& m) { return packed_factors(build(m.shape, [&](const Index& i) { return at(m, {m.shape[0] - 1 - i[0], i[1]}); })); }); }, {-1, 1}, apart, none, 20},
+      [](A x) { return each(x[0], [](const Array& m) { const Array p = times(m, m); Array t{{}, {0}}; for (std::int64_t i = 0; i < last(p); ++i) t.values[0] += at(p, {i, i}); return t; }); }, {-1, 1}, apart, by_complex, 200},
+    {"svd", "3x3;4x2;2x4;2x3x2", [](X x) { return svd(x[0]).s; }, [](A x) { return each(x[0], singular_values); }, {-1, 1}, apart, none, 20},
+    {"svd", "3x3;4x2;2x4;2x3x2", [](X x) { return abs(svd(x[0]).u); }, [](A x) { return each(x[0], left_vectors); }, {-1, 1}, apart, none, 20},
+    {"svd", "3x3;4x2;2x4;2x3x2", [](X x) { return abs(svd(x[0]).vh); }, [](A x) { return each(x[0], right_vectors); }, {-1, 1}, apart, none, 20},
+    {"svdvals", "3x3;4x2;2x4;2x3x2", [](X x) { return svdvals(x[0]); }, [](A x) { return each(x[0], singular_values); }, {-1, 1}, apart, none, 20},
+    {"lu_factor", "3x3;4x2;2x4;2x3x2", [](X x) { return lu_factor(flip(x[0], -2)).lu; }, [](A x) { return each(x[0], [](const Array& m) { return packed_factors(build(m.shape, [&](const Index& i) { return at(m, {m.shape[0] - 1 - i[0], i[1]}); })); }); }, {-1, 1}, apart, none, 20},
     {"lu", "3x3;4x2;2x4", [](X x) { return lu(x[0]).l; }, [](A x) { return lower_of(x[0]); }, {-1, 1}, apart, none, 20},
     {"lu", "3x3;4x2;2x4", [](X x) { return lu(x[0]).u; }, [](A x) { return upper_of(x[0]); }, {-1, 1}, apart, none, 20},
     {"lu", "3x3;4x2", [](X x) { return lu(x[0]).p; }, [](A x) { return permutation_of(x[0]); }, {-1, 1}, apart, constant, 1},
     {"lu_solve", "3x3,3x2;3x3,3;2x3x3,2x3x2;2x3x3,3x2", [](X x) { return lu_solve(lu_factor(flip(x[0], -2)), flip(x[1], x[1].shape().back() == 2 ? -2 : -1)); }, [](A x) { return solved(x[0], x[1]); }, {-1, 1}, apart, none, 20},
     {"cholesky_solve", "3x3,3x2;3x3,3;2x3x3,3x2", [](X x) { return cholesky_solve(x[0], x[1]); }, [](A x) { return solved(gram(x[0]), x[1]); }, {-1, 1}, positive, none, 20},
-    {"cholesky_inverse", "3x3;2x3x3", [](X x) { return cholesky_inverse(x[0]); }, [](A x) { return over_batch(gram(x[0]), [](const Array& m) { return solved(m, unit_of(last(m))); }); }, {-1, 1}, positive, none, 20},
+    {"cholesky_inverse", "3x3;2x3x3", [](X x) { return cholesky_inverse(x[0]); }, [](A x) { return each(gram(x[0]), [](const Array& m) { return solved(m, unit(last(m))); }); }, {-1, 1}, positive, none, 20},
     {"cholesky_update", "3x3,3;1x1,1;2x3x3,2x3;2x3x3,3", [](X x) { return cholesky_update(x[0], x[1]); }, [](A x) { return updated(x[0], x[1], 1); }, {-1, 1}, positive, none, 20},
     {"cholesky_update", "3x3,3;2x3x3,2x3", [](X x) { return cholesky_update(x[0], x[1], true); }, [](A x) { return updated(x[0], x[1], -1); }, {-0.8, 0.8}, positive, none, 20},
-    {"pinv", "3x3;4x2;2x4;2x3x2", [](X x) { return pinv(x[0]); }, [](A x) { return over_batch(x[0], pseudoinverse); }, {-1, 1}, apart, none, 20},
+    {"pinv", "3x3;4x2;2x4;2x3x2", [](X x) { return pinv(x[0]); }, [](A x) { return each(x[0], pseudoinverse); }, {-1, 1}, apart, none, 20},
     {"lstsq", "3x3,3x2;4x2,4;2x4,2x2;2x3x2,2x3x1", [](X x) { return lstsq(x[0], x[1]); }, [](A x) { return least_squares(x[0], x[1]); }, {-1, 1}, apart, none, 20},
 };
 // clang-format on

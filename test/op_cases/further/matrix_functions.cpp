@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <reel/linalg.hpp>
 
-#include "../naive.hpp"
+#include "../matrices.hpp"
 
 namespace cases {
 
@@ -13,59 +13,13 @@ using namespace reel;
 using X = Operands;
 using A = Arrays;
 
-Array unit(std::int64_t n) {
-  return build({n, n}, [](const Index& i) { return Real(i[0] == i[1]); });
-}
-Array product(const Array& a, const Array& b) {
-  return build({a.shape[0], b.shape[1]}, [&](const Index& i) {
-    Real sum = 0;
-    for (std::int64_t k = 0; k < a.shape[1]; ++k) sum += at(a, {i[0], k}) * at(b, {k, i[1]});
-    return sum;
-  });
-}
 Array sum_of(const Array& a, Real factor, const Array& b) {
   Array y = a;
   for (std::size_t i = 0; i < y.values.size(); ++i) y.values[i] += factor * b.values[i];
   return y;
 }
 Array scaled(const Array& a, Real factor) { return sum_of(a, factor - 1, a); }
-Array flipped(const Array& a) {
-  return build({a.shape[1], a.shape[0]}, [&](const Index& i) { return at(a, {i[1], i[0]}); });
-}
 
-// Gauss and Jordan with pivoting.
-Array solved(Array a, Array b) {
-  const std::int64_t n = a.shape[0], m = b.shape[1];
-  for (std::int64_t k = 0; k < n; ++k) {
-    std::int64_t pivot = k;
-    for (std::int64_t i = k; i < n; ++i)
-      if (std::abs(at(a, {i, k})) > std::abs(at(a, {pivot, k}))) pivot = i;
-    for (std::int64_t j = 0; j < n; ++j) std::swap(at(a, {k, j}), at(a, {pivot, j}));
-    for (std::int64_t j = 0; j < m; ++j) std::swap(at(b, {k, j}), at(b, {pivot, j}));
-    for (std::int64_t i = 0; i < n; ++i) {
-      if (i == k) continue;
-      const Real f = at(a, {i, k}) / at(a, {k, k});
-      for (std::int64_t j = 0; j < n; ++j) at(a, {i, j}) -= f * at(a, {k, j});
-      for (std::int64_t j = 0; j < m; ++j) at(b, {i, j}) -= f * at(b, {k, j});
-    }
-  }
-  return build({n, m}, [&](const Index& i) { return at(b, i) / at(a, {i[0], i[0]}); });
-}
-
-// f of each matrix of a batch.
-template <class F>
-Array each(const Array& x, F f) {
-  if (x.shape.rank() == 2) return f(x);
-  const std::size_t count = static_cast<std::size_t>(x.shape[0]), size = x.values.size() / count;
-  Array all;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto from = x.values.begin() + static_cast<std::ptrdiff_t>(i * size);
-    const Array one = f(Array{{x.shape[1], x.shape[2]}, {from, from + static_cast<std::ptrdiff_t>(size)}});
-    all.shape = {x.shape[0], one.shape[0], one.shape[1]};
-    all.values.insert(all.values.end(), one.values.begin(), one.values.end());
-  }
-  return all;
-}
 // Matrix i of a batch, or the only matrix.
 Array matrix(const Array& x, std::int64_t i) {
   if (x.shape.rank() == 2) return x;
@@ -75,10 +29,10 @@ Array matrix(const Array& x, std::int64_t i) {
 Array exponential(const Array& a) {
   Array y = unit(a.shape[0]), term = y;
   for (int k = 1; k < 40; ++k) {
-    term = scaled(product(term, a), std::ldexp(Real(1), -6) / k);
+    term = scaled(times(term, a), std::ldexp(Real(1), -6) / k);
     y = sum_of(y, 1, term);
   }
-  for (int k = 0; k < 6; ++k) y = product(y, y);
+  for (int k = 0; k < 6; ++k) y = times(y, y);
   return y;
 }
 // Newton's iteration, coupled with the inverse of the root (Denman and Beavers).
@@ -97,10 +51,10 @@ Array logarithm(const Array& a) {
   Array r = a;
   constexpr int roots = 3;
   for (int k = 0; k < roots; ++k) r = root(r);
-  const Array q = solved(sum_of(r, 1, one), sum_of(r, -1, one)), square = product(q, q);
+  const Array q = solved(sum_of(r, 1, one), sum_of(r, -1, one)), square = times(q, q);
   Array power = q, y = q;
   for (int k = 3; k < 60; k += 2) {
-    power = product(power, square);
+    power = times(power, square);
     y = sum_of(y, Real(1) / k, power);
   }
   return scaled(y, std::ldexp(Real(2), roots));

@@ -4,7 +4,7 @@
 #include <reel/linalg.hpp>
 #include <span>
 
-#include "../naive.hpp"
+#include "../matrices.hpp"
 
 namespace cases {
 
@@ -73,14 +73,6 @@ Array inner_of(const Array& a, const Array& b) {
     return sum;
   });
 }
-Array product(const Array& a, const Array& b) {
-  return build({a.shape[0], b.shape[1]}, [&](const Index& i) {
-    Real sum = 0;
-    for (std::int64_t k = 0; k < a.shape[1]; ++k) sum += at(a, {i[0], k}) * at(b, {k, i[1]});
-    return sum;
-  });
-}
-Array as(const Array& x, const Shape& shape) { return {shape, x.values}; }
 Array scalar_of(Real x) { return {{}, {x}}; }
 
 // The sums over j of a(..., i, j) x(..., j).
@@ -101,40 +93,12 @@ Array vectors_of(const Array& a, const Array& x) {
     return sum;
   });
 }
-// The matrices of a batch, one after another.
-template <class F>
-Array each(const Array& x, F f) {
-  if (x.shape.rank() == 2) return f(x);
-  Array all{x.shape, {}};
-  const std::size_t size = x.values.size() / static_cast<std::size_t>(x.shape[0]);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(x.shape[0]); ++i) {
-    const auto from = x.values.begin() + static_cast<std::ptrdiff_t>(i * size);
-    const Array one = f(Array{{x.shape[1], x.shape[2]}, {from, from + static_cast<std::ptrdiff_t>(size)}});
-    all.values.insert(all.values.end(), one.values.begin(), one.values.end());
-  }
-  return all;
-}
-Array unit(std::int64_t n) {
-  return build({n, n}, [](const Index& i) { return Real(i[0] == i[1]); });
-}
 Array power_of(const Array& a, int n) {
   return each(a, [n](const Array& m) {
     Array y = unit(m.shape[0]);
-    for (int k = 0; k < n; ++k) y = product(y, m);
+    for (int k = 0; k < n; ++k) y = times(y, m);
     return y;
   });
-}
-// Gauss and Jordan, of a dominant matrix beside b.
-Array solved(Array a, Array b) {
-  const std::int64_t n = a.shape[0], m = b.shape[1];
-  for (std::int64_t k = 0; k < n; ++k)
-    for (std::int64_t i = 0; i < n; ++i) {
-      if (i == k) continue;
-      const Real f = at(a, {i, k}) / at(a, {k, k});
-      for (std::int64_t j = 0; j < n; ++j) at(a, {i, j}) -= f * at(a, {k, j});
-      for (std::int64_t j = 0; j < m; ++j) at(b, {i, j}) -= f * at(b, {k, j});
-    }
-  return build({n, m}, [&](const Index& i) { return at(b, i) / at(a, {i[0], i[0]}); });
 }
 Array inverse_of(const Array& a) {
   return each(a, [](const Array& m) { return solved(m, unit(m.shape[0])); });
@@ -252,9 +216,9 @@ constexpr Shaped rows[] = {
     {"vecdot", "3,3;2x3,2x3", [](X x) { return real(vecdot(make_complex(0.0, x[0]), make_complex(x[0], x[1]))); },
       [](A x) { const Array terms = build(x[0].shape, [&](const Index& i) { return at(x[0], i) * at(x[1], i); }); return x[0].shape.rank() == 1 ? scalar_of(total(terms.values)) : fold(terms, {-1}, false, total); }, {-2, 2}, nullptr, by_complex, 4},
     {"matvec", "3x2,2;2x3x2,2x2;2x3x2,2;3x2,4x2;2x1x3x2,4x2;3x0,0;0x2,2", [](X x) { return matvec(x[0], x[1]); }, [](A x) { return vectors_of(x[0], x[1]); }, {-2, 2}, nullptr, none, 4},
-    {"multi_dot", "2x3,3x4;4x1,1x2;0x2,2x3", [](X x) { return multi_dot(x); }, [](A x) { return product(x[0], x[1]); }, {-2, 2}, nullptr, none, 4},
-    {"multi_dot", "2x5,5x1,1x4;4x1,1x3,3x2;2x2,2x2,2x2", [](X x) { return multi_dot(x); }, [](A x) { return product(product(x[0], x[1]), x[2]); }, {-2, 2}, nullptr, none, 20},
-    {"multi_dot", "2,2x3,3x2,2", [](X x) { return multi_dot(x); }, [](A x) { return as(product(product(as(x[0], {1, 2}), product(x[1], x[2])), as(x[3], {2, 1})), {}); }, {-2, 2}, nullptr, none, 40},
+    {"multi_dot", "2x3,3x4;4x1,1x2;0x2,2x3", [](X x) { return multi_dot(x); }, [](A x) { return times(x[0], x[1]); }, {-2, 2}, nullptr, none, 4},
+    {"multi_dot", "2x5,5x1,1x4;4x1,1x3,3x2;2x2,2x2,2x2", [](X x) { return multi_dot(x); }, [](A x) { return times(times(x[0], x[1]), x[2]); }, {-2, 2}, nullptr, none, 20},
+    {"multi_dot", "2,2x3,3x2,2", [](X x) { return multi_dot(x); }, [](A x) { return as(times(times(as(x[0], {1, 2}), times(x[1], x[2])), as(x[3], {2, 1})), {}); }, {-2, 2}, nullptr, none, 40},
     {"multi_dot", "3;2x3", [](X x) { return multi_dot(x); }, [](A x) { return x[0]; }},
     {"matrix_power", "3x3;2x2x2;1x1;0x0", [](X x) { return matrix_power(x[0], 5); }, [](A x) { return power_of(x[0], 5); }, {-1, 1}, nullptr, none, 20},
     {"matrix_power", "3x3;2x2x2", [](X x) { return matrix_power(x[0], 2) + matrix_power(x[0], 1); }, [](A x) { Array y = power_of(x[0], 2); for (std::size_t i = 0; i < y.values.size(); ++i) y.values[i] += x[0].values[i]; return y; }, {-1, 1}, nullptr, none, 4},

@@ -3,7 +3,7 @@
 #include <complex>
 #include <reel/linalg.hpp>
 
-#include "../naive.hpp"
+#include "../matrices.hpp"
 
 namespace cases {
 
@@ -13,25 +13,6 @@ using namespace reel;
 using X = Operands;
 using A = Arrays;
 
-// Gauss and Jordan with pivoting.
-Array solved(Array a, Array b) {
-  const std::int64_t n = a.shape[0], m = b.shape[1];
-  for (std::int64_t k = 0; k < n; ++k) {
-    std::int64_t pivot = k;
-    for (std::int64_t i = k; i < n; ++i)
-      if (std::abs(at(a, {i, k})) > std::abs(at(a, {pivot, k}))) pivot = i;
-    for (std::int64_t j = 0; j < n; ++j) std::swap(at(a, {k, j}), at(a, {pivot, j}));
-    for (std::int64_t j = 0; j < m; ++j) std::swap(at(b, {k, j}), at(b, {pivot, j}));
-    for (std::int64_t i = 0; i < n; ++i) {
-      if (i == k) continue;
-      const Real f = at(a, {i, k}) / at(a, {k, k});
-      for (std::int64_t j = 0; j < n; ++j) at(a, {i, j}) -= f * at(a, {k, j});
-      for (std::int64_t j = 0; j < m; ++j) at(b, {i, j}) -= f * at(b, {k, j});
-    }
-  }
-  return build({n, m}, [&](const Index& i) { return at(b, i) / at(a, {i[0], i[0]}); });
-}
-
 // Part k of the first axis, if x has one more axis than `rank`; else x itself.
 Array part(const Array& x, int rank, std::int64_t k) {
   if (x.shape.rank() == rank) return x;
@@ -40,17 +21,10 @@ Array part(const Array& x, int rank, std::int64_t k) {
   const auto size = static_cast<std::ptrdiff_t>(shape.elements());
   return {shape, Row(x.values.begin() + k * size, x.values.begin() + (k + 1) * size)};
 }
-Array multiplied(Array a, Array b) {
-  return build({a.shape[0], b.shape[1]}, [&](const Index& i) {
-    Real sum = 0;
-    for (std::int64_t k = 0; k < a.shape[1]; ++k) sum += at(a, {i[0], k}) * at(b, {k, i[1]});
-    return sum;
-  });
-}
 // matrix(parts of the first operands, which have this rank without batch) x = b, b the last operand; or its product
 // with b.
 template <class F>
-Array systems(A x, int rank, F matrix, Array (*result)(Array, Array) = solved) {
+Array systems(A x, int rank, F matrix, Array (*result)(const Array&, const Array&) = solved) {
   const Array& b = x.back();
   std::int64_t count = -1;
   Shape diagonal = x[x.size() == 4 ? 1 : 0].shape;
@@ -161,7 +135,7 @@ constexpr Shaped rows[] = {
     {"banded_cholesky", "3x5;1x3;2x2x4;3x1;4x2", [](X x) { return banded_cholesky(x[0]); }, [](A x) { return factors_of(x[0], zeros_like(x[0])); }, {-2, 2}, dominant_band<0>, none, 10},
     {"banded_cholesky", "3x4,3x4", [](X x) { return real(banded_cholesky(make_complex(x[0], x[1]))); }, [](A x) { return factors_of(x[0], x[1]); }, {-2, 2}, dominant_band<0>, by_complex, 20},
     {"tridiagonal_solve", "4,5,4,5;4,5,4,5x2;1,2,1,2;0,1,0,1;2,2x3,2,3;2x2,3,2,2x3x2;3,2x4,2x3,2x4", [](X x) { return tridiagonal_solve(x[0], x[1], x[2], x[3]); }, [](A x) { return systems(x, 1, tridiagonal); }, {-2, 2}, dominant_diagonal, none, 10},
-    {"tridiagonal_matmul", "4,5,4,5;4,5,4,5x2;1,2,1,2;0,1,0,1;2,2x3,2,3;2x2,3,2,2x3x2;3,2x4,2x3,2x4", [](X x) { return tridiagonal_matmul(x[0], x[1], x[2], x[3]); }, [](A x) { return systems(x, 1, tridiagonal, multiplied); }, {-2, 2}, nullptr, none, 4},
+    {"tridiagonal_matmul", "4,5,4,5;4,5,4,5x2;1,2,1,2;0,1,0,1;2,2x3,2,3;2x2,3,2,2x3x2;3,2x4,2x3,2x4", [](X x) { return tridiagonal_matmul(x[0], x[1], x[2], x[3]); }, [](A x) { return systems(x, 1, tridiagonal, times); }, {-2, 2}, nullptr, none, 4},
     {"toeplitz_solve", "4,4,4;4,4,4x2;1,1,1;2,2,2;2x3,3,2x3;3,2x3,3x2;3,3,2x3x1", [](X x) { return toeplitz_solve(x[0], x[1], x[2]); }, [](A x) { return systems(x, 1, toeplitz_of); }, {-2, 2}, dominant_first, none, 10},
     {"toeplitz_solve", "3,3,3", [](X x) { return real(toeplitz_solve(make_complex(x[0], x[1]), x[1], x[2])); },
       [](A x) { const Array q{x[1].shape, x[1].values}, zero{x[1].shape, Row(x[1].values.size())}; return complex_real_part(toeplitz_of({x[0], x[1]}), toeplitz_of({q, zero}), x[2]); }, {-2, 2}, dominant_first, by_complex, 20},

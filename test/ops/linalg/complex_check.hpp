@@ -1,5 +1,8 @@
-// Derivatives of functions of complex numbers: a complex number counts as two real ones.
+// Shared by tests of real and complex matrices: operands, and derivatives, for which a complex number counts as two
+// real ones.
 #pragma once
+#include <vector>
+
 #include "catch.hpp"
 #include "support/derivatives.hpp"
 
@@ -10,6 +13,41 @@ using support::Tensors;
 
 inline Tensor drawn(support::Random& random, const reel::Shape& shape, reel::DType d = reel::DType::complex128) {
   return cast(make_complex(random.tensor(shape, -1, 1), random.tensor(shape, -1, 1)), d);
+}
+
+/// Real or complex.
+inline Tensor drawn_in(support::Random& random, const reel::Shape& shape, reel::DType d) {
+  return is_complex(d) ? drawn(random, shape, d) : cast(random.tensor(shape), d);
+}
+/// The dtypes of matrices that LAPACK takes.
+inline constexpr reel::DType dtypes[] = {reel::DType::float32, reel::DType::float64, reel::DType::complex64,
+                                         reel::DType::complex128};
+inline double eps_of(reel::DType d) {
+  return d == reel::DType::float32 || d == reel::DType::complex64 ? 0x1p-23 : 0x1p-52;
+}
+
+inline Tensor adjoint(const Tensor& x) { return conj(moveaxis(x, -1, -2)); }
+inline Tensor hermitian(const Tensor& x) { return 0.5 * (x + adjoint(x)); }
+
+/// f(a) has the same bits for any layout of a, for any number of threads, and while a tape follows a.
+template <class F>
+void check_same_bits(const F& f, const Tensor& a) {
+  const std::vector<Tensor> first = f(a);
+  const auto again = [&](const Tensor& at) {
+    const std::vector<Tensor> now = f(at);
+    for (std::size_t i = 0; i < now.size(); ++i) CHECK(array_equal(now[i], first[i]));
+  };
+  using support::Layout;
+  for (const Layout layout : {Layout::transposed, Layout::flipped, Layout::stepped}) again(laid_out(a, layout));
+  const int before = reel::num_threads();
+  for (const int threads : {1, 2, 3, 7}) {
+    reel::set_num_threads(threads);
+    again(a);
+  }
+  reel::set_num_threads(before);
+  reel::GradientTape tape;
+  tape.watch(a);
+  again(a);
 }
 
 /// The scalar product of real numbers, or of complex numbers as pairs of real ones.

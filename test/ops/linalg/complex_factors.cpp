@@ -11,7 +11,7 @@
 #include "support/numbers.hpp"
 
 using namespace reel;
-using complex_check::check_orders, complex_check::drawn;
+using complex_check::adjoint, complex_check::check_orders, complex_check::drawn, complex_check::hermitian;
 using support::largest;
 using support::Layout, support::Tensors;
 
@@ -19,12 +19,10 @@ namespace {
 
 using C = std::complex<double>;
 
-Tensor adjoint(const Tensor& x) { return conj(moveaxis(x, -1, -2)); }
 Tensor unit(std::int64_t n, DType d) { return cast(eye(n), d); }
 Tensor regular(support::Random& random, const Shape& shape, DType d = DType::complex128) {
   return drawn(random, shape, d) + cast(3 * eye(shape.back()), d);
 }
-Tensor hermitian(const Tensor& x) { return 0.5 * (x + adjoint(x)); }
 Tensor positive(support::Random& random, const Shape& shape, DType d = DType::complex128) {
   const Tensor x = drawn(random, shape, d);
   return matmul(x, adjoint(x)) + unit(shape.back(), d);

@@ -11,20 +11,15 @@
 #include "support/numbers.hpp"
 
 using namespace reel;
-using complex_check::check_orders, complex_check::drawn;
+using complex_check::adjoint, complex_check::check_orders, complex_check::check_same_bits, complex_check::drawn,
+    complex_check::drawn_in, complex_check::dtypes, complex_check::eps_of;
 using support::largest;
-using support::Layout, support::Tensors;
+using support::Tensors;
 
 namespace {
 
 using C = std::complex<double>;
-constexpr DType dtypes[] = {DType::float32, DType::float64, DType::complex64, DType::complex128};
 
-Tensor adjoint(const Tensor& x) { return conj(moveaxis(x, -1, -2)); }
-double eps_of(DType d) { return d == DType::float32 || d == DType::complex64 ? 0x1p-23 : 0x1p-52; }
-Tensor drawn_in(support::Random& random, const Shape& shape, DType d) {
-  return is_complex(d) ? drawn(random, shape, d) : cast(random.tensor(shape), d);
-}
 auto on(Tensor (*f)(const Tensor&)) {
   return [f](const Tensors& x) { return Tensors{f(x[0])}; };
 }
@@ -283,21 +278,7 @@ TEST_CASE("qr, lu, pinv and lstsq: NaN, infinity, other dtypes, layouts, threads
   CHECK(lstsq(eye(3, DType::bfloat16), ones({3}, DType::bfloat16)).dtype() == DType::bfloat16);
   support::Random random("layouts");
   const Tensor a = random.tensor({6, 30, 20}), b = random.tensor({6, 30, 2});
-  const std::vector<Tensor> first = {qr(a).q, lu_factor(a).lu, pinv(a), lstsq(a, b)};
-  const auto again = [&](const Tensor& at) {
-    const std::vector<Tensor> now = {qr(at).q, lu_factor(at).lu, pinv(at), lstsq(at, b)};
-    for (std::size_t i = 0; i < now.size(); ++i) CHECK(array_equal(now[i], first[i]));
-  };
-  for (const Layout layout : {Layout::transposed, Layout::flipped, Layout::stepped}) again(laid_out(a, layout));
-  const int before = num_threads();
-  for (const int threads : {1, 2, 3, 7}) {
-    set_num_threads(threads);
-    again(a);
-  }
-  set_num_threads(before);
-  GradientTape tape;
-  tape.watch(a);
-  again(a);
+  check_same_bits([&](const Tensor& x) { return std::vector{qr(x).q, lu_factor(x).lu, pinv(x), lstsq(x, b)}; }, a);
 }
 
 TEST_CASE("reduced qr and lq take memory proportional to the matrix") {

@@ -12,23 +12,17 @@
 #include "support/out_of_memory.hpp"
 
 using namespace reel;
-using complex_check::check_orders, complex_check::drawn;
+using complex_check::adjoint, complex_check::check_orders, complex_check::check_same_bits, complex_check::drawn,
+    complex_check::drawn_in, complex_check::dtypes, complex_check::eps_of, complex_check::hermitian;
 using support::largest;
-using support::Layout, support::Tensors;
+using support::Tensors;
 
 namespace {
 
 using C = std::complex<double>;
 using Catch::Contains;
-constexpr DType dtypes[] = {DType::float32, DType::float64, DType::complex64, DType::complex128};
 
-Tensor adjoint(const Tensor& x) { return conj(moveaxis(x, -1, -2)); }
-Tensor hermitian(const Tensor& x) { return 0.5 * (x + adjoint(x)); }
 bool any_nan(const Tensor& x) { return any(isnan(abs(x))).item<bool>(); }
-double eps_of(DType d) { return d == DType::float32 || d == DType::complex64 ? 0x1p-23 : 0x1p-52; }
-Tensor drawn_in(support::Random& random, const Shape& shape, DType d) {
-  return is_complex(d) ? drawn(random, shape, d) : cast(random.tensor(shape), d);
-}
 // Eigenvalues, or singular values, are about 2 apart.
 Tensor apart(const Tensor& x) {
   const std::int64_t m = x.shape()[-2], n = x.shape()[-1], k = std::min(m, n);
@@ -423,25 +417,11 @@ TEST_CASE("spectra: NaN, infinity, other dtypes, layouts, threads, tapes") {
   for (const double scale : {1e-300, 1e300}) CHECK(largest(svdvals(scale * eye(3)) / scale - 1) <= 1e-14);
   support::Random random("layouts");
   const Tensor a = random.tensor({6, 30, 30});
-  const auto all_of = [](const Tensor& x) {
-    return std::vector<Tensor>{eigh(x).eigenvectors, eigvalsh(x),         svd(x).u,
-                               svdvals(x),           eig(x).eigenvectors, eigvals(x)};
-  };
-  const std::vector<Tensor> first = all_of(a);
-  const auto again = [&](const Tensor& at) {
-    const std::vector<Tensor> now = all_of(at);
-    for (std::size_t i = 0; i < now.size(); ++i) CHECK(array_equal(now[i], first[i]));
-  };
-  for (const Layout layout : {Layout::transposed, Layout::flipped, Layout::stepped}) again(laid_out(a, layout));
-  const int before = num_threads();
-  for (const int threads : {1, 2, 3, 7}) {
-    set_num_threads(threads);
-    again(a);
-  }
-  set_num_threads(before);
-  GradientTape tape;
-  tape.watch(a);
-  again(a);
+  check_same_bits(
+      [](const Tensor& x) {
+        return std::vector{eigh(x).eigenvectors, eigvalsh(x), svd(x).u, svdvals(x), eig(x).eigenvectors, eigvals(x)};
+      },
+      a);
 }
 
 TEST_CASE("spectra: a failed workspace allocation is not reported as a failure to converge") {

@@ -7,17 +7,12 @@
 #include "support/numbers.hpp"
 
 using namespace reel;
-using complex_check::check_orders, complex_check::drawn;
+using complex_check::adjoint, complex_check::check_orders, complex_check::drawn_in, complex_check::hermitian;
 using support::largest;
 using support::Tensors;
 
 namespace {
 
-Tensor adjoint(const Tensor& x) { return conj(moveaxis(x, -1, -2)); }
-Tensor hermitian(const Tensor& x) { return 0.5 * (x + adjoint(x)); }
-Tensor drawn_in(support::Random& random, const Shape& shape, DType d) {
-  return is_complex(d) ? drawn(random, shape, d) : cast(random.tensor(shape), d);
-}
 // A matrix with these eigenvalues.
 Tensor with_eigenvalues(std::initializer_list<double> w, DType d) {
   support::Random random("basis");

@@ -9,20 +9,15 @@
 
 using namespace reel;
 using Catch::Contains;
-using complex_check::check_orders, complex_check::drawn;
+using complex_check::adjoint, complex_check::check_orders, complex_check::drawn_in, complex_check::dtypes,
+    complex_check::eps_of;
 using support::largest;
 using support::Tensors;
 
 namespace {
 
-constexpr DType dtypes[] = {DType::float32, DType::float64, DType::complex64, DType::complex128};
 constexpr double inf = std::numeric_limits<double>::infinity(), quiet_nan = std::numeric_limits<double>::quiet_NaN();
 
-Tensor adjoint(const Tensor& x) { return conj(moveaxis(x, -1, -2)); }
-double eps_of(DType d) { return d == DType::float32 || d == DType::complex64 ? 0x1p-23 : 0x1p-52; }
-Tensor drawn_in(support::Random& random, const Shape& shape, DType d) {
-  return is_complex(d) ? drawn(random, shape, d) : cast(random.tensor(shape), d);
-}
 auto on(Tensor (*f)(const Tensor&)) {
   return [f](const Tensors& x) { return Tensors{f(x[0])}; };
 }
