@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/fail.hpp"
+#include "core/rounding.hpp"
 #include "gradient/functions/linear_solve.hpp"
 #include "tape/record.hpp"
 
@@ -41,7 +42,7 @@ class KrylovRun {
  public:
   KrylovRun(const char* name, const LinearOperator& a, const Tensor& b, const IterativeOptions& options)
       : name_(name), a_(a), options_(options) {
-    unit_ = b.dtype() == DType::float32 ? 0x1p-24 : 0x1p-53;
+    unit_ = detail::unit_roundoff(b.dtype());
     const Tensor initial_residual = options.initial.defined() ? subtract(b, product_of(name, a, options.initial)) : b;
     exponent_ = exponent_of(initial_residual);
     right = initial_residual / std::ldexp(1.0, exponent_);

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "core/fail.hpp"
+#include "core/rounding.hpp"
 #include "ops/engine.hpp"
 
 namespace reel {
@@ -96,7 +97,7 @@ struct Estimate {
   Tensor value, error;
 };
 Estimate divided_difference(const Function& f, const std::vector<Tensor>& x) {
-  const double eps = x[0].dtype() == DType::float32 ? 0x1p-23 : 0x1p-52;
+  const double eps = detail::epsilon(x[0].dtype());
   if (x.size() == 1) {
     const Tensor value = f(x[0]);
     return {value, abs(value) * eps};

@@ -9,6 +9,7 @@
 #include <reel/testing.hpp>
 
 #include "core/fail.hpp"
+#include "core/rounding.hpp"
 #include "gradient/forward/pushforward.hpp"
 #include "gradient/gradient.hpp"
 
@@ -26,9 +27,10 @@ struct Precision {
   double rounding;  // relative error of one operation
 };
 Precision precision_of(DType d) {
-  if (d == DType::float64) return {1e-6, 0.02, 1e-8, 6, 0x1p-53};
-  if (d == DType::float32) return {5e-3, 0.1, 5e-5, 3, 0x1p-24};
-  return {0.1, 0.25, 0.02, 1, d == DType::float16 ? 0x1p-11 : 0x1p-8};
+  const double rounding = detail::unit_roundoff(d);
+  if (d == DType::float64) return {1e-6, 0.02, 1e-8, 6, rounding};
+  if (d == DType::float32) return {5e-3, 0.1, 5e-5, 3, rounding};
+  return {0.1, 0.25, 0.02, 1, rounding};
 }
 // For the narrowest floating dtype among the tensors.
 Precision precision_of(std::initializer_list<std::span<const Tensor>> lists) {

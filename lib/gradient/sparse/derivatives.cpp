@@ -165,6 +165,14 @@ class Directions {
   bool forward_ = false;  // whether matrix() pushed columns
 };
 
+Csr matrix_at(const char* op, const TensorFunction& f, const Tensor& x, const SparsityPattern& pattern,
+              const detail::Colouring& columns, const detail::Colouring& rows, bool checked) {
+  Directions directions(op, f, x, pattern);
+  Csr matrix = directions.matrix(columns, rows);
+  if (checked) directions.check(matrix);
+  return matrix;
+}
+
 }  // namespace
 
 }  // namespace autodiff
@@ -177,10 +185,7 @@ SparseJacobian::SparseJacobian(TensorFunction f, SparsityPattern pattern, const 
 }
 
 Csr SparseJacobian::operator()(const Tensor& x) const {
-  autodiff::Directions directions("sparse_jacobian", f_, x, pattern_);
-  Csr matrix = directions.matrix(forward_, reverse_);
-  if (options_.check) directions.check(matrix);
-  return matrix;
+  return autodiff::matrix_at("sparse_jacobian", f_, x, pattern_, forward_, reverse_, options_.check);
 }
 
 SparseHessian::SparseHessian(TensorFunction gradient, SparsityPattern pattern, const SparseOptions& options)
@@ -194,10 +199,7 @@ SparseHessian::SparseHessian(TensorFunction gradient, SparsityPattern pattern, c
 }
 
 Csr SparseHessian::operator()(const Tensor& x) const {
-  autodiff::Directions directions("sparse_hessian", gradient_, x, pattern_);
-  Csr matrix = directions.matrix(colouring_, colouring_);
-  if (options_.check) directions.check(matrix);
-  return matrix;
+  return autodiff::matrix_at("sparse_hessian", gradient_, x, pattern_, colouring_, colouring_, options_.check);
 }
 
 }  // namespace reel

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/fail.hpp"
+#include "core/rounding.hpp"
 #include "ops/engine.hpp"
 #include "optim/equations/implicit.hpp"
 #include "tape/record.hpp"
@@ -171,7 +172,7 @@ class BracketSearch {
 Tensor divided_by_diagonal(const LinearOperator& a, const Tensor& b) {
   const Tensor diagonal = a(ones_like(b)), x = b / diagonal;
   if (x.size() < 2) return x;
-  const double rounding = std::sqrt(x.dtype() == DType::float32 ? 0x1p-24 : 0x1p-53);
+  const double rounding = std::sqrt(detail::unit_roundoff(x.dtype()));
   const Tensor known = isfinite(x), finite = where(known, x, 0);
   const Tensor allowed = (abs(b) + max(abs(where(known, diagonal, 0))) * abs(finite)) * rounding;
   if (any(logical_and(known, greater(abs(a(finite) - b), allowed))).item<bool>())
@@ -195,7 +196,7 @@ EquationOptions checked(const EquationFunction& f, DType d, EquationOptions o) {
   if (std::isnan(o.tolerance) || !(o.absolute_tolerance >= 0))
     fail<ValueError>(bracketed_root_name, "tolerances are {} and {}; they must be numbers, the second at least 0",
                      o.tolerance, o.absolute_tolerance);
-  if (o.tolerance < 0) o.tolerance = 16 * (d == DType::float32 ? 0x1p-24 : 0x1p-53);
+  if (o.tolerance < 0) o.tolerance = 16 * detail::unit_roundoff(d);
   if (o.max_iterations < 0) o.max_iterations = iterations_max;
   return o;
 }

@@ -9,6 +9,7 @@
 #include <reel/ops/shape.hpp>
 
 #include "core/fail.hpp"
+#include "core/rounding.hpp"
 #include "gradient/functions/linear_solve.hpp"
 #include "ops/engine.hpp"
 #include "optim/equations/implicit.hpp"
@@ -23,7 +24,7 @@ namespace {
 
 double number_from(const Tensor& x) { return cast(x, DType::float64).item(); }
 double size_of(const Tensor& x) { return number_from(norm(x)); }
-double unit_of(const Tensor& x) { return x.dtype() == DType::float32 ? 0x1p-24 : 0x1p-53; }
+double unit_of(const Tensor& x) { return detail::unit_roundoff(x.dtype()); }
 
 // Options with the defaults filled in.
 EquationOptions checked(const char* name, const EquationFunction& f, const Tensor& x, EquationOptions o,

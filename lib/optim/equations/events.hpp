@@ -2,6 +2,7 @@
 #pragma once
 #include <span>
 
+#include "core/rounding.hpp"
 #include "optim/equations/search.hpp"
 
 namespace reel::autodiff {
@@ -26,7 +27,7 @@ class EventSearch {
   double value_after(std::size_t event, const Tensor& y, double start, double length) const;
   double refined(std::size_t event, const Tensor& y, double start, double low, double at_low, double high,
                  double at_high) const;
-  double unit() const { return ode_.dtype == DType::float32 ? 0x1p-23 : 0x1p-52; }
+  double unit() const { return detail::epsilon(ode_.dtype); }
 
   const Ode& ode_;
   std::span<const OdeEvent> events_;

@@ -9,6 +9,7 @@
 #include <reel/ops/shape.hpp>
 #include <vector>
 
+#include "core/rounding.hpp"
 #include "ops/interpolate/interpolate.hpp"
 #include "tape/observe/observe.hpp"
 #include "tape/record.hpp"
@@ -64,7 +65,7 @@ struct Interval {
 class Search {
  public:
   Search(const Integrand& f, const Substitution& x, DType dtype, const QuadOptions& options)
-      : f_(f), x_(x), dtype_(dtype), unit_(dtype == DType::float32 ? 0x1p-24 : 0x1p-53), options_(options) {
+      : f_(f), x_(x), dtype_(dtype), unit_(detail::unit_roundoff(dtype)), options_(options) {
     if (options_.tolerance < 0) options_.tolerance = std::sqrt(unit_);
     if (options_.absolute_tolerance < 0) options_.absolute_tolerance = std::sqrt(unit_);
   }

@@ -1,7 +1,5 @@
-// Descent by line searches, shared by lbfgs and nonlinear_cg. A model gives the search direction, the line search of
-// More and Thuente the step along it, and the step updates the model. If the line search finds neither a lower value
-// nor, where rounding hides the values, a smaller gradient, the model is cleared, and the direction is the negative
-// gradient.
+// Descent along the directions of a model, which the steps update. If a search finds neither a lower value nor, where
+// rounding hides the values, a smaller gradient, the model is cleared, and the direction is the negative gradient.
 #pragma once
 #include <utility>
 
@@ -10,6 +8,28 @@
 
 namespace reel::optim {
 
+/// Calls advance(), which takes a step and returns whether its search found something, until the size of the gradient
+/// is at most the tolerance, the iterations are used up, or a search along the negative gradient finds nothing.
+template <class Model, class Size, class Advance>
+void descend(Model& model, detail::MinimizeSummary& summary, std::int64_t max_iterations, double gradient_tolerance,
+             const Size& gradient_size, const Advance& advance) {
+  while (true) {
+    const double size = gradient_size();
+    if (size <= gradient_tolerance) summary.reason = StopReason::stationary;
+    if (size <= gradient_tolerance || summary.iterations == max_iterations) return;
+    const bool along_gradient = model.is_clear();
+    if (advance()) {
+      ++summary.iterations;
+    } else if (along_gradient) {
+      summary.reason = gradient_size() <= hidden_by_rounding ? StopReason::small_step : StopReason::stalled;
+      return;
+    } else {
+      model.clear();
+    }
+  }
+}
+
+/// Descent by the line search of More and Thuente, shared by lbfgs and nonlinear_cg.
 /// A Model has clear() and is_clear(), direction(now), first_step(now, slope), which is called after direction() and
 /// gives the first trial along it, add(before, now, step), where `step` is in units of the direction, save(saved) and
 /// load(saved).
@@ -29,7 +49,9 @@ class Descent {
   detail::MinimizeSummary run(const char* op, Method method, const Options& options) {
     require_options(op, options.max_iterations, options.gradient_tolerance);
     start(op, read_state(op, options.state, method, now_.x.size(), Model::saved_numbers));
-    descend(options.max_iterations, options.gradient_tolerance);
+    descend(
+        model_, summary_, options.max_iterations, options.gradient_tolerance, [&] { return now_.gradient_size(); },
+        [&] { return advance(); });
     Saved saved{now_, summary_, {}, {}};
     model_.save(saved);
     write_state(options.state, method, saved);
@@ -49,27 +71,9 @@ class Descent {
     summary_ = saved->summary;
     model_.load(*saved);
   }
-  void descend(std::int64_t max_iterations, double gradient_tolerance) {
-    while (!done(max_iterations, gradient_tolerance)) {
-      const bool along_gradient = model_.is_clear();
-      if (advance()) {
-        ++summary_.iterations;
-      } else if (along_gradient) {
-        summary_.reason = now_.gradient_size() <= hidden_by_rounding ? StopReason::small_step : StopReason::stalled;
-        break;
-      } else {
-        model_.clear();
-      }
-    }
-  }
   void evaluate(Point& p) {
     ++summary_.evaluations;
     p.value = evaluate_(p.x.data(), p.gradient.data());
-  }
-  bool done(std::int64_t max_iterations, double gradient_tolerance) {
-    const bool stationary = now_.gradient_size() <= gradient_tolerance;
-    if (stationary) summary_.reason = StopReason::stationary;
-    return stationary || summary_.iterations == max_iterations;
   }
   // Moves along the model's direction. False if no lower value was found.
   bool advance() {

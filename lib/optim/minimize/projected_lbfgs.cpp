@@ -3,8 +3,8 @@
 // 1. elements at, or nearly at, a bound that the gradient step would leave are *binding*: they move along the gradient;
 // 2. the other elements are free: they move along the model's direction, from the history of the free elements alone;
 // 3. the step is halved until the value at the projected point has decreased sufficiently (equation 22).
+#include "optim/minimize/descent.hpp"
 #include "optim/minimize/history.hpp"
-#include "optim/minimize/line_search.hpp"
 
 namespace reel {
 namespace optim {
@@ -28,7 +28,9 @@ class ProjectedLbfgs {
 
   detail::MinimizeSummary run() {
     start(read_state(op, options_.state, Method::projected_lbfgs, now_.x.size()));
-    descend();
+    descend(
+        history_, summary_, options_.max_iterations, options_.gradient_tolerance, [&] { return gradient_size(now_); },
+        [&] { return advance(); });
     Saved saved{now_, summary_, {}, {}};
     history_.save(saved);
     write_state(options_.state, Method::projected_lbfgs, saved);
@@ -48,19 +50,6 @@ class ProjectedLbfgs {
     summary_ = saved->summary;
     history_.load(*saved);
   }
-  void descend() {
-    while (!done()) {
-      const bool along_gradient = history_.is_clear();
-      if (advance()) {
-        ++summary_.iterations;
-      } else if (along_gradient) {
-        summary_.reason = gradient_size(now_) <= hidden_by_rounding ? StopReason::small_step : StopReason::stalled;
-        break;
-      } else {
-        history_.clear();
-      }
-    }
-  }
   void evaluate(Point& p) {
     ++summary_.evaluations;
     p.value = evaluate_(p.x.data(), p.gradient.data());
@@ -72,11 +61,6 @@ class ProjectedLbfgs {
   double gradient_size(const Point& p) const {
     return p.gradient_size(
         [&](std::size_t i) { return p.gradient[i] > 0 ? p.x[i] <= lower_[i] : p.x[i] >= upper_[i]; });
-  }
-  bool done() {
-    const bool stationary = gradient_size(now_) <= options_.gradient_tolerance;
-    if (stationary) summary_.reason = StopReason::stationary;
-    return stationary || summary_.iterations == options_.max_iterations;
   }
 
   std::vector<bool> binding() const {

@@ -8,6 +8,7 @@
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
 
+#include "core/rounding.hpp"
 #include "loops/elementwise/complex.hpp"
 #include "loops/linalg/factors/decompose.hpp"
 #include "ops/apply/apply.hpp"
@@ -24,7 +25,7 @@ inline Tensor as_row(const Tensor& x) { return expand_dims(x, -2); }
 /// Of floating or complex d, the dtype of singular values, and that of eigenvalues.
 inline DType real_dtype(DType d) { return is_complex(d) ? loops::part_dtype(d) : d; }
 inline DType complex_dtype(DType d) { return loops::complex_dtype(real_dtype(d)); }
-inline double epsilon(DType d) { return real_dtype(d) == DType::float32 ? 0x1p-23 : 0x1p-52; }
+using detail::epsilon;
 /// The product of matrices.
 inline Tensor mm(const Tensor& x, const Tensor& y) { return product("linear algebra", x, y); }
 /// x r^-1 and x r^-H for the upper triangle of r.
