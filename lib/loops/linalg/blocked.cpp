@@ -112,11 +112,11 @@ void solve(const System<T>& s, const Workspace& work) {
   }
 }
 
-// Solves X A = B in place for B [rows, n].
+// Solves X A = B in place for B [rows, n] and upper triangular A.
 template <class T>
-void solve_right(const Matrix<const T>& a, bool lower, bool unit, const Matrix<T>& b, std::int64_t rows, std::int64_t n,
+void solve_right(const Matrix<const T>& a, bool unit, const Matrix<T>& b, std::int64_t rows, std::int64_t n,
                  const Workspace& work) {
-  solve<T>({n, rows, !lower, unit, a.data, a.column, a.row, b.data, b.column, b.row}, work);
+  solve<T>({n, rows, true, unit, a.data, a.column, a.row, b.data, b.column, b.row}, work);
 }
 
 template <class T>
@@ -140,7 +140,7 @@ std::int64_t cholesky(const Matrix<T>& a, std::int64_t n, const Workspace& work)
   const std::int64_t half = first_half(n, order), rest = n - half;
   if (const std::int64_t failed = cholesky(a, half, work)) return failed;
   const Matrix<T> below = a.at(half, 0), corner = a.at(half, half);
-  solve_right(constant(a.transposed()), false, false, below, rest, half, work);
+  solve_right(constant(a.transposed()), false, below, rest, half, work);
   subtract_square(below, corner, rest, half, work);
   const std::int64_t failed = cholesky(corner, rest, work);
   return failed ? half + failed : 0;
@@ -166,7 +166,7 @@ std::int64_t lu(const Matrix<T>& a, std::int64_t rows, std::int64_t columns, int
   const std::int64_t zero = lu(a, half, columns, pivots, work);
   swap_columns(a, half, rows, pivots, 0, half);
   const Matrix<T> below = a.at(half, 0), corner = a.at(half, half);
-  solve_right(constant(a), false, true, below, rest, half, work);
+  solve_right(constant(a), true, below, rest, half, work);
   subtract_product(constant(below), constant(a.at(0, half)), corner, rest, columns - half, half, work);
   const std::int64_t later = lu(corner, rest, columns - half, pivots + half, work);
   for (std::int64_t k = half; k < rows; ++k) pivots[k] += static_cast<int>(half);

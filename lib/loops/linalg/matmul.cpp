@@ -19,7 +19,7 @@ namespace reel::loops {
 namespace {
 
 constexpr std::int64_t largest = std::numeric_limits<int>::max();
-// Multiplications per task of a matrix product, about 35 us on one thread. Rows: "matmul".
+// Multiplications per task of a matrix product, about 35 us on one thread. Measured by `bench/run --filter matmul`.
 constexpr std::int64_t split_products = std::int64_t{1} << 22;
 // Elements of the matrix per task of a matrix-vector product, which is bound by memory: 2 to 4 MiB.
 constexpr std::int64_t split_elements = std::int64_t{1} << 19;
@@ -36,7 +36,8 @@ constexpr std::int64_t saturating(std::int64_t a, std::int64_t b) {
 }
 
 struct Tiling {
-  std::int64_t rows, columns, down, across;
+  std::int64_t rows, columns;  // of a tile
+  std::int64_t down, across;   // number of tiles along each axis of the result
   std::int64_t count() const { return down * across; }
 };
 
@@ -155,12 +156,13 @@ struct BlasProduct {
       const T product = dot(k, from_a, column_a, from_b, row_b);
       *c = into == Into::add ? *c + product : product;
     } else if constexpr (kernels::has_lapack) {
-      longer(from_a, from_b, c, rows, columns);
+      vector_or_matrix(from_a, from_b, c, rows, columns);
     }
   }
 
  private:
-  void longer(const T* from_a, const T* from_b, T* c, std::int64_t rows, std::int64_t columns) const {
+  // A tile of more than one element.
+  void vector_or_matrix(const T* from_a, const T* from_b, T* c, std::int64_t rows, std::int64_t columns) const {
     const T beta = into == Into::add ? 1 : 0;
     if (columns == 1 && width == 1) {
       static_cast<void>(kernels::gemv<T>(kernels::transposed_if(a.transposed), a.transposed ? k : rows,

@@ -16,7 +16,7 @@ namespace {
 
 using tuning::program_grain;
 using tuning::program_row_bytes;
-// Rows: "fused", "one fused elementwise".
+// Measured by `bench/run --filter fused`.
 constexpr std::int64_t least_block = 64;  // elements: several vectors, so that a step's call costs little
 constexpr std::size_t register_budget = tuning::l1_bytes * 3 / 4;  // bytes of all registers: the rest is for operands
 constexpr std::size_t most_register_bytes = 1024;  // of one register: short blocks, so that steps overlap prefetching

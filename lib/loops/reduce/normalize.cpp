@@ -12,7 +12,7 @@ namespace reel::loops {
 
 namespace {
 
-const kernels::Rows& kernels_of(const Tensor& x) { return kernels::active().rows[static_cast<std::size_t>(x.dtype())]; }
+const kernels::Rows& kernels_of(const Tensor& x) { return kernels::active().rows[kernels::index(x.dtype())]; }
 std::byte* data_of(const Tensor& x) { return x.defined() ? detail::mutable_data<std::byte>(x) : nullptr; }
 std::int64_t bytes_of(const Tensor& x, std::int64_t n) { return n * static_cast<std::int64_t>(item_size(x.dtype())); }
 

@@ -24,8 +24,8 @@ using kernels::Reduction;
 constexpr std::int64_t combine_grain = 65536;   // elements that one task combines, approximately
 constexpr std::int64_t computed_length = 2048;  // length of the parts of a run that is computed on the way
 constexpr std::int64_t max_tasks = 256;         // approximate limit, for the largest reductions
-// Rows longer than this are divided into strips; a range has few_rows of each. Elements that are near in memory are
-// near in time.
+// Rows longer than this are divided into strips; a range has few_rows of each. Neighbours in memory are then read soon
+// after each other.
 constexpr std::int64_t long_row = 2048;     // bytes
 constexpr std::int64_t strip_bytes = 8192;  // of one row
 constexpr std::int64_t few_rows = 64;

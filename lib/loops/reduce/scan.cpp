@@ -38,7 +38,7 @@ void for_strips(const Extents& e, std::int64_t strip, const Body& body) {
 
 // ---- cumsum, cumprod
 
-// Row: "cumsum".
+// Measured by `bench/run --filter cumsum`.
 constexpr std::int64_t least_scan_columns = 8;  // a cache line of float64; fewer columns are scanned one by one
 constexpr std::int64_t strip_columns = 512;     // columns per task: 2 to 4 KiB of a row, and the sums stay in L1
 

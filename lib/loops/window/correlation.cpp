@@ -146,7 +146,7 @@ class Correlator {
 
 Correlator::Correlator(Correlation&& correlation)
     : c_(std::move(correlation)),
-      k_(kernels::active().convolution[static_cast<std::size_t>(c_.from.dtype())]),
+      k_(kernels::active().convolution[kernels::index(c_.from.dtype())]),
       bytes_(static_cast<std::int64_t>(k_.bytes)),
       lanes_(static_cast<std::int64_t>(k_.lanes)),
       x_(c_.from),
@@ -204,7 +204,7 @@ void Correlator::pack_finite_weights() {
 
 // Depends on shapes alone: the number of channels packed at once determines the order of the sums.
 void Correlator::choose_ranges() {
-  // Row: "conv2d".
+  // Measured by `bench/run --filter conv2d`.
   constexpr std::int64_t cache_bytes = tuning::l2_bytes;  // for planes
   constexpr std::int64_t least_elements = 256;            // in a range of rows
   constexpr std::int64_t enough_tasks = 16;               // more tasks cost more overhead

@@ -30,7 +30,7 @@ detail::List<T> first_taps(const WindowGeometry& c, std::int64_t width, std::int
 // The kernel sees the plane of an image as one row. Results between rows are dropped.
 template <class T, class Place>
 void greatest(const WindowGeometry& c, const Tensor& from, const Tensor& y, Place* places) {
-  const kernels::Convolution& k = kernels::active().convolution[static_cast<std::size_t>(y.dtype())];
+  const kernels::Convolution& k = kernels::active().convolution[kernels::index(y.dtype())];
   const auto lanes = static_cast<std::int64_t>(k.lanes), bytes = static_cast<std::int64_t>(sizeof(T));
   PlaneSet set{};
   const detail::List<Tap> taps = window_taps(c, set);
@@ -75,14 +75,16 @@ void with_places(const WindowGeometry& c, const Tensor& places, std::int64_t win
     for (std::int64_t j = 0; j < c.columns.taps; ++j)
       shift.push_back((i * c.rows.dilation - c.rows.before) * c.columns.extent + j * c.columns.dilation -
                       c.columns.before);
-  const auto run = [&](const auto* place) {
+  if (windows == 0) return;
+  visit_among<std::uint8_t, std::int32_t>(places.dtype(), [&]<class Place>() {
+    const Place* place = detail::mutable_data<const Place>(places);
     const std::int64_t images = windows / (rows * columns), repeat = places.size() / (rows * columns);
     constexpr std::int64_t grain_windows = 16384;  // windows per task, with one addition each
     parallel_for(images, std::max<std::int64_t>(1, grain_windows / (rows * columns)),
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t image = begin; image < end; ++image) {
                      start(image * plane, plane);
-                     const auto* own = place + image % repeat * rows * columns;
+                     const Place* own = place + image % repeat * rows * columns;
                      std::int64_t window = image * rows * columns;
                      for (std::int64_t i = 0; i < rows; ++i) {
                        const std::int64_t row = image * plane + i * c.rows.stride * c.columns.extent;
@@ -91,12 +93,7 @@ void with_places(const WindowGeometry& c, const Tensor& places, std::int64_t win
                      }
                    }
                  });
-  };
-  if (windows == 0) return;
-  if (places.dtype() == DType::uint8)
-    run(detail::mutable_data<std::uint8_t>(places));
-  else
-    run(detail::mutable_data<std::int32_t>(places));
+  });
 }
 
 }  // namespace
@@ -104,12 +101,9 @@ void with_places(const WindowGeometry& c, const Tensor& places, std::int64_t win
 void greatest_of_windows(const WindowGeometry& c, const Tensor& x, const Tensor& y, const Tensor& places) {
   if (y.size() == 0) return;
   visit_among<float, double>(y.dtype(), [&]<class T>() {
-    if (!places.defined())
-      greatest<T, std::uint8_t>(c, x, y, nullptr);
-    else if (places.dtype() == DType::uint8)
-      greatest<T>(c, x, y, detail::mutable_data<std::uint8_t>(places));
-    else
-      greatest<T>(c, x, y, detail::mutable_data<std::int32_t>(places));
+    if (!places.defined()) return greatest<T, std::uint8_t>(c, x, y, nullptr);
+    visit_among<std::uint8_t, std::int32_t>(
+        places.dtype(), [&]<class Place>() { greatest<T>(c, x, y, detail::mutable_data<Place>(places)); });
   });
 }
 

@@ -99,15 +99,16 @@ void run(const Primitive& op, const Program& program, Inputs in, std::span<const
 
 namespace {
 
+// Where a computed result goes.
+struct Destination {
+  Tensor tensor;
+  bool adds = false;
+};
 // Computes a derivative of a recorded program on elements of `shape`. `seeds` are its cotangents or tangents. Calls
 // use(i, kind, result) for each result; `result` is empty if there is none or it is zero. A result that is one of the
 // seeds has the shape of that. Unless a tape must record it, target(i) is called for each computed result. It returns
 // a tensor of `shape`, a tensor of one element to which the result is summed in the same pass, or a sum of `shape`
 // that it is added to.
-struct Destination {
-  Tensor tensor;
-  bool adds = false;
-};
 template <class Target, class Use>
 void evaluate(const tape::Record& record, const Derivative& derivative, std::span<const Tensor> seeds,
               const Shape& shape, Target target, Use use) {

@@ -159,7 +159,7 @@ Tensor real_along(const char* op, const Tensor& x, std::int64_t n, int axis, Fft
   return real_of_half(resized(op, x, axis, length / 2 + 1), axis, 1, scale, length);
 }
 
-// The axes of a transform of several, counted from the front, in their order, and an n for each.
+// The axes of a transform along several axes, in the order of the caller and counted from the front, and an n for each.
 struct TransformAxes {
   detail::List<int> axes;
   detail::List<std::int64_t> n;
