@@ -2,11 +2,9 @@
 #pragma once
 #include <algorithm>
 
-#include "program.hpp"
+#include "ranged.hpp"
 
 namespace random_programs {
-
-inline std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// A value of that shape and a suitable dtype, or a new input.
 inline int value_like(Maker& m, const Extents& shape, bool with_complex = false, bool source = true) {

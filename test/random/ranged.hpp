@@ -1,10 +1,21 @@
-// Ops of random programs that need their operands in certain ranges; the dtypes of results that are rounded to them.
+// Operands of random programs that must have a shape and dtype, or be in certain ranges; the dtypes of results that are
+// rounded to them.
 #pragma once
 #include <vector>
 
 #include "program.hpp"
 
 namespace random_programs {
+
+inline std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// A value of that shape and dtype, or a new input.
+inline int value_like(Maker& m, const Extents& shape, DType d) {
+  const int k = m.pick([&](const Array& a) { return a.shape == shape && a.dtype == d; });
+  if (k >= 0 && m.chance(0.6)) return k;
+  const bool s = m.depth == 0 && m.source_elements + elements(shape) < 18 && m.chance(0.6);
+  return m.input(s ? Role::source : Role::constant, d, shape);
+}
 
 inline DType rounded_dtype(DType d) {
   if (!is_real_floating(d)) throw Unfit();

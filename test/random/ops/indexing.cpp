@@ -1,7 +1,7 @@
 // Slices, gathers, scatters and diagonals, by the rule that says where an element of the result comes from.
 #include <algorithm>
 
-#include "../program.hpp"
+#include "../ranged.hpp"
 
 namespace random_programs {
 
@@ -12,7 +12,6 @@ using reel::SliceItem;
 using reel::Tensor;
 using Strings = std::vector<std::string>;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 std::int64_t positive(std::int64_t axis, int rank) { return axis < 0 ? axis + rank : axis; }
 
 // ints, four for each item: kind, start, stop, step. Kinds: 0 index, 1 range, 2 all, 3 new axis, 4 range_from, 5

@@ -1,7 +1,6 @@
 // Building blocks of neural networks by their definitions: windows, normalisation, losses.
 #include <algorithm>
 
-#include "../program.hpp"
 #include "../ranged.hpp"
 
 namespace random_programs {
@@ -12,14 +11,6 @@ using reel::Operand;
 using reel::Padding;
 using reel::Tensor;
 using Strings = std::vector<std::string>;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-int value_like(Maker& m, const Extents& shape, DType d) {
-  const int k = m.pick([&](const Array& a) { return a.shape == shape && a.dtype == d; });
-  if (k >= 0 && m.chance(0.6)) return k;
-  const bool s = m.depth == 0 && m.source_elements + elements(shape) < 18 && m.chance(0.6);
-  return m.input(s ? Role::source : Role::constant, d, shape);
-}
 
 // ---- Windows. ints: stride 2, padding rule, before and after of rows and columns 4, dilation 2, groups, window 2,
 // count_include_padding.

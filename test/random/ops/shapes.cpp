@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "../program.hpp"
+#include "../ranged.hpp"
 
 namespace random_programs {
 
@@ -14,7 +14,6 @@ using Text = std::function<std::string(const Statement&, const std::vector<std::
 using Strings = std::vector<std::string>;
 
 std::int64_t positive(std::int64_t axis, int rank) { return axis < 0 ? axis + rank : axis; }
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// y[i] = x[from(i)] for every index of the result.
 template <class F>

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <reel/ops/indexing.hpp>
 
-#include "../program.hpp"
+#include "../ranged.hpp"
 
 namespace random_programs {
 
@@ -13,7 +13,6 @@ using reel::Operand;
 using reel::Tensor;
 using Strings = std::vector<std::string>;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 std::int64_t positive(std::int64_t i, std::int64_t n) { return i < 0 ? i + n : i; }
 std::int64_t whole(const Num& n) { return static_cast<std::int64_t>(n.re.v[0]); }
 

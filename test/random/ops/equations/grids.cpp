@@ -26,8 +26,6 @@ using reel::Tensor;
 using Jets = std::vector<Jet>;
 using Strings = std::vector<std::string>;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 // ---- b_spline. args: knots, coefficients, points. ints: degree, order of the derivative.
 
 bool make_b_spline(Maker& m, Statement& s) {

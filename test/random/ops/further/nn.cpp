@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <reel/nn.hpp>
 
-#include "../../program.hpp"
 #include "../../ranged.hpp"
 
 namespace random_programs {
@@ -13,14 +12,6 @@ namespace {
 using reel::Padding;
 using reel::Tensor;
 using Strings = std::vector<std::string>;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-int value_like(Maker& m, const Extents& shape, DType d) {
-  const int k = m.pick([&](const Array& a) { return a.shape == shape && a.dtype == d; });
-  if (k >= 0 && m.chance(0.6)) return k;
-  const bool s = m.depth == 0 && m.source_elements + elements(shape) < 18 && m.chance(0.6);
-  return m.input(s ? Role::source : Role::constant, d, shape);
-}
 
 // ---- Windows along n axes. ints: stride n, dilation n, padding in front n, behind n, window n, size of the image n,
 // padding rule, groups, count_include_padding.

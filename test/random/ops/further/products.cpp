@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <reel/linalg.hpp>
 
-#include "../../program.hpp"
+#include "../../ranged.hpp"
 
 namespace random_programs {
 
@@ -11,8 +11,6 @@ namespace {
 using reel::Operand;
 using reel::Tensor;
 using Strings = std::vector<std::string>;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// A value of that shape, or a new input.
 int partner(Maker& m, const Extents& shape) {

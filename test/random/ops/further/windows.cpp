@@ -4,7 +4,6 @@
 #include <reel/nn.hpp>
 #include <reel/ops/windows.hpp>
 
-#include "../../program.hpp"
 #include "../../ranged.hpp"
 
 namespace random_programs {
@@ -16,8 +15,6 @@ using reel::Shape;
 using reel::Tensor;
 using Ints = std::vector<std::int64_t>;
 using Strings = std::vector<std::string>;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 struct WindowOp {
   const char* name;
