@@ -305,7 +305,7 @@ Gradients replay_rows(const char* who, Tape& t, const Target& target, std::span<
   const auto make = [&](std::int64_t first, std::int64_t rows, bool batched) {
     return ops::identity_rows(y.shape(), y.dtype(), batched ? rows : 0, count, first);
   };
-  return replay_seeds(who, t, target, sources, unconnected, Seeds{count, true, make}, arrange);
+  return replay_seeds(who, t, target, sources, unconnected, Seeds<decltype(make)>{count, true, make}, arrange);
 }
 
 Gradients replay_batch(const char* who, Tape& t, const Target& target, std::span<const Source> sources,
@@ -313,7 +313,7 @@ Gradients replay_batch(const char* who, Tape& t, const Target& target, std::span
   const auto make = [&](std::int64_t first, std::int64_t rows, bool batched) {
     return batched ? slice(cotangents, {range(first, first + rows)}) : cotangents[first];
   };
-  return replay_seeds(who, t, target, sources, unconnected, Seeds{cotangents.shape()[0], false, make});
+  return replay_seeds(who, t, target, sources, unconnected, Seeds<decltype(make)>{cotangents.shape()[0], false, make});
 }
 
 }  // namespace reel::autodiff
