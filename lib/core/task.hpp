@@ -14,36 +14,38 @@
 #define REEL_CHECKS_TASKS 1
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 #endif
 
 namespace reel::detail {
 
 #ifdef REEL_CHECKS_TASKS
 inline thread_local bool in_task = false;
+#endif
 
 /// Lives while this thread runs the body of a parallel loop.
 class TaskScope {
  public:
-  TaskScope() noexcept : outer_(in_task) { in_task = true; }
+#ifdef REEL_CHECKS_TASKS
+  TaskScope() noexcept : outer_(std::exchange(in_task, true)) {}
   TaskScope(const TaskScope&) = delete;
   TaskScope& operator=(const TaskScope&) = delete;
   ~TaskScope() { in_task = outer_; }
 
  private:
   const bool outer_;
+#else
+  TaskScope() noexcept {}
+#endif
 };
 
 /// Ends the process within such a body.
 inline void check_outside_task() noexcept {
+#ifdef REEL_CHECKS_TASKS
   if (!in_task) return;
   std::fputs("reel: the body of a parallel loop uses its thread's memory pool\n", stderr);
   std::abort();
-}
-#else
-struct TaskScope {
-  TaskScope() noexcept {}
-};
-inline void check_outside_task() noexcept {}
 #endif
+}
 
 }  // namespace reel::detail
