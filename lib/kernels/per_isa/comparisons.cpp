@@ -5,7 +5,7 @@
 #include "kernels/per_isa/parts.hpp"
 #include "kernels/simd/complex.hpp"
 #include "kernels/simd/element.hpp"
-#include "kernels/simd/pointwise.hpp"
+#include "kernels/simd/tail.hpp"
 
 namespace reel::kernels {
 
@@ -77,6 +77,13 @@ struct IsFinite {
   }
 };
 
+struct IsNegative {
+  template <class T>
+  Byte operator()(T x) const {
+    return std::signbit(x) & (x == x);
+  }
+};
+
 struct And {
   Byte operator()(Byte x, Byte y) const { return x & y; }
 };
@@ -105,30 +112,87 @@ struct Choose {
   }
 };
 
-struct ChooseIfEqual {
+struct IfEqual {
   template <class V>
-  [[gnu::always_inline]] V operator()(V a, V b, V x, V y) const {
-    return where(a == b, x, y);
+  [[gnu::always_inline]] auto operator()(V a, V b) const {
+    return a == b;
   }
 };
-struct ChooseIfLess {
+struct IfLess {
   template <class V>
-  [[gnu::always_inline]] V operator()(V a, V b, V x, V y) const {
-    return where(a < b, x, y);
+  [[gnu::always_inline]] auto operator()(V a, V b) const {
+    return a < b;
   }
 };
-struct ChooseIfLessEqual {
+struct IfLessEqual {
   template <class V>
-  [[gnu::always_inline]] V operator()(V a, V b, V x, V y) const {
-    return where(a <= b, x, y);
+  [[gnu::always_inline]] auto operator()(V a, V b) const {
+    return a <= b;
+  }
+};
+// Where the sign of one is that of a.
+struct IfNegative {
+  template <class V>
+  [[gnu::always_inline]] auto operator()(V a, V) const {
+    return copysign(where(a == a, V(1), V(0)), a) < V(0);
+  }
+};
+
+// out[i] = Condition(a[i], b[i]) ? x[i] : y[i]. An operand of stride 0 stays in its register: the loop is limited by
+// its loads.
+template <class T, class Condition>
+struct ChoiceLoop {
+  using L = Vec<T>;
+  static constexpr std::size_t operands = 4;
+  static constexpr std::ptrdiff_t group = 4;  // vectors per test of the strides
+
+  static void run(const Strided* in, void* out, std::ptrdiff_t n) {
+    if (n < 1) return;
+    if (n > 1 && ((in[0].stride | in[1].stride | in[2].stride | in[3].stride) & ~std::ptrdiff_t(1)) != 0) {
+      constexpr Layout layout{operands, {sizeof(T), sizeof(T), sizeof(T), sizeof(T)}, sizeof(T), true};
+      return staged(&run, layout, in, out, n);
+    }
+    const T* p[operands];
+    L value[operands];
+    unsigned varies = 0;  // a bit for each operand
+    for (std::size_t k = 0; k < operands; ++k) {
+      p[k] = static_cast<const T*>(in[k].data);
+      value[k] = L(*p[k]);
+      varies |= unsigned{in[k].stride != 0} << k;
+    }
+    T* to = static_cast<T*>(out);
+    std::ptrdiff_t i = 0;
+    for (; n - i >= group * L::size; i += group * L::size) {
+      asm("" : "+r"(varies));  // no copy of the loop for each value
+      L of[operands][group];
+      for (std::size_t k = 0; k < operands; ++k) {
+        for (std::ptrdiff_t j = 0; j < group; ++j) of[k][j] = value[k];
+        if ((varies >> k & 1u) != 0)
+          for (std::ptrdiff_t j = 0; j < group; ++j) of[k][j] = L::load(p[k] + i + j * L::size);
+      }
+      for (std::ptrdiff_t j = 0; j < group; ++j)
+        where(Condition{}(of[0][j], of[1][j]), of[2][j], of[3][j]).store(to + i + j * L::size);
+    }
+    for (; n - i >= L::size; i += L::size) {
+      asm("" : "+r"(varies));  // no copy of the loop for each value
+      for (std::size_t k = 0; k < operands; ++k)
+        if ((varies >> k & 1u) != 0) value[k] = L::load(p[k] + i);
+      where(Condition{}(value[0], value[1]), value[2], value[3]).store(to + i);
+    }
+    if (i == n) return;
+    for (std::size_t k = 0; k < operands; ++k)
+      if ((varies >> k & 1u) != 0) value[k] = load_first(p[k] + i, n - i, value[k]);
+    store_first(where(Condition{}(value[0], value[1]), value[2], value[3]), to + i, n - i);
   }
 };
 
 template <class T>
 void enter_choices(Set& set, DType type) {
-  set.choice[0][index(type)] = &Map<T, ChooseIfEqual, 1, 0, 1, 2, 3>::run;
-  set.choice[1][index(type)] = &Map<T, ChooseIfLess, 1, 0, 1, 2, 3>::run;
-  set.choice[2][index(type)] = &Map<T, ChooseIfLessEqual, 1, 0, 1, 2, 3>::run;
+  set.choice[0][index(type)] = &ChoiceLoop<T, IfEqual>::run;
+  set.choice[1][index(type)] = &ChoiceLoop<T, IfLess>::run;
+  set.choice[2][index(type)] = &ChoiceLoop<T, IfLessEqual>::run;
+  set.choice[3][index(type)] = &ChoiceLoop<T, IfNegative>::run;
+  set.negative[index(type)] = &ElementMap<IsNegative, Byte, T>::run;
 }
 template <class T>
 void enter_equality(Set& set, DType type) {

@@ -19,10 +19,11 @@ using tuning::program_row_bytes;
 // Measured by `bench/run --filter fused`.
 constexpr std::int64_t least_block = 64;  // elements: several vectors, so that a step's call costs little
 constexpr std::size_t register_budget = tuning::l1_bytes * 3 / 4;  // bytes of all registers: the rest is for operands
-constexpr std::size_t most_register_bytes = 1024;  // of one register: short blocks, so that steps overlap prefetching
-constexpr std::int64_t short_bytes = 8 * 1024;     // of an operand: shorter ones are one block if registers fit
-constexpr std::int64_t fetch_distance = 8 * 1024;  // bytes that memory is prefetched ahead: eight blocks
-constexpr std::size_t stack_bytes = 48 * 1024;     // of a run's scratch memory; more is allocated
+constexpr std::size_t most_register_bytes = 1024;   // of one register: short blocks, so that steps overlap prefetching
+constexpr std::int64_t short_bytes = 8 * 1024;      // of a result: a shorter one is one block if registers fit
+constexpr std::int64_t cached_bytes = 1024 * 1024;  // of a result that the second-level cache holds: longer blocks
+constexpr std::int64_t fetch_distance = 8 * 1024;   // bytes that memory is prefetched ahead: eight blocks
+constexpr std::size_t stack_bytes = 48 * 1024;      // of a run's scratch memory; more is allocated
 constexpr std::size_t cache_line = tuning::cache_line_bytes;
 
 constexpr std::size_t lines(std::size_t bytes) { return (bytes + cache_line - 1) / cache_line * cache_line; }
@@ -193,7 +194,10 @@ struct Run {
   // if it is `free`: if no bits depend on the division into blocks.
   void set_block(std::int64_t size, bool free) {
     const bool is_short = free && size * static_cast<std::int64_t>(bytes) <= short_bytes;
-    const std::size_t most = is_short ? lines(static_cast<std::size_t>(size) * bytes) : most_register_bytes;
+    const bool is_cached = free && size * static_cast<std::int64_t>(bytes) <= cached_bytes;
+    const std::size_t most = is_short    ? lines(static_cast<std::size_t>(size) * bytes)
+                             : is_cached ? 2 * most_register_bytes
+                                         : most_register_bytes;
     const std::size_t fits = std::min(most, register_budget / std::max<std::size_t>(registers, 1));
     const std::int64_t unit = is_short ? static_cast<std::int64_t>(cache_line / bytes) : least_block;
     block = std::max(static_cast<std::int64_t>(fits / bytes) / unit * unit, unit);

@@ -78,10 +78,9 @@ constexpr Composed composed_functions[] = {
     {"frac", [](X x) { return x[0] - trunc(x[0]); }},
     {"fmax", [](X x) { return where(isnan(x[1]), x[0], where(isnan(x[0]), x[1], maximum(x[0], x[1]))); }},
     {"fmin", [](X x) { return where(isnan(x[1]), x[0], where(isnan(x[0]), x[1], minimum(x[0], x[1]))); }},
-    // The sign of a zero counts, and shows in the reciprocal; that of a NaN is taken as +. sign(y) connects y, with
-    // derivative 0.
+    // The sign of a zero counts; that of a NaN is taken as +. sign(y) connects y, with derivative 0.
     {"copysign", [](X x) {
-       const Lane s = where(1 / x[1] < 0, -1, where(x[1] < 0, sign(x[1]), 1));
+       const Lane s = where(negative_sign(x[1]), where(x[1] < 0, sign(x[1]), -1), 1);
        return abs(x[0]) * s;
      }},
     {"logaddexp2", [](X x) { return logaddexp(ln2 * x[0], ln2 * x[1]) / ln2; }},
@@ -90,7 +89,7 @@ constexpr Composed composed_functions[] = {
     {"logit", [](X x) {
        const LaneMask middle = x[0] > 0.25 && x[0] < 0.75;
        const Lane in = clip(x[0], 0.25, 0.75);  // arctanh has no derivative at -1 and 1
-       return where(middle, 2 * arctanh(2 * in - 1), log(x[0]) - log1p(-x[0]));
+       return where(middle, 2 * arctanh(2 * in - 1), log(x[0]) - log(1 - x[0]));
      }},
     {"log1mexp", [](X x) {
        const LaneMask near = x[0] < ln2;
