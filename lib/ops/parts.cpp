@@ -180,8 +180,9 @@ Tensor glu(const Operand& operand, std::int64_t axis) {
   const std::int64_t half = x.shape()[a] / 2;
   if (x.shape()[a] != 2 * half)
     fail<ShapeError>("glu", "axis {} has an extent of {}; it must be even: x has shape {}", a, x.shape()[a], x.shape());
-  const auto [value, gate] = ops::halves_of(x, a);
-  return value * sigmoid(gate);
+  const auto [value, gate] =
+      ops::halves_of(ops::is_half(x.dtype()) ? cast(x, DType::float32) : x, a);  // rounded once, at the end
+  return ops::cast_to(value * sigmoid(gate), x.dtype());
 }
 
 }  // namespace reel

@@ -1,6 +1,9 @@
 // float16 and bfloat16: each op computes in float32 and rounds once; gradients have the operand's dtype and flow
 // through chains and repeated use. Rules S89, C9.
 #include <cmath>
+#include <reel/linalg/products.hpp>
+#include <reel/ops/parts.hpp>
+#include <string>
 
 #include "catch.hpp"
 #include "op_cases.hpp"
@@ -174,6 +177,42 @@ TEST_CASE("S89: gradients of float16 and bfloat16: matmul, gather and moved elem
     CHECK(max(abs(cast(dx, DType::float64) - ex)).item() <= 4 * eps(d) * max(abs(ex)).item());
     CHECK(max(abs(cast(dw, DType::float64) - ew)).item() <= 4 * eps(d) * max(abs(ew)).item());
   }
+}
+
+TEST_CASE("products in several steps round float16 and bfloat16 once") {
+  struct Row {
+    const char* name;
+    Tensor (*call)(const Tensors& x);
+  };
+  const Row rows[] = {{"einsum of three",
+                       [](const Tensors& x) {
+                         return einsum("ij,jk,kl->il", {x[0], x[1], x[0]});
+                       }},
+                      {"einsum with sums",
+                       [](const Tensors& x) {
+                         return einsum("ij,kj->k", {x[0], x[1]});
+                       }},
+                      {"multi_dot",
+                       [](const Tensors& x) {
+                         return multi_dot({x[0], x[1], x[0]});
+                       }},
+                      {"matrix_power", [](const Tensors& x) { return matrix_power(x[0], 3); }},
+                      {"cross", [](const Tensors& x) { return cross(x[0], x[1]); }},
+                      {"glu", [](const Tensors& x) {
+                         return glu(concatenate({x[0], x[1]}, 1));
+                       }}};
+  for (const DType d : halves)
+    for (const Row& row : rows)
+      for (int k = 0; k < 8; ++k) {
+        support::Random random(row.name + std::to_string(k));
+        const Tensors x = {cast(random.tensor({3, 3}, -2, 2), d), cast(random.tensor({3, 3}, -2, 2), d)};
+        INFO(row.name << " of " << name(d));
+        CHECK(row.call(x).dtype() == d);
+        CHECK(array_equal(row.call(x), cast(row.call(widened(x)), d)));
+      }
+  const Tensor large = full({3}, 300.0, DType::float16), small = full({3}, 1e-3, DType::float16);
+  CHECK(float(einsum("i,i,i->", {large, large, small}).item<float16>()) < 300);
+  CHECK(array_equal(cross(large, large), zeros({3}, DType::float16)));
 }
 
 TEST_CASE("second derivatives of float16 and bfloat16") {

@@ -327,6 +327,25 @@ void contract_pair(LabeledOperands& p) {
   p.values[first] = std::move(result);
 }
 
+// Whether there are results before the last one: of further pairs, or sums of one operand.
+bool has_steps(const LabeledOperands& p) {
+  if (p.values.size() != 2) return p.values.size() > 2;
+  for (int i = 0; i < 2; ++i)
+    for (Label l : p.values[static_cast<std::size_t>(i)].labels)
+      if (!has(p.output, l) && !has(p.values[static_cast<std::size_t>(1 - i)].labels, l)) return true;
+  return false;
+}
+
+// Makes results between the operands and the last one float32 instead of float16 or bfloat16. The dtype of the last.
+DType widen_steps(LabeledOperands& p) {
+  DType dtype = p.values.front().x.dtype();
+  for (const Value& v : p.values) dtype = promote(dtype, v.x.dtype());
+  if (has_steps(p))
+    for (Value& v : p.values)
+      if (is_half(v.x.dtype())) v.x = cast(v.x, DType::float32);
+  return dtype;
+}
+
 }  // namespace
 }  // namespace ops
 
@@ -337,10 +356,11 @@ Tensor einsum(std::string_view subscripts, std::span<const Tensor> operands, con
     ops::squeeze_ones(v, p.extents);
     ops::take_diagonals(v);
   }
+  const DType dtype = ops::widen_steps(p);
   while (p.values.size() > 1) ops::contract_pair(p);
   ops::Value& last = p.values.front();
   ops::sum_out(last, [&](ops::Label l) { return ops::has(p.output, l); });
-  Tensor result = ops::reordered(last.x, last.labels, p.output);
+  Tensor result = ops::reordered(ops::is_half(dtype) ? ops::cast_to(last.x, dtype) : last.x, last.labels, p.output);
   for (const Tensor& x : operands)
     if (result.id() == x.id()) return identity(result);  // the result of an op is a new tensor
   return result;

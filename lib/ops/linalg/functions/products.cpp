@@ -108,6 +108,9 @@ detail::List<Tensor> chain_of(std::span<const Tensor> operands) {
   return factors;
 }
 
+// The operand of products that take several steps: float16 and bfloat16 are rounded once, at the end.
+Tensor widened(const Tensor& x) { return is_half(x.dtype()) ? cast(x, DType::float32) : x; }
+
 // The number of elements along the axes [first, last).
 std::int64_t count_along(const char* op, const Shape& shape, int first, int last) {
   std::int64_t count = 1;
@@ -166,8 +169,9 @@ Tensor cross(const Operand& first, const Operand& second, std::int64_t axis) {
     fail<ShapeError>(op, "axis {} must have 3 elements: a is {}, b is {}", axis, pair.a.shape(), pair.b.shape());
   const int rank = ops::broadcast_shapes(op, a.shape(), b.shape()).rank();
   const int place = ops::normalize(op, axis, rank);
-  return moveaxis(subtract(multiply(roll(a, -1, -1), roll(b, -2, -1)), multiply(roll(a, -2, -1), roll(b, -1, -1))), -1,
-                  place);
+  const Tensor x = ops::widened(a), y = ops::widened(b);
+  const Tensor z = subtract(multiply(roll(x, -1, -1), roll(y, -2, -1)), multiply(roll(x, -2, -1), roll(y, -1, -1)));
+  return moveaxis(ops::cast_to(z, a.dtype()), -1, place);
 }
 
 Tensor inner(const Operand& first, const Operand& second) {
@@ -215,8 +219,11 @@ Tensor matvec(const Operand& first, const Operand& second) {
 
 Tensor multi_dot(std::span<const Tensor> operands, const detail::CallLine& at) {
   const tape::CallScope scope(at);
-  const detail::List<Tensor> factors = ops::chain_of(operands);
-  Tensor y = ops::Chain(factors).product(0, factors.size() - 1);
+  detail::List<Tensor> factors = ops::chain_of(operands);
+  const DType dtype = factors[0].dtype();
+  if (operands.size() > 2)
+    for (Tensor& x : factors) x = ops::widened(x);
+  Tensor y = ops::cast_to(ops::Chain(factors).product(0, factors.size() - 1), dtype);
   if (operands.size() == 1) y = identity(y);
   if (operands.back().rank() == 1 && operands.size() > 1) y = squeeze(y, 1);
   return operands.front().rank() == 1 ? squeeze(y, 0) : y;
@@ -229,10 +236,11 @@ Tensor matrix_power(const Operand& a, std::int64_t n) {
   const tape::OpScope scope(a);
   const Tensor x = ops::square_operand("matrix_power", a);
   if (n == 0) return where(false, x, eye(x.shape()[-1], x.dtype()));
-  Tensor factor = n < 0 ? ops::named("matrix_power", [&x] { return inverse(x); }) : x, power;
+  const Tensor wide = ops::widened(x);
+  Tensor factor = n < 0 ? ops::named("matrix_power", [&wide] { return inverse(wide); }) : wide, power;
   for (std::uint64_t rest = n < 0 ? ~static_cast<std::uint64_t>(n) + 1 : static_cast<std::uint64_t>(n);; rest /= 2) {
     if (rest % 2) power = power.defined() ? ops::product("matrix_power", power, factor) : factor;
-    if (rest < 2) return n == 1 ? identity(power) : power;
+    if (rest < 2) return n == 1 ? identity(x) : ops::in_dtype_of(a, power);
     factor = ops::product("matrix_power", factor, factor);
   }
 }
