@@ -105,7 +105,7 @@ constexpr Primitive as_complex_primitive = {
 Tensor single_or_double(const char* op, const Operand& operand) {
   const Tensor x = to_tensor(op, operand);
   if (is_complex(x.dtype())) fail<TypeError>(op, "is not defined for {}; {}", x.dtype(), remedy(x.dtype()));
-  return cast_to(x, is_half(x.dtype()) ? DType::float32 : floating_of(x.dtype()));
+  return cast_to(x, widened(floating_of(x.dtype())));
 }
 }  // namespace
 }  // namespace ops
@@ -180,8 +180,7 @@ Tensor glu(const Operand& operand, std::int64_t axis) {
   const std::int64_t half = x.shape()[a] / 2;
   if (x.shape()[a] != 2 * half)
     fail<ShapeError>("glu", "axis {} has an extent of {}; it must be even: x has shape {}", a, x.shape()[a], x.shape());
-  const auto [value, gate] =
-      ops::halves_of(ops::is_half(x.dtype()) ? cast(x, DType::float32) : x, a);  // rounded once, at the end
+  const auto [value, gate] = ops::halves_of(ops::cast_to(x, ops::widened(x.dtype())), a);  // rounded once, at the end
   return ops::cast_to(value * sigmoid(gate), x.dtype());
 }
 

@@ -151,7 +151,7 @@ Tensor with_operands(Function f, SpecialRun run, std::span<const Operand* const>
   const tape::OpScope scope(*operands[0]);
   const DType d = common_dtype(op, operands);
   if (is_complex(d)) fail<TypeError>(op, "is not defined for {}; {}", d, remedy(d));
-  const DType wide = is_half(d) ? DType::float32 : floating_of(d);
+  const DType wide = widened(floating_of(d));
   Tensor x[loops::arguments_max];
   Arguments arguments = {};
   Shape shape;

@@ -72,7 +72,7 @@ Grid grid_of(std::span<const Tensor> axes, const Operand& values, const Operand&
   Grid g;
   g.dtype = floating_of(common.dtype());
   if (is_complex(g.dtype)) fail<TypeError>(grid_name, "is not defined for {}; {}", g.dtype, remedy(g.dtype));
-  const DType narrow = is_half(g.dtype) ? DType::float32 : g.dtype;
+  const DType narrow = widened(g.dtype);
   const DType wide = method == GridMethod::cubic ? DType::float64 : narrow;
   g.values = real_operand(grid_name, values, wide, "values");
   g.x = real_operand(grid_name, x, wide, "x");

@@ -27,7 +27,7 @@ Quantity Quantity::divided(const Quantity& x, double y) { return divide(x, y); }
 RealDTypes real_dtypes(const char* op, std::initializer_list<const Operand*> operands) {
   const DType d = floating_of(common_dtype(op, std::span(operands.begin(), operands.size())));
   if (is_complex(d)) fail<TypeError>(op, "is not defined for {}; {}", d, remedy(d));
-  return {d, is_half(d) ? DType::float32 : d};
+  return {d, widened(d)};
 }
 Quantity real_operand(const char* op, const Operand& x, DType dtype, const char* operand) {
   return cast_to(to_tensor(op, x, dtype, operand), dtype);

@@ -125,7 +125,7 @@ Tensor cdist(const Operand& x_operand, const Operand& y_operand, double p) {
   const Operand* both[] = {&x_operand, &y_operand};
   const DType dtype = ops::floating_of(ops::common_dtype("cdist", both));
   if (is_complex(dtype)) ops::fail_no_kernel("cdist", dtype);
-  const DType wide = ops::is_half(dtype) ? DType::float32 : dtype;
+  const DType wide = ops::widened(dtype);
   const Tensor x = ops::matrices("cdist", x_operand, wide, "x", p), y = ops::matrices("cdist", y_operand, wide, "y", p);
   if (x.shape()[-1] != y.shape()[-1])
     fail<ShapeError>("cdist", "x has shape {}, y {}: rows must have as many columns", x.shape(), y.shape());

@@ -327,7 +327,7 @@ std::string matrix_name(std::int64_t at, const Shape& batch) {
 
 Tensor hermitian_part(const Tensor& x) { return multiply(add(x, adjoint(x)), 0.5); }
 
-DType lapack_dtype(DType d) { return is_half(d) ? DType::float32 : floating_of(d); }
+DType lapack_dtype(DType d) { return widened(floating_of(d)); }
 
 Tensor square_operand(const char* op, const Operand& a, const char* operand) {
   Tensor x = to_tensor(op, a, operand);

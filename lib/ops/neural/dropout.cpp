@@ -85,7 +85,7 @@ Tensor orthogonal(Generator& generator, const Shape& shape, double gain, DType d
   if (shape.rank() < 2) fail<ShapeError>(op, "shape is {}; it must have at least two axes", shape);
   if (shape.elements() == 0) return zeros(shape, dtype);
   const std::int64_t rows = shape[0], columns = shape.elements() / rows;
-  const DType wide = ops::is_half(dtype) ? DType::float32 : dtype;
+  const DType wide = ops::widened(dtype);
   const Shape drawn = {std::max(rows, columns), std::min(rows, columns)};
   const auto [q, r] = qr(ops::named(op, [&] { return random_normal(generator, drawn, 0, 1, wide); }));
   const Tensor signs = where(less(diagonal(r), 0), -gain, gain);

@@ -27,7 +27,7 @@ Tensor windows_along(const Tensor& x, int axis, const loops::WindowAxis& a) {
 
 // x [batch, channels, height, width]
 Tensor lp_pool_of(const char* op, const Tensor& x, double p, std::span<const loops::WindowAxis, 2> a) {
-  const DType wide = is_half(x.dtype()) ? DType::float32 : x.dtype();
+  const DType wide = widened(x.dtype());
   const Shape s = x.shape();
   const auto &rows = a[0], &columns = a[1];
   const Shape windows = {s[0], s[1], rows.results, rows.taps, columns.results, columns.taps};

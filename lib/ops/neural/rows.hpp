@@ -12,14 +12,14 @@ struct Computed {
 inline Computed floating_dtypes(const char* op, std::initializer_list<const Operand*> operands) {
   const DType d = common_dtype(op, std::span(operands.begin(), operands.size()));
   if (!is_differentiable(d) || is_complex(d)) fail_no_kernel(op, d);
-  return {d, is_half(d) ? DType::float32 : d};
+  return {d, widened(d)};
 }
 
 /// The same with float64 for integers and booleans.
 inline Computed real_dtypes_of(const char* op, std::initializer_list<const Operand*> operands) {
   const DType d = floating_of(common_dtype(op, std::span(operands.begin(), operands.size())));
   if (is_complex(d)) fail_no_kernel(op, d);
-  return {d, is_half(d) ? DType::float32 : d};
+  return {d, widened(d)};
 }
 
 /// x [outer, channels, inner], with elements, normalised in rows of channels / groups times inner elements, times scale

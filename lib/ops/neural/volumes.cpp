@@ -215,7 +215,7 @@ Tensor conv3d(const Operand& x, const Operand& w, const Conv3dOptions& options) 
       ops::volume_options({kernel[2], kernel[3], kernel[4]}, options.stride, options.dilation, options.padding),
       options.groups);
   ops::check_kernel(op, a.shape(), kernel, options.groups);
-  const DType d = a.dtype(), wide = ops::is_half(d) ? DType::float32 : d;
+  const DType d = a.dtype(), wide = ops::widened(d);
   return ops::cast_to(ops::conv3d_of(axes, options.groups, ops::cast_to(a, wide), ops::cast_to(b, wide)), d);
 }
 
@@ -230,7 +230,7 @@ Tensor conv3d_transpose(const Operand& x, const Operand& w, const Conv3dTranspos
   ops::Axes3d axes;
   ops::window_axes_from_results(op, a.shape(), along, options.size, axes);
   ops::check_transposed_kernel(op, a.shape(), kernel, options.groups);
-  const DType d = a.dtype(), wide = ops::is_half(d) ? DType::float32 : d;
+  const DType d = a.dtype(), wide = ops::widened(d);
   return ops::cast_to(ops::conv3d_transpose_of(axes, options.groups, ops::cast_to(a, wide), ops::cast_to(b, wide)), d);
 }
 

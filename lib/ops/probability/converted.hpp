@@ -16,8 +16,7 @@ struct Converted {
     const DType common = common_dtype(op, {operands.begin(), operands.size()});
     if (is_complex(common)) fail<TypeError>(op, "is not defined for {}; {}", common, remedy(common));
     result = floating_of(common);
-    for (const Operand* operand : operands)
-      x.push_back(to_tensor(op, *operand, is_half(result) ? DType::float32 : result, "an operand"));
+    for (const Operand* operand : operands) x.push_back(to_tensor(op, *operand, widened(result), "an operand"));
   }
 };
 /// The shape that all broadcast to. ShapeError naming the op.

@@ -18,7 +18,7 @@ namespace ops {
 
 namespace {
 
-DType drawn_dtype(DType d) { return is_half(d) ? DType::float32 : d; }
+DType drawn_dtype(DType d) { return widened(d); }
 
 // `quantile` of uniform numbers of float64.
 template <class Quantile>

@@ -25,7 +25,7 @@ DType check_samples(const char* op, const Shape& shape, DType dtype, std::initia
     fail<ShapeError>(op, "a parameter of shape {} does not broadcast to the samples' shape {}", p->tensor().shape(),
                      shape);
   }
-  return is_half(dtype) ? DType::float32 : dtype;
+  return widened(dtype);
 }
 
 Tensor uniform_numbers(const char* op, Generator& generator, const Shape& shape, DType dtype,

@@ -232,7 +232,7 @@ SignedLog weighted_logsumexp(const Operand& operand, const Operand& factors, con
   const Operand* both[] = {&operand, &factors};
   const DType dtype = ops::floating_of(ops::common_dtype("weighted_logsumexp", both));
   if (is_complex(dtype)) ops::fail_no_kernel("weighted_logsumexp", dtype);
-  const DType wide = ops::is_half(dtype) ? DType::float32 : dtype;
+  const DType wide = ops::widened(dtype);
   const Tensor b = ops::cast_to(ops::to_tensor("weighted_logsumexp", factors, "b"), wide);
   Tensor x = ops::cast_to(ops::to_tensor("weighted_logsumexp", operand), wide);
   const Shape shape = ops::broadcast_shapes("weighted_logsumexp", x.shape(), b.shape());

@@ -108,7 +108,7 @@ double factor_of(const char* op, FftNorm norm, bool inverse, std::int64_t n) {
 // The operand as complex numbers, or, `real`, as float32 or float64.
 Tensor operand_of(const char* op, const Operand& operand, bool real) {
   const Tensor x = to_tensor(op, operand);
-  const DType d = floating_of(x.dtype()), wide = is_half(d) ? DType::float32 : d;
+  const DType d = floating_of(x.dtype()), wide = widened(d);
   if (is_complex(d)) {
     if (real) fail<TypeError>(op, "x is {}; it must be real: {}", d, remedy(d));
     return x;

@@ -19,7 +19,7 @@ Tensor real_signal(const char* op, const Operand& operand, const char* name) {
   const Tensor x = to_tensor(op, operand, name);
   const DType d = floating_of(x.dtype());
   if (is_complex(d)) fail<TypeError>(op, "is not defined for {}; {}", d, remedy(d));
-  return cast_to(x, is_half(d) ? DType::float32 : d);
+  return cast_to(x, widened(d));
 }
 Tensor in_promised_dtype(const Tensor& x, DType d) { return is_half(d) ? cast_to(x, d) : x; }
 Tensor part_of(const Tensor& x, int axis, std::int64_t begin, std::int64_t end) {
@@ -51,7 +51,7 @@ ConvolutionOperands operands_of(const char* op, const Operand& x, const Operand&
   const Operand* both[] = {&x, &h};
   ConvolutionOperands o;
   o.promised = floating_of(common_dtype(op, both));
-  const DType d = is_half(o.promised) ? DType::float32 : o.promised;
+  const DType d = widened(o.promised);
   o.x = to_tensor(op, x, d, "x");
   o.h = to_tensor(op, h, d, "h");
   o.x = cast_to(o.x, d);
@@ -188,7 +188,7 @@ Tensor lfilter(const Operand& b_operand, const Operand& a_operand, const Operand
   const Operand* all[] = {&b_operand, &a_operand, &x_operand};
   const DType promised = ops::floating_of(ops::common_dtype(op, all));
   if (is_complex(promised)) fail<TypeError>(op, "is not defined for {}; {}", promised, ops::remedy(promised));
-  const DType d = ops::is_half(promised) ? DType::float32 : promised;
+  const DType d = ops::widened(promised);
   const Tensor b = ops::cast_to(ops::to_tensor(op, b_operand, d, "b"), d),
                a = ops::cast_to(ops::to_tensor(op, a_operand, d, "a"), d);
   Tensor x = ops::cast_to(ops::to_tensor(op, x_operand, d, "x"), d);
@@ -213,7 +213,7 @@ Tensor sosfilt(const Operand& sections_operand, const Operand& x_operand, std::i
   const Operand* both[] = {&sections_operand, &x_operand};
   const DType promised = ops::floating_of(ops::common_dtype(op, both));
   if (is_complex(promised)) fail<TypeError>(op, "is not defined for {}; {}", promised, ops::remedy(promised));
-  const DType d = ops::is_half(promised) ? DType::float32 : promised;
+  const DType d = ops::widened(promised);
   const Tensor sections = ops::cast_to(ops::to_tensor(op, sections_operand, d, "sections"), d);
   Tensor y = ops::cast_to(ops::to_tensor(op, x_operand, d, "x"), d);
   if (sections.rank() != 2 || sections.shape()[1] != 6 || sections.shape()[0] == 0)

@@ -85,7 +85,7 @@ Tensor csd(const Operand& first, const Operand& second, const Operand& window, c
   constexpr const char* op = "csd";
   const tape::OpScope scope(first);
   const DType promised = ops::spectrum_dtype(op, {&first, &second});
-  const DType d = ops::is_half(promised) ? DType::float32 : promised;
+  const DType d = ops::widened(promised);
   Tensor x = ops::cast_to(ops::to_tensor(op, first, d, "x"), d),
          y = ops::cast_to(ops::to_tensor(op, second, d, "y"), d);
   const Tensor w = ops::to_tensor(op, window, "window");

@@ -109,7 +109,7 @@ detail::List<Tensor> chain_of(std::span<const Tensor> operands) {
 }
 
 // The operand of products that take several steps: float16 and bfloat16 are rounded once, at the end.
-Tensor widened(const Tensor& x) { return is_half(x.dtype()) ? cast(x, DType::float32) : x; }
+Tensor widened(const Tensor& x) { return cast_to(x, widened(x.dtype())); }
 
 // The number of elements along the axes [first, last).
 std::int64_t count_along(const char* op, const Shape& shape, int first, int last) {
