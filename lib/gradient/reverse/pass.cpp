@@ -100,7 +100,7 @@ Pass::Largest Pass::largest(std::uint32_t target) const {
   if (target != no_slot) reach(target);
   for (Arena::Cursor at = end_; const Entry* e = tape_.entries.step_back(at);) {
     bool any = false;
-    for (std::uint32_t k = 0; k < e->outputs; ++k) any |= reached[e->output(k)] && !(flags_[e->output(k)] & stopped);
+    for (std::uint32_t k = 0; k < e->outputs; ++k) any |= reached[e->output(k)] != 0;
     if (!any) continue;
     w.elements = std::max(w.elements, e->rule->inner_elements);
     for (std::uint32_t i = 0; i < e->inputs; ++i)
@@ -167,10 +167,10 @@ void Pass::propagate_reason(const Entry& e) {
   return space_.zeros(record.batched(record.output_shape(k)), record.output_dtype(k));
 }
 
-// A rule gave a gradient for an input that asked for none, or none for one that did.
+// A rule gave none for an input that asked for a gradient.
 [[gnu::noinline]] void Pass::note_none(const tape::Record& record, const Entry& e, std::uint32_t i,
                                        const Gradient& none) {
-  if (record.wanted(i)) blocked_.emplace(e.input(i), Reason{none.reason(), e.rule->name, index_, record.site()});
+  blocked_.emplace(e.input(i), Reason{none.reason(), e.rule->name, index_, record.site()});
 }
 
 // Offers a rule the sums of its inputs' cotangents, to add to in place: tape::SumOffer.
@@ -232,7 +232,7 @@ template <bool Simple>
     } else if (const Override* replaced = find_override(e.rule->name); batch_ && (!e.rule->batched || replaced)) {
       call_rule_for_each({tape_, e, wanted}, e, replaced, g, dx);
     } else {
-      if (!replaced && sums_.in_place() && !lines_ && !tape::watching()) record.offer_sums({&SumOwner::take, &owner});
+      if (!replaced && sums_.in_place() && !tape::watching()) record.offer_sums({&SumOwner::take, &owner});
       call_rule(record, e, replaced, g, dx);
     }
 #ifndef NDEBUG
@@ -242,7 +242,7 @@ template <bool Simple>
       Gradient d = dx_.take(i);
       if (wanted[i] && d) [[likely]]
         Simple ? add(cotangents_[e.input(i)], std::move(d)) : add_to(e.input(i), std::move(d));
-      else if (wanted[i] || !GradientAccess::blank(d)) [[unlikely]]
+      else if (wanted[i]) [[unlikely]]
         note_none(record, e, i, d);
     }
   }
@@ -273,7 +273,7 @@ void Pass::sweep_back(bool use_up, std::int64_t batch, tape::IdentityRows identi
   Arena::Cursor at = end_;
   index_ = tape_.entries.count();
   if (use_up) tape_.references.give_back();
-  const bool simple = !batch && !lines_ && tape_.borrowed.empty();
+  const bool simple = !batch && tape_.borrowed.empty();
   while (Entry* e = tape_.entries.step_back(at)) {
     --index_;
     const Rule& rule = *e->rule;
