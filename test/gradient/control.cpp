@@ -212,6 +212,14 @@ TEST_CASE("scan: no steps, and errors of shapes and structures") {
   CHECK(ys.first.shape() == Shape{0, 2});
   CHECK(ys.second.shape() == Shape{0, 2});
   CHECK(close(grad([&](const Tensor& v) { return sum(scan(f, v, zeros({0, 2})).first); })(c), c));
+  for (std::int64_t budget : budgets) {
+    GradientTape tape;
+    tape.watch(c);
+    const auto [end, outputs] = scan([](const Tensor& s, const Tensor& x) { return std::pair(s, s[0] * x); }, c,
+                                     zeros({0, 3}), {.memory_budget = budget});
+    CHECK(outputs.shape() == Shape{0, 3});
+    CHECK(close(*tape.gradient(end, c), c));
+  }
   CHECK_THROWS_AS(scan(f, c, scalar(1.0)), ShapeError);
   CHECK_THROWS_AS(scan([](const Tensor& s, const std::pair<Tensor, Tensor>&) { return std::pair(s, s); }, c,
                        std::pair(ones({2}), ones({3}))),

@@ -1,7 +1,9 @@
-// Functions with derivatives of their own: custom_gradient, recompute_grad, grad_pass_through, prevent_gradient.
+// Functions with derivatives of their own: custom_gradient, recompute_grad, grad_pass_through, prevent_gradient;
+// whether loops run again for their derivatives.
 #include <cmath>
 #include <memory>
 #include <reel/reel.hpp>
+#include <thread>
 
 #include "catch.hpp"
 #include "support/warnings.hpp"
@@ -113,6 +115,26 @@ TEST_CASE("S27: custom_gradient: variables that the function reads, in order of 
   CHECK_THROWS_WITH(other.gradient(z, x), Contains("Num gradients 1") && Contains("num inputs 2"));
 }
 
+TEST_CASE("custom_gradient: a backward of both forms gets the variables if there are any") {
+  struct Both {
+    Tensor operator()(const Tensor& dy) const { return dy * 10; }
+    std::pair<Tensor, std::vector<Gradient>> operator()(const Tensor& dy, std::span<const Variable> v) const {
+      return {dy * 20, std::vector<Gradient>(v.size(), dy * 30)};
+    }
+  };
+  const Variable w(scalar(2.0), "w");
+  const Tensor x = scalar(3.0);
+  for (const bool reads : {false, true}) {
+    const auto f = custom_gradient([&](const Tensor& u) { return std::pair(reads ? u * w : u * 2, Both()); });
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = f(x);
+    const auto g = tape.gradient(y, {x, w}, {.unconnected_gradients = UnconnectedGradients::zero});
+    CHECK((*g[0]).item() == (reads ? 20.0 : 10.0));
+    CHECK((*g[1]).item() == (reads ? 30.0 : 0.0));
+  }
+}
+
 TEST_CASE("S96, S97: custom_gradient with the wrong number or shape of gradients") {
   const Tensor x = ones({2, 3}), y = ones({3});
   const auto wrong = [&](auto backward) {
@@ -162,6 +184,10 @@ TEST_CASE("custom_gradient: forward mode needs a rule of its own") {
       },
       [&](const std::tuple<Tensor>&, const std::tuple<Tensor>& tangents) { return std::get<0>(tangents) * w; });
   CHECK(jvp(reads, x, 1.0).second.item() == 2.0);
+  {
+    const GradientTape follows_w;
+    CHECK(jvp(reads, x, 1.0).second.item() == 2.0);
+  }
   const ForwardAccumulator by_variable(w, scalar(1.0));
   CHECK_THROWS_WITH(reads(x), Contains("its jvp has no part for the variables that the function reads"));
 }
@@ -179,6 +205,18 @@ TEST_CASE("custom_gradient: returns an argument, an older tensor, or the same te
       custom_gradient([&](const Tensor&) { return std::pair(old, [](const Tensor& dy) { return dy * 4; }); })(x);
   CHECK((*tape.gradient(constant, x)).item() == 4.0);
   CHECK_FALSE(tape.gradient(old * 1.0, x));
+  // A tensor of another thread, and an older one beside a new one.
+  Tensor foreign;
+  std::thread([&] { foreign = scalar(7.0); }).join();
+  for (const Tensor& other : {foreign, old}) {
+    const auto [fresh, kept] = custom_gradient([&](const Tensor& v) {
+      return std::pair(std::pair(v * 2, other),
+                       [](const std::pair<Tensor, Tensor>& dy) { return dy.first * 10 + dy.second; });
+    })(x);
+    CHECK((*tape.gradient(fresh, x)).item() == 10.0);
+    CHECK((*tape.gradient(kept, x)).item() == 1.0);
+    CHECK_FALSE(tape.gradient(other * 1.0, x));
+  }
   const auto [a, b] = custom_gradient([](const Tensor& v) {
     const Tensor y = v * 2;
     return std::pair(std::pair(y, y), [](const std::pair<Tensor, Tensor>& dy) { return dy.first * 10 + dy.second; });
@@ -309,6 +347,42 @@ TEST_CASE("recompute_grad: running a function again that assigns a variable it r
   const Tensor y = recompute_grad(f)(x);
   CHECK_THROWS_AS(tape.gradient(y, x), TapeError);
   CHECK(count.read().item() == 3.0);
+}
+
+TEST_CASE("a loop without iterations has none when it is run again, whatever its condition says by then") {
+  const Tensor x = scalar(1.5);
+  for (const std::int64_t budget : {0, 1, 600}) {
+    bool more = false;
+    const auto loop = [&](const Tensor& u) {
+      return while_loop([&](const Tensor&) { return more; }, [](const Tensor& s) { return s * s; }, u,
+                        {.memory_budget = budget, .max_iterations = 3});
+    };
+    GradientTape outer;
+    outer.watch(x);
+    GradientTape inner;
+    inner.watch(x);
+    const Tensor y = square(loop(x));
+    more = true;
+    const Tensor slope = *inner.gradient(y, x);
+    CHECK(slope.item() == 3.0);
+    CHECK((*outer.gradient(slope, x)).item() == 2.0);
+    const Tensor none = while_loop([](const Tensor&) { return true; }, [](const Tensor& s) { return s * s; }, x,
+                                   {.memory_budget = budget, .max_iterations = 0});
+    CHECK(none.item() == 1.5);
+  }
+}
+
+TEST_CASE("a loop whose derivative a tape around it does not follow is not run again") {
+  const Tensor x = scalar(1.5), other = scalar(2.0);
+  int runs = 0;
+  GradientTape outer, inner;
+  outer.watch(other);
+  inner.watch(x);
+  const auto pause = outer.stop_recording();
+  const Tensor y = while_loop([](const Tensor&) { return true; }, [&](const Tensor& s) { return s * ++runs; }, x,
+                              {.max_iterations = 3});
+  CHECK((*inner.gradient(y, x)).item() == 6.0);
+  CHECK(runs == 3);
 }
 
 TEST_CASE("a tape that is made inside a custom_gradient function and outlives it keeps recording") {

@@ -306,6 +306,42 @@ TEST_CASE("linearize: the tangent of a result that does not depend on the argume
   CHECK(array_equal(std::get<2>(tangents), zeros({2, 1})));
 }
 
+TEST_CASE("linearize: ops off the path need no jvp, nor does one whose result is an argument") {
+  const auto opaque = [](const Tensor& u) {
+    const Tensor in[] = {u}, out[] = {from_data(u.to_vector(), u.shape())};
+    record_operation("mine", in, out, [](std::span<const Gradient> g) { return std::vector<Gradient>{g[0]}; });
+    return out[0];
+  };
+  const Tensor x = scalar(2.0);
+  Tensor aside;
+  const auto f = [&](const Tensor& u) {
+    aside = sin(opaque(u));
+    return u * u;
+  };
+  CHECK(linearize(f, x).second(1.0).item() == 4.0);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = opaque(x), z = y * 3.0, one = scalar(1.0), targets[] = {z};
+  const Source sources[] = {y};
+  CHECK(detail::push("push", tape, {sources, 1}, {one}, {targets, 1})[0].item() == 3.0);
+}
+
+TEST_CASE("ForwardAccumulator: the memory of ops whose results are gone is reused") {
+  const Tensor x = scalar(0.5);
+  const ForwardAccumulator accumulator(x, 1.0);
+  std::int64_t bytes = 0, from_system = 0;
+  Tensor y = x;
+  for (int i = 0; i < 20000; ++i) {
+    y = sin(y);
+    if (i != 100) continue;
+    bytes = memory_stats().live_bytes;
+    from_system = memory_stats().pool_misses;
+  }
+  CHECK(memory_stats().live_bytes == bytes);
+  CHECK(memory_stats().pool_misses == from_system);
+  CHECK(accumulator.jvp(y));
+}
+
 TEST_CASE("forward over reverse, and reverse over forward, give Hessian-vector products") {
   const Tensor a = tensor({{2., 1.}, {-1., 3.}}), x = tensor({0.5, -0.25}), v = tensor({1., 2.});
   const auto f = [&](const Tensor& p) { return sum(tanh(matmul(a, p)) * p); };

@@ -273,32 +273,6 @@ TEST_CASE("a Jacobian through a tensor that is too large for one pass takes a ro
   CHECK(same(*tape.jacobian(y, x), {2, 0, 0, 0, 4, 0, 0, 0, 6}));
 }
 
-TEST_CASE("the largest tensor between source and target limits the rows of a pass; others do not") {
-  const Tensor x = scalar(2.0), w = scalar(3.0);
-  GradientTape tape({.persistent = true});
-  tape.watch(x);
-  tape.watch(w);
-  const auto wide = [](const Tensor& t) { return mean(broadcast_to(t, {std::int64_t{1} << 21})); };  // two rows a pass
-  const auto rows_of_passes = [&](const Tensor& factor) {
-    std::vector<std::int64_t> rows;
-    const Tensor in[] = {factor * ones({6})}, out[] = {in[0] * 2};
-    const Tensor y = from_data(out[0].to_vector());
-    record_operation("twice", in, {&y, 1},
-                     [&](std::span<const Gradient> g) {
-                       rows.push_back((*g[0]).shape()[0]);
-                       return std::vector<Gradient>{*g[0] * 2};
-                     },
-                     {}, {.batched = true});
-    CHECK(same(*tape.jacobian(y, x), Values(6, 2 * factor.item() / x.item())));
-    return rows;
-  };
-  using Rows = std::vector<std::int64_t>;
-  CHECK(rows_of_passes(wide(x)) == Rows{2, 2, 2});
-  const Tensor off_the_path = wide(x);
-  CHECK(rows_of_passes(x) == Rows{6});
-  CHECK(rows_of_passes(x * wide(w)) == Rows{6});
-}
-
 TEST_CASE("a Jacobian through gathered rows of a result, with hooks, starts each row anew") {
   const VSpace space;
   const Tensor x = tensor({1, 2, 3});

@@ -106,6 +106,32 @@ TEST_CASE("a rule that takes a batch gets a batch of one from gradient()") {
   CHECK(distance(h, hessian([&](const Tensor& t) { return sum(times(t, a)); })(x)) < 1e-12);
 }
 
+TEST_CASE("the largest tensor between source and target limits the rows of a pass; others do not") {
+  const Tensor x = scalar(2.0), w = scalar(3.0);
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  tape.watch(w);
+  const auto wide = [](const Tensor& t) { return mean(broadcast_to(t, {std::int64_t{1} << 21})); };  // two rows a pass
+  const auto rows_of_passes = [&](const Tensor& factor) {
+    std::vector<std::int64_t> rows;
+    const Tensor in[] = {factor * ones({6})}, out[] = {in[0] * 2};
+    const Tensor y = from_data(out[0].to_vector());
+    record_operation("twice", in, {&y, 1},
+                     [&](std::span<const Gradient> g) {
+                       rows.push_back((*g[0]).shape()[0]);
+                       return std::vector<Gradient>{*g[0] * 2};
+                     },
+                     {}, {.batched = true});
+    CHECK(distance(*tape.jacobian(y, x), full({6}, 2 * factor.item() / x.item())) < 1e-13);
+    return rows;
+  };
+  using Rows = std::vector<std::int64_t>;
+  CHECK(rows_of_passes(wide(x)) == Rows{2, 2, 2});
+  const Tensor off_the_path = wide(x);
+  CHECK(rows_of_passes(x) == Rows{6});
+  CHECK(rows_of_passes(x * wide(w)) == Rows{6});
+}
+
 TEST_CASE("a batched rule whose results lack the batch axis is an error") {
   const auto wrong = custom_gradient(
       [](const Tensor& t) { return std::pair(t * t, [](const Tensor& g) { return sum(g, 0); }); }, {.batched = true});
@@ -149,6 +175,20 @@ TEST_CASE("jacobian: reverse mode is used if an override is on the path, since i
   });
   static_cast<void>(jacobian([&](const Tensor& t) { return tanh(matmul(t, a)); })(x));
   CHECK(replaced == 60);
+}
+
+TEST_CASE("jacobian: an op off the path does not keep it from forward mode") {
+  const Tensor a = ramp({5, 40}), x = ramp({5});
+  Calls calls;
+  const auto opaque =
+      custom_gradient([](const Tensor& t) { return std::pair(t * t, [t](const Tensor& g) { return 2.0 * t * g; }); });
+  Tensor aside;
+  static_cast<void>(jacobian([&](const Tensor& t) {
+    aside = opaque(t);
+    return counted(calls, a, Rules::both)(t);
+  })(x));
+  CHECK(calls.jvp == 5);
+  CHECK(calls.backward == 0);
 }
 
 TEST_CASE("Jacobians use reverse mode if an op inside a function that is one entry needs it") {

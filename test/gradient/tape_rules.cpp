@@ -336,6 +336,34 @@ TEST_CASE("for_each_gradient: slices, views, rules without a gradient, and a fir
   CHECK(found[3].reason() == WhyNone::unknown);
 }
 
+TEST_CASE("for_each_gradient: a gradient is complete, and handed over before earlier entries are replayed") {
+  for (const auto method : {AggregationMethod::add_n, AggregationMethod::tree, AggregationMethod::accumulate_n}) {
+    const Tensor x = scalar(1.0), cut = scalar(2.0);
+    std::vector<std::string> order;
+    GradientTape tape;
+    tape.watch(x);
+    tape.watch(cut);
+    const Tensor unused = exp(cut);
+    const Tensor blocked =
+        recorded("blocks", {cut * 1.0}, {scalar(4.0)}, [](std::span<const Gradient>) { return Rule(1); })[0];
+    const Tensor y = recorded("first", {x}, {scalar(3.0)}, [&](std::span<const Gradient> g) {
+      order.push_back("rule");
+      return Rule{*g[0] * 2};
+    })[0];
+    const Tensor z = y * 2 + y * 3 + y * 4 + blocked;
+    for_each_gradient(tape, z, std::vector<Source>{x, y, cut},
+                      [&](std::size_t k, const Gradient& g) {
+                        order.push_back(k == 0 ? "x" : k == 1 ? "y" : "cut");
+                        if (k == 2)
+                          CHECK_THAT(g.why_none(), Contains("blocks"));
+                        else
+                          CHECK(number(g) == (k == 0 ? 18 : 9));
+                      },
+                      {.aggregation_method = method});
+    CHECK(order == std::vector<std::string>{"y", "rule", "x", "cut"});
+  }
+}
+
 TEST_CASE("S102: a sum of many terms has the same bits for any number of threads") {
   const Tensor x = linspace(0.1, 3.0, 20000);
   const auto gradient = [&](int threads) {

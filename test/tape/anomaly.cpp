@@ -175,7 +175,7 @@ TEST_CASE("AnomalyGuard, backward: what a rule gives is checked, not a sum that 
   for (const auto method : {AggregationMethod::add_n, AggregationMethod::accumulate_n}) {
     GradientTape tape;
     tape.watch(x);
-    const Tensor y = x * c, z = x * c;
+    const Tensor y = slice(x, {range(0, 1)}) * c, z = slice(x, {range(0, 1)}) * c;
     CHECK(fault([&] {
             CHECK(std::isinf((*tape.gradient({y, z}, x, {.aggregation_method = method})).to_vector()[0]));
           }).empty());
@@ -253,6 +253,20 @@ TEST_CASE("AnomalyGuard: names borrowed memory that changed between recording an
   CHECK_THAT(fault([&] { static_cast<void>(tape.gradient(z, x)); }), Contains("has changed"));  // a view of it
   memory[0] = 1;
   CHECK(tape.gradient(y, x));
+}
+
+TEST_CASE("borrowed memory that was recorded under a guard is checked after it, too") {
+  double memory[] = {1, 2};
+  const Tensor x = borrow(memory, Shape{2}, 0);
+  GradientTape tape;
+  tape.watch(x);
+  Tensor y;
+  {
+    const AnomalyGuard guard;
+    y = x * x;
+  }
+  memory[0] = 5;
+  CHECK_THAT(fault([&] { static_cast<void>(tape.gradient(y, x)); }), Contains("has changed"));
 }
 
 TEST_CASE("AnomalyGuard: every op reports its result and the line of the call") {

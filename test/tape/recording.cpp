@@ -1,5 +1,6 @@
 // What a tape records, keeps and releases: rules S10-S40 on recording and retention.
 #include <cmath>
+#include <reel/final_gradients.hpp>
 #include <reel/reel.hpp>
 #include <thread>
 
@@ -334,6 +335,33 @@ TEST_CASE("S39: replay of a tape that is not persistent frees each value after i
   CHECK(memory_stats().peak_bytes - live < 5 * (8 << 16));
   CHECK(tape.stats().saved_tensors == 0);
   CHECK(tape.stats().entries == 0);
+}
+
+TEST_CASE("S39: a replay drops a value that op after op saved behind its last reader") {
+  for (const bool one_by_one : {false, true}) {
+    INFO(one_by_one);
+    const Tensor x = scalar(1.0);
+    GradientTape tape;
+    tape.watch(x);
+    std::int64_t tensors = 0;
+    const Tensor in[] = {x}, out[] = {scalar(1.0)};
+    record_operation("first", in, out, [&](std::span<const Gradient> g) {  // replayed last
+      tensors = memory_stats().live_tensors;
+      return std::vector<Gradient>{g[0]};
+    });
+    Tensor y = out[0];
+    const std::int64_t before = memory_stats().live_tensors;
+    {
+      const Tensor small = scalar(1.0), large = full({1000}, 1.0);  // saved by each of these ops, held by nobody else
+      for (int i = 0; i < 100; ++i) y = y * small;
+      for (int i = 0; i < 3; ++i) y = y * sum(large * y);
+    }
+    if (one_by_one)
+      for_each_gradient(tape, y, std::vector<Source>{x}, [](std::size_t, const Gradient& g) { CHECK(g); });
+    else
+      CHECK(tape.gradient(y, x));
+    CHECK(tensors <= before + 3);
+  }
 }
 
 TEST_CASE("S40: 10^6 discarded forward passes on one tape take bounded memory") {
