@@ -41,17 +41,18 @@ struct FloatReduction {
   }
   static void merge_all(const void* const* in, std::ptrdiff_t count, void* out, std::ptrdiff_t n) {
     using L = Vec<T>;
-    constexpr std::ptrdiff_t vectors = 8;  // of sums at a time: they and the terms fit 16 registers
+    constexpr int vectors = 8;  // of sums at a time: they and the terms fit 16 registers
     const auto row = [&](std::ptrdiff_t r) { return static_cast<const T*>(in[r]); };
     T* to = static_cast<T*>(out);
     std::ptrdiff_t i = 0;
     for (; n - i >= vectors * L::size; i += vectors * L::size) {
       L acc[vectors];
-      for (std::ptrdiff_t k = 0; k < vectors; ++k) acc[k] = L::load(row(0) + i + k * L::size);
+      unrolled<vectors>([&](auto k) __attribute__((always_inline)) { acc[k] = L::load(row(0) + i + k * L::size); });
       for (std::ptrdiff_t r = 1; r < count; ++r)
-        for (std::ptrdiff_t k = 0; k < vectors; ++k)
+        unrolled<vectors>([&](auto k) __attribute__((always_inline)) {
           acc[k] = Operation::combine(acc[k], L::load(row(r) + i + k * L::size));
-      for (std::ptrdiff_t k = 0; k < vectors; ++k) acc[k].store(to + i + k * L::size);
+        });
+      unrolled<vectors>([&](auto k) __attribute__((always_inline)) { acc[k].store(to + i + k * L::size); });
     }
     for (; n - i >= L::size; i += L::size) {
       L acc = L::load(row(0) + i);

@@ -10,6 +10,7 @@
 #include "kernels/kernels.hpp"
 #include "kernels/simd/complex.hpp"
 #include "kernels/simd/tail.hpp"
+#include "kernels/simd/unrolled.hpp"
 #include "kernels/vec.hpp"
 
 namespace reel::kernels {
@@ -61,14 +62,6 @@ struct ProductLoops {
     store<Tail>(x, p, count);
   }
 
-  // Calls f(0), f(1) to f(Count - 1) with compile-time constants.
-  template <int Count, class F>
-  [[gnu::always_inline]] static void unrolled(const F& f) {
-    [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
-      (f(std::integral_constant<int, I>()), ...);
-    }
-    (std::make_integer_sequence<int, Count>());
-  }
   [[gnu::always_inline]] static const T* moved(const T* p, std::ptrdiff_t bytes) {
     return reinterpret_cast<const T*>(reinterpret_cast<const std::byte*>(p) + bytes);
   }

@@ -8,6 +8,7 @@
 #include "kernels/reduction/across.hpp"
 #include "kernels/simd/staged.hpp"
 #include "kernels/simd/tail.hpp"
+#include "kernels/simd/unrolled.hpp"
 
 namespace reel::kernels {
 
@@ -58,7 +59,8 @@ struct Min {
 template <VecElement T, class Operation>
 struct Pairwise {
   using L = Vec<T>;
-  static constexpr std::ptrdiff_t accumulators = 8, block = 8 * accumulators * L::size;  // sums, elements
+  static constexpr int accumulators = 8;
+  static constexpr std::ptrdiff_t block = 8 * accumulators * L::size;  // elements
 
   [[gnu::always_inline]] static L combine(L a, L b) { return Operation::combine(a, b); }
 
@@ -66,16 +68,17 @@ struct Pairwise {
   template <class Block>
   [[gnu::always_inline]] static L eight_by(std::ptrdiff_t groups, const Block& terms) {
     L acc[accumulators];
-    for (std::ptrdiff_t k = 0; k < accumulators; ++k) acc[k] = terms.whole(k * L::size);
-      // If unrolled, loads would be grouped by accumulator, 512 bytes apart: prefetchers follow ascending addresses.
+    unrolled<accumulators>([&](auto k) __attribute__((always_inline)) { acc[k] = terms.whole(k * L::size); });
+    // If unrolled, loads would be grouped by accumulator, 512 bytes apart: prefetchers follow ascending addresses.
 #ifdef __clang__
 #pragma clang loop unroll(disable)
 #else
 #pragma GCC unroll 1
 #endif
     for (std::ptrdiff_t g = 1; g < groups; ++g)
-      for (std::ptrdiff_t k = 0; k < accumulators; ++k)
+      unrolled<accumulators>([&](auto k) __attribute__((always_inline)) {
         acc[k] = combine(acc[k], terms.whole((g * accumulators + k) * L::size));
+      });
     return combine(combine(combine(acc[0], acc[1]), combine(acc[2], acc[3])),
                    combine(combine(acc[4], acc[5]), combine(acc[6], acc[7])));
   }
