@@ -88,6 +88,7 @@ constexpr const char* remedy(DType d) noexcept {
 constexpr bool is_half(DType d) noexcept { return d == DType::float16 || d == DType::bfloat16; }
 /// The dtype in which functions of several steps compute: float32 for a half precision, rounded once at the end.
 constexpr DType widened(DType d) noexcept { return is_half(d) ? DType::float32 : d; }
+inline Tensor widened(const Tensor& x) { return cast_to(x, widened(x.dtype())); }
 /// f(x) for a half precision: computed in float32, with f's own rule, and rounded once at the end. Recorded.
 template <class F>
 Tensor in_float32(const Tensor& x, const F& f) {

@@ -180,7 +180,7 @@ Tensor glu(const Operand& operand, std::int64_t axis) {
   const std::int64_t half = x.shape()[a] / 2;
   if (x.shape()[a] != 2 * half)
     fail<ShapeError>("glu", "axis {} has an extent of {}; it must be even: x has shape {}", a, x.shape()[a], x.shape());
-  const auto [value, gate] = ops::halves_of(ops::cast_to(x, ops::widened(x.dtype())), a);  // rounded once, at the end
+  const auto [value, gate] = ops::halves_of(ops::widened(x), a);  // rounded once, at the end
   return ops::cast_to(value * sigmoid(gate), x.dtype());
 }
 

@@ -186,11 +186,11 @@ Tensor ComposedOps::call(std::size_t f, std::span<const Operand* const> operands
   if (is_half(dtype)) {
     // Numbers stay numbers: they take the dtype of the tensors.
     Tensor wide[most_of_composed];
-    const auto widened = [&](std::size_t k) {
+    const auto operand = [&](std::size_t k) {
       const Operand* x = operands[std::min(k, operands.size() - 1)];
       return x->is_tensor() ? Operand(wide[k] = cast_to(x->tensor(), DType::float32)) : Operand(x->floating());
     };
-    const Operand in[] = {widened(0), widened(1), widened(2), widened(3), widened(4)};
+    const Operand in[] = {operand(0), operand(1), operand(2), operand(3), operand(4)};
     const Operand* list[] = {&in[0], &in[1], &in[2], &in[3], &in[4]};
     return cast(call(f, std::span(list).first(operands.size())), dtype);
   }

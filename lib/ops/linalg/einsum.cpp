@@ -341,7 +341,7 @@ DType widen_steps(LabeledOperands& p) {
   DType dtype = p.values.front().x.dtype();
   for (const Value& v : p.values) dtype = promote(dtype, v.x.dtype());
   if (has_steps(p))
-    for (Value& v : p.values) v.x = cast_to(v.x, widened(v.x.dtype()));
+    for (Value& v : p.values) v.x = widened(v.x);
   return dtype;
 }
 

@@ -108,9 +108,6 @@ detail::List<Tensor> chain_of(std::span<const Tensor> operands) {
   return factors;
 }
 
-// The operand of products that take several steps: float16 and bfloat16 are rounded once, at the end.
-Tensor widened(const Tensor& x) { return cast_to(x, widened(x.dtype())); }
-
 // The number of elements along the axes [first, last).
 std::int64_t count_along(const char* op, const Shape& shape, int first, int last) {
   std::int64_t count = 1;
