@@ -33,6 +33,8 @@ inline constexpr std::size_t definition_capacity = 96;
 enum class Comparison : std::uint8_t { equal, not_equal, less, less_equal, greater, greater_equal };  // in: x, y
 // in: x; negative: the sign bit is set, also that of a zero, and x is no NaN
 enum class Predicate : std::uint8_t { isnan, isinf, isfinite, negative };
+// in: a, b, x, y of one type, float32 or float64; out: x, as bits, where a == b, a < b, a <= b or a is negative; else y
+enum class Choice : std::uint8_t { equal, less, less_equal, negative };
 enum class Logical : std::uint8_t { conjunction, disjunction, exclusive, negation };  // booleans; in: x[, y]
 
 enum class Reduce : std::uint8_t { sum, prod, max, min };  // max and min of booleans are any and all
@@ -271,9 +273,10 @@ struct Set {
   const char* isa;
   Pointwise op[definition_capacity][dtype_count];  // by index_of<"name">(), table.hpp
   Loop compare[6][dtype_count];                    // out: booleans, one byte each, 0 or 1
-  Loop predicate[3][dtype_count];                  // out: booleans
-  Loop logical[4];                                 // out: booleans
-  Loop select[5];  // by size_class(bytes of an element); in: booleans c, then x, y; c ? x : y
+  Loop predicate[4][dtype_count];                  // out: booleans
+  Loop choice[4][dtype_count];
+  Loop logical[4];  // out: booleans
+  Loop select[5];   // by size_class(bytes of an element); in: booleans c, then x, y; c ? x : y
   Reduction reduce[4][dtype_count];
   ArgReduce argmax[dtype_count], argmin[dtype_count];
   void (*dot[dtype_count])(Strided a, Strided b, std::ptrdiff_t n,
@@ -285,16 +288,11 @@ struct Set {
   Draws draws[dtype_count];                           // float32, float64
   Bessel bessel[dtype_count][special::bessel_count];  // by bessel_index; float32, float64
   Fourier fourier[dtype_count];                       // float32, float64
-  // in: a, b, x, y of one type, float32 or float64; out: x, as bits, where a == b, a < b, a <= b or, by number, a is
-  // negative; else y.
-  Loop choice[4][dtype_count];
-  Loop negative[dtype_count];  // out: booleans; float32, float64
 
   const Pointwise& pointwise(std::size_t at, DType d) const { return op[at][index(d)]; }
   Loop comparison(Comparison c, DType d) const { return compare[static_cast<std::size_t>(c)][index(d)]; }
-  Loop test(Predicate p, DType d) const {
-    return p == Predicate::negative ? negative[index(d)] : predicate[static_cast<std::size_t>(p)][index(d)];
-  }
+  Loop test(Predicate p, DType d) const { return predicate[static_cast<std::size_t>(p)][index(d)]; }
+  Loop choose(Choice c, DType d) const { return choice[static_cast<std::size_t>(c)][index(d)]; }
   Loop logic(Logical l) const { return logical[static_cast<std::size_t>(l)]; }
   const Reduction& reduction(Reduce r, DType d) const { return reduce[static_cast<std::size_t>(r)][index(d)]; }
 };

@@ -188,11 +188,11 @@ struct ChoiceLoop {
 
 template <class T>
 void enter_choices(Set& set, DType type) {
-  set.choice[0][index(type)] = &ChoiceLoop<T, IfEqual>::run;
-  set.choice[1][index(type)] = &ChoiceLoop<T, IfLess>::run;
-  set.choice[2][index(type)] = &ChoiceLoop<T, IfLessEqual>::run;
-  set.choice[3][index(type)] = &ChoiceLoop<T, IfNegative>::run;
-  set.negative[index(type)] = &ElementMap<IsNegative, Byte, T>::run;
+  set.choice[static_cast<std::size_t>(Choice::equal)][index(type)] = &ChoiceLoop<T, IfEqual>::run;
+  set.choice[static_cast<std::size_t>(Choice::less)][index(type)] = &ChoiceLoop<T, IfLess>::run;
+  set.choice[static_cast<std::size_t>(Choice::less_equal)][index(type)] = &ChoiceLoop<T, IfLessEqual>::run;
+  set.choice[static_cast<std::size_t>(Choice::negative)][index(type)] = &ChoiceLoop<T, IfNegative>::run;
+  set.predicate[static_cast<std::size_t>(Predicate::negative)][index(type)] = &ElementMap<IsNegative, Byte, T>::run;
 }
 template <class T>
 void enter_equality(Set& set, DType type) {

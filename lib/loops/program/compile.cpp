@@ -42,7 +42,7 @@ kernels::Loop loop_of(const Node& node, DType dtype) {
     case Opcode::logical:
       return set.logic(static_cast<kernels::Logical>(node.function));
     case Opcode::choice:
-      return set.choice[node.function][kernels::index(dtype)];
+      return set.choose(static_cast<kernels::Choice>(node.function), dtype);
     default:
       return set.select[kernels::size_class(item_size(dtype))];
   }
@@ -70,6 +70,7 @@ class Choices {
   Graph take() { return std::move(made_); }
 
  private:
+  using Choice = kernels::Choice;
   static constexpr int none = 3;  // more comparisons than are chosen by
 
   const Node& at(std::int32_t node) const { return from_.nodes[static_cast<std::size_t>(node)]; }
@@ -106,8 +107,9 @@ class Choices {
   std::int32_t choose(std::int32_t mask, std::int32_t x, std::int32_t y) {
     const Node& node = at(mask);
     if (node.opcode == Opcode::predicate)
-      return node.function == number(kernels::Predicate::negative) ? choice(3, node.in[0], node.in[0], x, y)
-                                                                   : choice(0, node.in[0], node.in[0], y, x);
+      return node.function == number(kernels::Predicate::negative)
+                 ? choice(Choice::negative, node.in[0], node.in[0], x, y)
+                 : choice(Choice::equal, node.in[0], node.in[0], y, x);  // isnan
     if (node.opcode == Opcode::comparison) return compare(node, x, y);
     switch (static_cast<kernels::Logical>(node.function)) {
       case kernels::Logical::conjunction:
@@ -122,21 +124,21 @@ class Choices {
     const std::int32_t a = node.in[0], b = node.in[1];
     switch (static_cast<kernels::Comparison>(node.function)) {
       case kernels::Comparison::equal:
-        return choice(0, a, b, x, y);
+        return choice(Choice::equal, a, b, x, y);
       case kernels::Comparison::not_equal:
-        return choice(0, a, b, y, x);
+        return choice(Choice::equal, a, b, y, x);
       case kernels::Comparison::less:
-        return choice(1, a, b, x, y);
+        return choice(Choice::less, a, b, x, y);
       case kernels::Comparison::less_equal:
-        return choice(2, a, b, x, y);
+        return choice(Choice::less_equal, a, b, x, y);
       case kernels::Comparison::greater:
-        return choice(1, b, a, x, y);
+        return choice(Choice::less, b, a, x, y);
       default:
-        return choice(2, b, a, x, y);
+        return choice(Choice::less_equal, b, a, x, y);
     }
   }
-  std::int32_t choice(std::uint16_t function, std::int32_t a, std::int32_t b, std::int32_t x, std::int32_t y) {
-    return add({Opcode::choice, 0, function, {renumbered(a), renumbered(b), x, y, -1}});
+  std::int32_t choice(Choice by, std::int32_t a, std::int32_t b, std::int32_t x, std::int32_t y) {
+    return add({Opcode::choice, 0, number(by), {renumbered(a), renumbered(b), x, y, -1}});
   }
 
   const Graph& from_;

@@ -22,7 +22,7 @@ enum class Opcode : std::uint8_t {
   predicate,
   logical,
   select,
-  choice  // a select by a comparison, made by compilation: in is a, b, x, y of the kernel that `function` numbers
+  choice  // a select by a comparison, made by compilation: `function` is a kernels::Choice
 };
 
 /// The most operands of a node: g, x, y, w, z.
