@@ -64,11 +64,21 @@ struct Pairwise {
 
   [[gnu::always_inline]] static L combine(L a, L b) { return Operation::combine(a, b); }
 
+  // Calls f(0) to f(accumulators - 1). With constants where each term is a load, so that accumulators are registers;
+  // code of longer terms would not fit the instruction cache eight times.
+  template <class Block, class F>
+  [[gnu::always_inline]] static void for_each_accumulator(const F& f) {
+    if constexpr (requires { Block::is_load; } && !is_scalar)
+      unrolled<accumulators>(f);
+    else
+      for (int k = 0; k < accumulators; ++k) f(k);
+  }
+
   // `groups` >= 1, of eight vectors each.
   template <class Block>
   [[gnu::always_inline]] static L eight_by(std::ptrdiff_t groups, const Block& terms) {
     L acc[accumulators];
-    unrolled<accumulators>([&](auto k) __attribute__((always_inline)) { acc[k] = terms.whole(k * L::size); });
+    for_each_accumulator<Block>([&](auto k) __attribute__((always_inline)) { acc[k] = terms.whole(k * L::size); });
     // If unrolled, loads would be grouped by accumulator, 512 bytes apart: prefetchers follow ascending addresses.
 #ifdef __clang__
 #pragma clang loop unroll(disable)
@@ -76,7 +86,7 @@ struct Pairwise {
 #pragma GCC unroll 1
 #endif
     for (std::ptrdiff_t g = 1; g < groups; ++g)
-      unrolled<accumulators>([&](auto k) __attribute__((always_inline)) {
+      for_each_accumulator<Block>([&](auto k) __attribute__((always_inline)) {
         acc[k] = combine(acc[k], terms.whole((g * accumulators + k) * L::size));
       });
     return combine(combine(combine(acc[0], acc[1]), combine(acc[2], acc[3])),
@@ -129,6 +139,7 @@ template <VecElement T, class Operation>
 struct Elements {
   using L = Vec<T>;
   struct Block {
+    static constexpr bool is_load = true;
     const T* p;
     [[gnu::always_inline]] L whole(std::ptrdiff_t j) const { return L::load(p + j); }
     [[gnu::always_inline]] L part(std::ptrdiff_t j, std::ptrdiff_t count) const {
