@@ -366,9 +366,9 @@ TEST_CASE("a loop without iterations has none when it is run again, whatever its
     const Tensor slope = *inner.gradient(y, x);
     CHECK(slope.item() == 3.0);
     CHECK((*outer.gradient(slope, x)).item() == 2.0);
-    const Tensor none = while_loop([](const Tensor&) { return true; }, [](const Tensor& s) { return s * s; }, x,
-                                   {.memory_budget = budget, .max_iterations = 0});
-    CHECK(none.item() == 1.5);
+    const Tensor unchanged = while_loop([](const Tensor&) { return true; }, [](const Tensor& s) { return s * s; }, x,
+                                        {.memory_budget = budget, .max_iterations = 0});
+    CHECK(unchanged.item() == 1.5);
   }
 }
 
