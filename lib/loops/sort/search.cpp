@@ -95,12 +95,13 @@ std::size_t number_of(T x, T low) {
 }  // namespace
 
 std::int64_t count_distinct_in_range(const Tensor& x) {
+  const std::int64_t n = x.size();
   std::int64_t count = -1;
   with_range(x, [&]<class T>(const T* elements, T low, std::int64_t range) {
     const Tensor memory = detail::empty(DType::uint8, {range});
     auto* seen = detail::mutable_data<std::uint8_t>(memory);
     std::fill_n(seen, range, std::uint8_t{0});
-    for (std::int64_t i = 0; i < x.size(); ++i) seen[number_of(elements[i], low)] = 1;
+    for (std::int64_t i = 0; i < n; ++i) seen[number_of(elements[i], low)] = 1;
     count = std::count(seen, seen + range, 1);
   });
   return count;
@@ -140,7 +141,8 @@ bool distinct_elements_in_range(const Tensor& x, const Tensor& first, const Tens
 
 std::int64_t first_not_ascending(const Tensor& x, bool equal_allowed) {
   const auto* from = detail::mutable_data<double>(x);
-  for (std::int64_t i = 0; i < x.size(); ++i) {
+  const std::int64_t n = x.size();
+  for (std::int64_t i = 0; i < n; ++i) {
     const bool ascends =
         i == 0 ? from[0] == from[0] : from[i] > from[i - 1] || (equal_allowed && from[i] == from[i - 1]);
     if (!ascends) return i;
