@@ -3,8 +3,8 @@
 // sign.
 #pragma once
 #include <array>
-#include <utility>
 
+#include "kernels/simd/unrolled.hpp"
 #include "kernels/vec.hpp"
 
 namespace reel::kernels::fourier {
@@ -109,13 +109,6 @@ inline constexpr double sines_13[] = {0,
                                       -0.464723172043768545656015335133104778};
 inline const double* cosines(std::ptrdiff_t p) { return p == 7 ? cosines_7 : p == 11 ? cosines_11 : cosines_13; }
 inline const double* sines(std::ptrdiff_t p) { return p == 7 ? sines_7 : p == 11 ? sines_11 : sines_13; }
-
-// Calls f(constant 0), f(constant 1), ..., f(constant N - 1).
-template <std::size_t N, class F>
-[[gnu::always_inline]] inline void unrolled(const F& f) {
-  [&]<std::size_t... K>(std::index_sequence<K...>) { (f(std::integral_constant<std::size_t, K>()), ...); }
-  (std::make_index_sequence<N>());
-}
 
 // The transform of P numbers, P odd: x[j] and x[P - j] have one cosine and opposite sines.
 template <std::size_t P, VecElement T>

@@ -60,11 +60,11 @@ struct FourierLoops {
     }
     template <std::size_t R>
     [[gnu::always_inline]] void load(std::array<C, R>& x, std::ptrdiff_t c) const {
-      fourier::unrolled<R>([&](auto j) { x[j] = row(j, c); });
+      unrolled<R>([&](auto j) { x[j] = row(j, c); });
     }
     template <std::size_t R>
     [[gnu::always_inline]] void store(const std::array<C, R>& x, std::ptrdiff_t c) const {
-      fourier::unrolled<R>([&](auto q) {
+      unrolled<R>([&](auto q) {
         const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(decltype(q)::value) * step + c;
         x[q].re.store(re + at);
         x[q].im.store(im + at);
@@ -80,7 +80,7 @@ struct FourierLoops {
     template <std::size_t R>
     [[gnu::always_inline]] void load(std::array<C, R>& x, std::ptrdiff_t c) const {
       const auto rows = [&](auto first, auto second) {
-        fourier::unrolled<R>([&](auto j) {
+        unrolled<R>([&](auto j) {
           const T* const at = memory + 2 * (static_cast<std::ptrdiff_t>(decltype(j)::value) * step + c);
           const V a = V::load(at), b = V::load(at + lanes);
           x[j].*first = evens(a, b);
@@ -92,7 +92,7 @@ struct FourierLoops {
     template <std::size_t R>
     [[gnu::always_inline]] void store(const std::array<C, R>& x, std::ptrdiff_t c) const {
       const auto rows = [&](auto first, auto second) {
-        fourier::unrolled<R>([&](auto q) {
+        unrolled<R>([&](auto q) {
           T* const at = memory + 2 * (static_cast<std::ptrdiff_t>(decltype(q)::value) * step + c);
           const V a = x[q].*first * scale, b = x[q].*second * scale;
           zip_low(a, b).store(at);
@@ -109,8 +109,7 @@ struct FourierLoops {
     for (std::ptrdiff_t c = 0; c < n; c += lanes) {
       std::array<C, R> x;
       in.load(x, c);
-      if constexpr (Twiddled)
-        fourier::unrolled<R - 1>([&](auto j) { x[j + 1] = x[j + 1] * C{V(w[2 * j]), V(w[2 * j + 1])}; });
+      if constexpr (Twiddled) unrolled<R - 1>([&](auto j) { x[j + 1] = x[j + 1] * C{V(w[2 * j]), V(w[2 * j + 1])}; });
       fourier::butterfly<R>(x);
       out.store(x, c);
     }
@@ -261,7 +260,7 @@ struct FourierLoops {
     constexpr auto q = static_cast<std::size_t>(quad), half = q / 2;
     std::array<V, lane_count> y;
     for (std::ptrdiff_t done = 1; done < quad; done *= 2) {
-      fourier::unrolled<lane_count / 2>([&](auto i) {
+      unrolled<lane_count / 2>([&](auto i) {
         constexpr std::size_t block = i / half * q, at = i % half;
         const V a = x[block + at], b = x[block + at + half];
         y[block + 2 * at] = picked(a, b, decltype(quad_zip_order<0>(All()))());
@@ -270,7 +269,7 @@ struct FourierLoops {
       x = y;
     }
     for (std::ptrdiff_t done = quad; done < lanes; done *= 2) {
-      fourier::unrolled<lane_count / 2>([&](auto i) {
+      unrolled<lane_count / 2>([&](auto i) {
         const V a = x[i / q * 2 * q + i % q], b = x[i / q * 2 * q + q + i % q];
         y[i] = picked(a, b, decltype(quad_step_order<0>(All()))());
         y[i + lane_count / 2] = picked(a, b, decltype(quad_step_order<static_cast<int>(q)>(All()))());
@@ -305,14 +304,14 @@ struct FourierLoops {
     }
     std::array<C, lane_count> x;
     if (w.re)
-      fourier::unrolled<lane_count>([&](auto i) { x[i] = in.row(i) * w.row(i); });
+      unrolled<lane_count>([&](auto i) { x[i] = in.row(i) * w.row(i); });
     else
       in.load(x, 0);
     std::array<V, lane_count> re, im;
-    fourier::unrolled<lane_count>([&](auto i) { re[i] = x[i].re, im[i] = x[i].im; });
+    unrolled<lane_count>([&](auto i) { re[i] = x[i].re, im[i] = x[i].im; });
     transpose(re);
     transpose(im);
-    fourier::unrolled<lane_count>([&](auto i) { x[i] = {re[i], im[i]}; });
+    unrolled<lane_count>([&](auto i) { x[i] = {re[i], im[i]}; });
     matrix(p.out_re, p.out_im, p.out_stride, column * p.out_stride + row).store(x, 0);
   }
   static void transpose_all(const FourierTranspose& p) {

@@ -6,13 +6,14 @@
 
 namespace reel::kernels {
 
-// Calls f(0), f(1) to f(Count - 1).
-template <int Count, class F>
+// Calls f(0), f(1) to f(Count - 1), with constants of Count's type.
+template <auto Count, class F>
 [[gnu::always_inline]] inline void unrolled(const F& f) {
-  [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
-    (f(std::integral_constant<int, I>()), ...);
+  using Index = decltype(Count);
+  [&]<Index... I>(std::integer_sequence<Index, I...>) __attribute__((always_inline)) {
+    (f(std::integral_constant<Index, I>()), ...);
   }
-  (std::make_integer_sequence<int, Count>());
+  (std::make_integer_sequence<Index, Count>());
 }
 
 }  // namespace reel::kernels

@@ -19,11 +19,11 @@ using tuning::program_row_bytes;
 // Measured by `bench/run --filter fused`.
 constexpr std::int64_t least_block = 64;  // elements: several vectors, so that a step's call costs little
 constexpr std::size_t register_budget = tuning::l1_bytes * 3 / 4;  // bytes of all registers: the rest is for operands
-constexpr std::size_t most_register_bytes = 1024;   // of one register: short blocks, so that steps overlap prefetching
-constexpr std::int64_t short_bytes = 8 * 1024;      // of a result: a shorter one is one block if registers fit
-constexpr std::int64_t cached_bytes = 1024 * 1024;  // of a result that the second-level cache holds: longer blocks
-constexpr std::int64_t fetch_distance = 8 * 1024;   // bytes that memory is prefetched ahead: eight blocks
-constexpr std::size_t stack_bytes = 48 * 1024;      // of a run's scratch memory; more is allocated
+constexpr std::size_t most_register_bytes = 1024;  // of one register: short blocks, so that steps overlap prefetching
+constexpr std::int64_t short_bytes = tuning::l1_bytes / 4;   // of a result: a shorter one is one block if registers fit
+constexpr std::int64_t cached_bytes = 2 * tuning::l2_bytes;  // of a result that stays in caches: longer blocks
+constexpr std::int64_t fetch_distance = 8 * 1024;            // bytes that memory is prefetched ahead: eight blocks
+constexpr std::size_t stack_bytes = 48 * 1024;               // of a run's scratch memory; more is allocated
 constexpr std::size_t cache_line = tuning::cache_line_bytes;
 
 constexpr std::size_t lines(std::size_t bytes) { return (bytes + cache_line - 1) / cache_line * cache_line; }
