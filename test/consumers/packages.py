@@ -1,6 +1,6 @@
 """The files below subprojects/packagefiles by which others build reel: CMake's FetchContent, a Meson wrap, a vcpkg port
 and a Conan recipe. What they tell Meson is told to it; the library is not compiled again but taken from the build folder,
-and Conan is played by a stub. vcpkg itself does not run here.
+and Conan is played by a stub. vcpkg itself does not run here; test/README.md says what was run by hand.
 
 Usage: packages.py BUILD ROOT VERSION MESON
 """
@@ -45,7 +45,11 @@ def fetch_content(build, root, meson, work):
             f"-DREEL_MESON={stub}", f"-DREEL_MESON_OPTIONS=-Dinstruction_sets={sets}")
         run("cmake", "--build", folder)
     run(folder / "consumer", env={k: v for k, v in os.environ.items() if k != "LD_LIBRARY_PATH"})
-    inside = folder / "_deps/reel-build/build/meson-info"
+    made = folder / "_deps/reel-build/build"
+    port = (root / "subprojects/packagefiles/vcpkg/portfile.cmake").read_text()
+    replaced = re.search(r'vcpkg_replace_string\("\$\{config\}" "([^"]+)"', port)[1]
+    assert replaced in (made / "lib/cmake/reel-config.cmake").read_text(), f"reel-config.cmake has no {replaced}"
+    inside = made / "meson-info"
     installed = json.loads((inside / "intro-installed.json").read_text()).values()
     assert str(prefix / "lib/libreel.so") in installed, "Meson installs the library elsewhere"
     options = {o["name"]: o["value"] for o in json.loads((inside / "intro-buildoptions.json").read_text())}
@@ -84,7 +88,6 @@ def vcpkg(root, version):
     manifest = json.loads((port / "vcpkg.json").read_text())
     assert manifest["version"] == version, "vcpkg.json has another version"
     features = manifest["features"]
-    assert set(manifest["default-features"]) == set(features)
     listed = [d for part in (manifest, *features.values()) for d in part["dependencies"]]
     assert {d.replace("-", "_") for d in listed if isinstance(d, str)} == needs(root), "vcpkg.json has other dependencies"
     options_exist(root, re.findall(r"-D(\w+)=", (port / "portfile.cmake").read_text()))
@@ -103,14 +106,15 @@ def conan(root, version, meson, work):
         def __getattr__(self, _):
             return lambda *_: None
 
-    def copy(_, pattern, source, target):  # a star matches any number of folders
+    def copy(_, pattern, source, target, excludes=None):  # a star matches any number of folders
         source = pathlib.Path(source).resolve()
         top = pattern.split("/*")[0]
         (shutil.copytree if pattern.endswith("/*") else shutil.copy)(source / top, pathlib.Path(target) / top)
 
     required = []
     modules = {"conan": {"ConanFile": object}, "conan.tools": {}, "conan.tools.build": {"check_min_cppstd": lambda *_: None},
-               "conan.tools.files": {"copy": copy}, "conan.tools.gnu": {"PkgConfigDeps": Recorder},
+               "conan.errors": {"ConanInvalidConfiguration": RuntimeError},
+               "conan.tools.files": {"copy": copy, "rmdir": lambda *_: None}, "conan.tools.gnu": {"PkgConfigDeps": Recorder},
                "conan.tools.layout": {"basic_layout": lambda *_: None},
                "conan.tools.meson": {"Meson": Recorder, "MesonToolchain": Recorder}}
     for name, members in modules.items():
@@ -121,7 +125,7 @@ def conan(root, version, meson, work):
     exec(compile((folder / "conanfile.py").read_text(), "conanfile.py", "exec"), scope)
     recipe = scope["ReelConan"]()
     assert recipe.version == version, "conanfile.py has another version"
-    recipe.options = types.SimpleNamespace(**recipe.default_options)
+    recipe.options, recipe.settings = types.SimpleNamespace(**recipe.default_options), types.SimpleNamespace(os="Linux")
     recipe.requires = recipe.tool_requires = lambda name: required.append(name.split("/")[0])
     recipe.cpp_info = Recorder()
     recipe.recipe_folder, recipe.package_folder, recipe.source_folder = str(folder), str(work), str(root)

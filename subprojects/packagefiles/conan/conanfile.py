@@ -1,9 +1,11 @@
-"""A recipe for Conan 2: conan create subprojects/packagefiles/conan. It packages the source tree that it lies in."""
+"""A recipe for Conan 2: conan create subprojects/packagefiles/conan -s compiler.cppstd=20 --build missing. It packages the
+source tree that it lies in."""
 import os
 
 from conan import ConanFile
+from conan.errors import ConanInvalidConfiguration
 from conan.tools.build import check_min_cppstd
-from conan.tools.files import copy
+from conan.tools.files import copy, rmdir
 from conan.tools.gnu import PkgConfigDeps
 from conan.tools.layout import basic_layout
 from conan.tools.meson import Meson, MesonToolchain
@@ -24,13 +26,15 @@ class ReelConan(ConanFile):
     def export_sources(self):
         root = os.path.join(self.recipe_folder, "..", "..", "..")
         for pattern in TREE:
-            copy(self, pattern, root, self.export_sources_folder)
+            copy(self, pattern, root, self.export_sources_folder, excludes="*/__pycache__/*")
 
     def layout(self):
         basic_layout(self)
 
     def validate(self):
         check_min_cppstd(self, 20)
+        if self.settings.os != "Linux":
+            raise ConanInvalidConfiguration("reel is for Linux only")
 
     def requirements(self):
         self.requires("fmt/[>=9]")
@@ -63,8 +67,13 @@ class ReelConan(ConanFile):
     def package(self):
         Meson(self).install()
         copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
+        # Conan's generators write these for its own folders.
+        for folder in ("cmake", "pkgconfig"):
+            rmdir(self, os.path.join(self.package_folder, "lib", folder))
 
     def package_info(self):
         self.cpp_info.libs = ["reel"]
+        self.cpp_info.system_libs = ["m", "pthread"]
         self.cpp_info.set_property("pkg_config_name", "reel")
         self.cpp_info.set_property("cmake_target_name", "reel::reel")
+        self.cpp_info.set_property("cmake_config_version_compat", "SameMinorVersion")
