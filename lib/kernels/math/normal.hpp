@@ -28,7 +28,7 @@ inline constexpr double half_root_pi = 0.88622692545275801365, inverse_root_pi =
   L y = near.value + near.lost;
   const auto far = a > 27;
   if (any(far)) {
-    const L inverse = 1 / a, z = inverse * inverse;
+    const L inverse = 1 / greater_of(L(27), a), z = inverse * inverse;
     const L series = polynomial(z, 1, -0.5, 0.75, -1.875, 6.5625, -29.53125, 162.421875);
     y = where(far, inverse * (inverse_root_pi * series), y);
   }
@@ -151,7 +151,7 @@ struct ErfcxDerivative {
   constexpr double root_half = 0.70710678118654752440;
   const auto left = x<-1, right = x> 0;
   const L tail = normal_cdf(where(right, -x, x));
-  L y = where(right, log1p(-tail), log(where(right, 0.5, tail)));
+  L y = where(right, log1p(-tail), log(where(left | right, 0.5, tail)));
   if (any(left)) y = where(left, log(0.5 * erfcx_double(where(left, -root_half * x, 1))) - 0.5 * (x * x), y);
   return y;
 }
