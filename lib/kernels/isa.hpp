@@ -22,4 +22,7 @@ inline constexpr bool is_scalar = instruction_set == InstructionSet::scalar;
 // Whether there is a fused multiply-add, so that fma(a, b, c) rounds once.
 inline constexpr bool has_fma = !is_scalar && instruction_set != InstructionSet::sse2;
 
+// Whether there are 32 vector registers: otherwise kernels count on 16.
+inline constexpr bool many_registers = instruction_set == InstructionSet::avx512;
+
 }  // namespace reel::kernels

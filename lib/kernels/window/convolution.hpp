@@ -11,9 +11,6 @@
 
 namespace reel::kernels {
 
-// Accumulators that fit the registers: 32 with AVX-512, 16 otherwise.
-inline constexpr bool many_registers = instruction_set == InstructionSet::avx512;
-
 // Vectors per step for a block of this many filters, and for the remainder.
 inline constexpr int vectors_of(int filters) {
   return many_registers ? (filters == 8 ? 3 : filters == 4 ? 6 : 8) : (filters == 4 ? 3 : filters == 2 ? 4 : 6);
