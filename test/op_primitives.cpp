@@ -1,7 +1,9 @@
 // The op table: the contract of a primitive. evaluate gives the outputs that infer announces. Evaluating again with the
 // attributes of a call gives the same bits, at its inputs and at others. Derivatives read only what `keeps` names.
+#include <algorithm>
 #include <cstring>
 #include <reel/elementwise.hpp>
+#include <reel/ops/indexing.hpp>
 #include <set>
 
 #include "catch.hpp"
@@ -242,7 +244,7 @@ TEST_CASE("primitives that refuse integers, classes or real numbers declare it")
   Generator generator(1);
   {
     const Listening listening(calls);
-    static_cast<void>(gather(x, at));
+    static_cast<void>(gather(x, at - 1));
     static_cast<void>(sparse_softmax_cross_entropy(x, at));
     static_cast<void>(cast(x, DType::int32));
     static_cast<void>(random_categorical(generator, x, 3));
@@ -251,6 +253,26 @@ TEST_CASE("primitives that refuse integers, classes or real numbers declare it")
   for (const Recorded& call : calls)
     if (call.primitive->effects & ops::may_throw) refusing.insert(call.primitive->rule.name);
   CHECK(refusing == std::set<std::string>{"cast", "positions", "random_categorical", "sparse_softmax_cross_entropy"});
+}
+
+TEST_CASE("indices that are positions already are not copied") {
+  const Tensor x = tensor({1.0, 2.0, 3.0}), at = cast(tensor({2.0, 0.0, 1.0}), DType::int64);
+  const auto copies = [&](const Tensor& indices) {
+    std::vector<Recorded> calls;
+    {
+      const Listening listening(calls);
+      static_cast<void>(gather(x, indices));
+      static_cast<void>(segment_sum(x, indices, 3));
+    }
+    return std::count_if(calls.begin(), calls.end(), [](const Recorded& call) {
+      const std::string_view name = call.primitive->rule.name;
+      return name == "positions" || name == "segments";
+    });
+  };
+  CHECK(copies(at) == 0);
+  CHECK(copies(at - 1) == 2);
+  CHECK(copies(flip(at)) == 2);
+  CHECK(copies(cast(at, DType::int32)) == 2);
 }
 
 TEST_CASE("pointwise ops: derivatives read only what a tape keeps") {

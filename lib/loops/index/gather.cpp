@@ -174,6 +174,21 @@ struct GatheredRows {
 
 }  // namespace
 
+bool are_positions(const Tensor& indices, std::int64_t extent) {
+  if (indices.dtype() != DType::int64 || !indices.is_contiguous()) return false;
+  const auto* from = detail::mutable_data<const std::int64_t>(indices);
+  std::atomic<bool> in_range{true};
+  parallel_for(indices.size(), parallel_threshold, [&](std::int64_t begin, std::int64_t end) {
+    std::uint64_t outside = 0;  // its highest bit, set by an index that is negative or at least the extent
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto index = static_cast<std::uint64_t>(from[i]);
+      outside |= index | ~(index - static_cast<std::uint64_t>(extent));
+    }
+    if (outside >> 63 != 0) in_range.store(false, std::memory_order_relaxed);
+  });
+  return in_range.load(std::memory_order_relaxed);
+}
+
 BadIndex find_positions(const Tensor& strided, std::int64_t extent, const Tensor& positions, bool further) {
   Tensor scratch;
   auto* to = detail::mutable_data<std::int64_t>(positions);

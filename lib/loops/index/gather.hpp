@@ -10,6 +10,8 @@ struct BadIndex {
   std::int64_t at = -1, value = 0;
   explicit operator bool() const noexcept { return at >= 0; }
 };
+/// Whether the indices can serve as positions: contiguous int64 in [0, extent).
+bool are_positions(const Tensor& indices, std::int64_t extent);
 /// positions = indices, with negative ones counted from the end of an axis of this extent. The indices have any integer
 /// dtype and any strides, and broadcast to the positions. With `further`, positions already hold those of earlier axes:
 /// positions = positions * extent + indices. Returns the first index that is out of range; the positions are

@@ -8,6 +8,7 @@
 #include <reel/ops/make.hpp>
 
 #include "loops/make/fill.hpp"
+#include "ops/apply/operation.hpp"
 #include "ops/attributes.hpp"
 #include "ops/index/scatter.hpp"
 
@@ -203,7 +204,9 @@ void require_integers(const char* op, const Tensor& indices) {
 Tensor checked_indices(const char* op, const Operand& operand, int axis, std::int64_t extent) {
   const Tensor indices = to_tensor(op, operand, "indices");
   require_integers(op, indices);
-  return apply(positions_primitive, {&indices}, words(reinterpret_cast<std::intptr_t>(op), axis, extent));
+  const Tensor* const inputs[] = {&indices};
+  if (!traced(inputs) && loops::are_positions(indices, extent)) return indices;
+  return apply(positions_primitive, inputs, words(reinterpret_cast<std::intptr_t>(op), axis, extent));
 }
 
 Tensor checked_positions(const char* op, std::span<const Tensor* const> indices, Attributes axes_and_extents) {

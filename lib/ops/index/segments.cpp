@@ -6,6 +6,7 @@
 
 #include "core/visit.hpp"
 #include "loops/index/gather.hpp"
+#include "ops/apply/operation.hpp"
 #include "ops/index/scatter.hpp"
 #include "ops/sort/order.hpp"
 
@@ -49,7 +50,10 @@ struct Segments {
     Shape result = shape;
     result[0] = n + 1;
     require_shape(op, result);
-    positions = apply(segments_primitive, {&ids}, words(reinterpret_cast<std::intptr_t>(op), n));
+    const Tensor* const inputs[] = {&ids};
+    positions = !traced(inputs) && loops::are_positions(ids, n)
+                    ? reshape(ids, {ids.size()})
+                    : apply(segments_primitive, inputs, words(reinterpret_cast<std::intptr_t>(op), n));
     terms = reshape(x, shape);
   }
   Tensor start(double value) const {
