@@ -101,13 +101,13 @@ void activate(const Set& set) noexcept {
   problem[0] = '\0';
 }
 
-bool is_intel() noexcept {
+Vendor vendor() noexcept {
 #if defined(__x86_64__)
   detect_processor();
-  return __builtin_cpu_is("intel");
-#else
-  return false;
+  if (__builtin_cpu_is("intel")) return Vendor::intel;
+  if (__builtin_cpu_is("amd")) return Vendor::amd;
 #endif
+  return Vendor::other;
 }
 
 namespace {

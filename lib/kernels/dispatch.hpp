@@ -13,7 +13,8 @@ std::vector<const Set*> supported_sets();
 std::string available();
 /// Makes active() return this set; an earlier error about REEL_ISA is dropped.
 void activate(const Set& set) noexcept;
-/// Whether the processor is made by Intel.
-bool is_intel() noexcept;
+/// Who made the processor: the choice between kernels for one instruction set can depend on it.
+enum class Vendor : std::uint8_t { intel, amd, other };
+Vendor vendor() noexcept;
 
 }  // namespace reel::kernels

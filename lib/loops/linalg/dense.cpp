@@ -13,19 +13,22 @@ namespace {
 using kernels::Diagonal, kernels::Side, kernels::Transposed, kernels::Triangle;
 
 // The largest orders of matrices that the library itself factorises and solves. Measured against OpenBLAS 0.3.21, with
-// the core type that fits the instruction set, on an Intel Xeon (Sapphire Rapids): bench/README.md, "Factorisations".
-// Cases that were not measured are left to LAPACK.
+// the core type that fits the instruction set, on an Intel Xeon (Sapphire Rapids) and, but for SSE2, an AMD EPYC (Zen
+// 4): bench/README.md, "Factorisations". Cases that were not measured are left to LAPACK.
 struct BlockedOrders {
   std::string_view isa;
   DType dtype;
-  std::int64_t order[3];  // by Task
+  std::int64_t on_intel[3], on_amd[3];  // by Task
 };
 constexpr BlockedOrders blocked_orders[] = {
-    {"avx512", DType::float32, {1024, 1024, 1024}}, {"avx512", DType::float64, {1024, 1024, 1024}},
-    {"avx2", DType::float32, {512, 256, 16}},       {"avx2", DType::float64, {512, 256, 256}},
-    {"sse2", DType::float32, {16, 16, 12}},         {"sse2", DType::float64, {16, 16, 8}},
+    {"avx512", DType::float32, {1024, 1024, 1024}, {1024, 512, 1024}},
+    {"avx512", DType::float64, {1024, 1024, 1024}, {1024, 256, 1024}},
+    {"avx2", DType::float32, {512, 256, 16}, {512, 256, 8}},
+    {"avx2", DType::float64, {512, 256, 256}, {128, 128, 128}},
+    {"sse2", DType::float32, {16, 16, 12}, {16, 16, 12}},
+    {"sse2", DType::float64, {16, 16, 8}, {16, 16, 8}},
 };
-constexpr std::int64_t elsewhere = 64;  // upper limit on processors of other makers
+constexpr std::int64_t elsewhere = 64;  // upper limit on processors of other makers, by the column of Intel
 
 template <class T>
 constexpr DType dtype = sizeof(T) == 4 ? DType::float32 : DType::float64;
@@ -34,11 +37,12 @@ constexpr DType dtype = sizeof(T) == 4 ? DType::float32 : DType::float64;
 
 bool is_blocked(Task task, DType d, std::int64_t n) {
   if (!kernels::has_lapack) return true;
-  static const bool intel = kernels::is_intel();
-  if (!intel && n > elsewhere) return false;
+  static const kernels::Vendor vendor = kernels::vendor();
+  if (vendor == kernels::Vendor::other && n > elsewhere) return false;
   const std::string_view isa = kernels::active().isa;
   for (const BlockedOrders& choice : blocked_orders)
-    if (choice.dtype == d && choice.isa == isa) return n <= choice.order[static_cast<std::size_t>(task)];
+    if (choice.dtype == d && choice.isa == isa)
+      return n <= (vendor == kernels::Vendor::amd ? choice.on_amd : choice.on_intel)[static_cast<std::size_t>(task)];
   return false;
 }
 

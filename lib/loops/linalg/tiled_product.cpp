@@ -144,19 +144,23 @@ constexpr Classes classes(C... c) {
 }
 
 // From measurements of these kernels and OpenBLAS 0.3.21, with the core type that fits the instruction set, of a
-// product and the two of its gradients, on an Intel Xeon (Sapphire Rapids): bench/README.md, "Matrix products". Cases
-// that were not measured are left to BLAS.
+// product and the two of its gradients, on an Intel Xeon (Sapphire Rapids) and an AMD EPYC (Zen 4): bench/README.md,
+// "Matrix products". Cases that were not measured are left to BLAS.
 struct TiledClasses {
   std::string_view isa;
   DType dtype;
-  Classes on_intel, elsewhere;  // the classes that these kernels compute
+  Classes by_vendor[3];  // the classes that these kernels compute, by Vendor
 };
 using enum ShapeClass;
 constexpr TiledClasses tiled_classes[] = {
-    {"avx512", DType::float32, classes(small, middle), classes(small)},
-    {"avx512", DType::float64, classes(small, middle), classes(small)},
-    {"avx2", DType::float32, classes(narrow, low, small, middle), classes(small)},
-    {"avx2", DType::float64, classes(narrow, low, small, middle), classes(small)},
+    {"avx512", DType::float32, {classes(small, middle), classes(shallow, small, middle), classes(small)}},
+    {"avx512", DType::float64, {classes(small, middle), classes(shallow, small, middle), classes(small)}},
+    {"avx2",
+     DType::float32,
+     {classes(narrow, low, small, middle), classes(shallow, low, small, middle), classes(small)}},
+    {"avx2",
+     DType::float64,
+     {classes(narrow, low, small, middle), classes(shallow, narrow, low, small, middle), classes(small)}},
 };
 
 }  // namespace
@@ -166,12 +170,11 @@ bool is_tiled(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k) {
   if (dtype != DType::float32 && dtype != DType::float64) return false;
   if (!kernels::has_lapack) return m != 1 || n != 1;
   if (m == 1 || n == 1) return false;
-  static const bool intel = kernels::is_intel();
+  static const auto vendor = static_cast<std::size_t>(kernels::vendor());
   const std::string_view isa = kernels::active().isa;
   const ShapeClass shape = class_of(m, n, k);
   for (const TiledClasses& choice : tiled_classes)
-    if (choice.dtype == dtype && choice.isa == isa)
-      return (intel ? choice.on_intel : choice.elsewhere) & classes(shape);
+    if (choice.dtype == dtype && choice.isa == isa) return choice.by_vendor[vendor] & classes(shape);
   return false;
 }
 
