@@ -179,7 +179,7 @@ def output(result, arguments):
         draw(result, arguments.plot)
     if arguments.readme:
         page = os.path.join(ROOT, 'bench', 'README.md')
-        report.write_between(page, 'speed table', report.markdown(result))
+        report.write_between(page, report.table_name(result['machine']), report.markdown(result))
         with open(page) as file:
             draw(report.from_markdown(file.read()), os.path.join(ROOT, 'bench', 'ratios.svg'))
     if arguments.markdown:

@@ -100,6 +100,11 @@ def markdown(report, ops=False):
     return '\n'.join(lines)
 
 
+def table_name(machine):
+    """The page's table for this machine: the last one of each kind of processor is kept."""
+    return 'speed table, AMD' if 'AMD' in machine else 'speed table'
+
+
 def from_markdown(page):
     """What the speed table in a page says of a run: date, machine, command, and of each row name, threads, peer and ratio."""
     table = page[page.index('<!-- speed table: begin -->'):page.index('<!-- speed table: end -->')]
