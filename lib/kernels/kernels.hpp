@@ -31,10 +31,10 @@ struct Pointwise {
 inline constexpr std::size_t definition_capacity = 96;
 
 enum class Comparison : std::uint8_t { equal, not_equal, less, less_equal, greater, greater_equal };  // in: x, y
-// in: x; negative: the sign bit is set, also that of a zero, and x is no NaN
-enum class Predicate : std::uint8_t { isnan, isinf, isfinite, negative };
-// in: a, b, x, y of one type, float32 or float64; out: x, as bits, where a == b, a < b, a <= b or a is negative; else y
-enum class Choice : std::uint8_t { equal, less, less_equal, negative };
+// in: x
+enum class Predicate : std::uint8_t { isnan, isinf, isfinite };
+// in: a, b, x, y of one type, float32 or float64; out: x, as bits, where a == b, a < b or a <= b; else y
+enum class Choice : std::uint8_t { equal, less, less_equal };
 enum class Logical : std::uint8_t { conjunction, disjunction, exclusive, negation };  // booleans; in: x[, y]
 
 enum class Reduce : std::uint8_t { sum, prod, max, min };  // max and min of booleans are any and all
@@ -273,8 +273,8 @@ struct Set {
   const char* isa;
   Pointwise op[definition_capacity][dtype_count];  // by index_of<"name">(), table.hpp
   Loop compare[6][dtype_count];                    // out: booleans, one byte each, 0 or 1
-  Loop predicate[4][dtype_count];                  // out: booleans
-  Loop choice[4][dtype_count];
+  Loop predicate[3][dtype_count];                  // out: booleans
+  Loop choice[3][dtype_count];
   Loop logical[4];  // out: booleans
   Loop select[5];   // by size_class(bytes of an element); in: booleans c, then x, y; c ? x : y
   Reduction reduce[4][dtype_count];

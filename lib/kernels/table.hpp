@@ -10,7 +10,8 @@
 
 namespace reel::kernels::table {
 
-inline constexpr auto definitions = std::tuple_cat(arithmetic, powers, special, normal, trigonometric, activation);
+inline constexpr auto definitions =
+    std::tuple_cat(arithmetic, powers, special, normal, trigonometric, rectifiers, activation);
 inline constexpr std::size_t size = std::tuple_size_v<decltype(definitions)>;
 static_assert(size <= definition_capacity);
 

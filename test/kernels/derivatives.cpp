@@ -114,6 +114,11 @@ std::vector<Case> written_cases() {
     unary<"arccosh">([](R x, R) { return 1 / sqrt((x - 1) * (x + 1)); }, [](X x, X) { return arccosh(x); }, [](R x, R) { return x > 1; }),
     unary<"arctanh">([](R x, R) { return 1 / ((1 - x) * (1 + x)); }, [](X x, X) { return arctanh(x); }, inside),
     unary<"relu">([](R x, R) { return x > 0 ? R(1) : R(0); }, [](X x, X) { return relu(x); }),
+    unary<"relu6">([](R x, R) { return x > 0 && x < 6 ? R(1) : R(0); }, [](X x, X) { return relu6(x); }),
+    unary<"hard_sigmoid">([](R x, R) { return abs(x) < 3 ? 1 / R(6) : R(0); }, [](X x, X) { return hard_sigmoid(x); }),
+    unary<"hard_swish">([](R x, R) { return x >= 3 ? R(1) : x <= -3 ? R(0) : (2 * x + 3) / 6; }, [](X x, X) { return hard_swish(x); }),
+    unary<"frac">([](R, R) { return R(1); }, [](X x, X) { return frac(x); }),
+    unary<"logit">([](R x, R) { return 1 / (x * (1 - x)); }, [](X x, X) { return logit(x); }, [](R x, R) { return x > 0 && x < 1; }),
     unary<"selu">([](R x, R) { return x > 0 ? scale : scale_alpha * exp(x); }, [](X x, X) { return selu(x); }),
     unary<"gelu">([](R x, R) { return std::erfc(-x / sqrt(R(2))) / 2 + x * exp(-x * x / 2) / sqrt(2 * pi); }, [](X x, X) { return gelu(x); }),
     unary<"silu">([](R x, R) { return sigmoid(x) + x * sigmoid(x) * sigmoid(-x); }, [](X x, X) { return silu(x); }),
@@ -130,6 +135,8 @@ std::vector<Case> written_cases() {
     binary<"hypot">([](R x, R y) { return x / hypot(x, y); }, [](R x, R y) { return y / hypot(x, y); }, [](X x, X y) { return hypot(x, y); }),
     binary<"arctan2">([](R x, R y) { return y / (x * x + y * y); }, [](R x, R y) { return -x / (x * x + y * y); }, [](X x, X y) { return arctan2(x, y); }),
     binary<"logaddexp">([](R x, R y) { return sigmoid(x - y); }, [](R x, R y) { return sigmoid(y - x); }, [](X x, X y) { return logaddexp(x, y); }),
+    binary<"copysign">([](R x, R y) { return (x < 0) == (y < 0) ? R(1) : R(-1); }, [](R, R) { return R(0); }, [](X x, X y) { return reel::copysign(x, y); }),
+    binary<"hardshrink">([](R x, R y) { return abs(x) > y ? R(1) : R(0); }, [](R, R) { return R(0); }, [](X x, X y) { return hardshrink(x, y); }),
     binary<"leaky_relu">([](R x, R y) { return x > 0 ? R(1) : y; }, [](R x, R) { return x > 0 ? R(0) : x; }, [](X x, X y) { return leaky_relu(x, y); }),
     binary<"elu">([](R x, R y) { return x > 0 ? R(1) : y * exp(x); }, [](R x, R) { return x > 0 ? R(0) : expm1(x); }, [](X x, X y) { return elu(x, y); }, [](R, R y) { return y > 0 && y <= 100; }),
     binary<"sigmoid_cross_entropy">([](R x, R y) { return (1 - y) * sigmoid(x) - y * sigmoid(-x); }, [](R x, R) { return -x; }, [](X x, X y) { return sigmoid_cross_entropy(x, y); }, [](R, R y) { return y >= 0 && y <= 1; }, true),
@@ -173,7 +180,8 @@ std::vector<Case> all_cases() {
 
 // Ops without a definition here, which kinks.cpp tests: those that are constant between jumps, and those of three
 // operands.
-const std::set<std::string> elsewhere{"sign", "clip", "floor", "ceil", "round", "trunc", "floor_divide", "mod", "fma"};
+const std::set<std::string> elsewhere{"sign",  "clip",         "floor", "ceil", "round",
+                                      "trunc", "floor_divide", "mod",   "fma",  "lerp"};
 
 // Magnitudes over the whole range, with both signs, and a dense sample of the middle.
 template <class T>

@@ -22,10 +22,13 @@ Tensor floor_divide(const Operand& x, const Operand& y);
 /// x - y floor(x / y), with the sign of y (Python's %). Gradient: g, -g floor(x / y). ValueError for an integer divisor
 /// 0.
 Tensor mod(const Operand& x, const Operand& y);
-Tensor negative(const Operand& x);    ///< -x. Gradient: -g. TypeError on booleans.
-Tensor square(const Operand& x);      ///< x x. Gradient: 2 g x.
-Tensor abs(const Operand& x);         ///< |x|, real. Gradient: g sign(x), of complex x g x / |x|; 0 at 0.
-Tensor sign(const Operand& x);        ///< -1, 0, 1; NaN at NaN. Gradient: zero.
+Tensor negative(const Operand& x);  ///< -x. Gradient: -g. TypeError on booleans.
+Tensor square(const Operand& x);    ///< x x. Gradient: 2 g x.
+Tensor abs(const Operand& x);       ///< |x|, real. Gradient: g sign(x), of complex x g x / |x|; 0 at 0.
+Tensor sign(const Operand& x);      ///< -1, 0, 1; NaN at NaN. Gradient: zero.
+/// |x| with the sign of y, floating; the sign of a NaN y is taken as +. Gradient to x: g where the sign stays, -g where
+/// it changes, 0 at x = 0; to y: zero.
+Tensor copysign(const Operand& x, const Operand& y);
 Tensor reciprocal(const Operand& x);  ///< 1 / x, floating. Gradient: -g z^2.
 /// (x - y)^2. Gradient: 2 g (x - y), -2 g (x - y).
 Tensor squared_difference(const Operand& x, const Operand& y);
@@ -41,6 +44,7 @@ Tensor log(const Operand& x);    ///< Natural logarithm. Gradient: g / x.
 Tensor log2(const Operand& x);   ///< Gradient: g / (x log 2).
 Tensor log10(const Operand& x);  ///< Gradient: g / (x log 10).
 Tensor log1p(const Operand& x);  ///< log(1 + x), accurate near 0. Gradient: g / (1 + x).
+Tensor logit(const Operand& x);  ///< log(x / (1 - x)), the inverse of sigmoid. Gradient: g / (x (1 - x)).
 /// log(exp(x) + exp(y)), without overflow. Gradient: g exp(x - z), g exp(y - z); equal shares where both are -inf.
 Tensor logaddexp(const Operand& x, const Operand& y);
 
@@ -61,6 +65,8 @@ Tensor arccosh(const Operand& x);  ///< Gradient: g / sqrt(x^2 - 1).
 Tensor arctanh(const Operand& x);  ///< Gradient: g / (1 - x^2).
 /// sqrt(x^2 + y^2), without overflow. Gradient: g x / z, g y / z; 0 at the origin.
 Tensor hypot(const Operand& x, const Operand& y);
+Tensor deg2rad(const Operand& x);  ///< x pi / 180. Gradient: g pi / 180.
+Tensor rad2deg(const Operand& x);  ///< x 180 / pi. Gradient: g 180 / pi.
 
 // Special functions: floating.
 Tensor erf(const Operand& x);     ///< Gradient: g 2 / sqrt(pi) exp(-x^2).
@@ -73,9 +79,15 @@ Tensor digamma(const Operand& x);
 Tensor polygamma(const Operand& n, const Operand& x);
 
 // Activations: floating, except relu.
-Tensor sigmoid(const Operand& x);   ///< 1 / (1 + exp(-x)). Gradient: g z (1 - z).
-Tensor softplus(const Operand& x);  ///< log(1 + exp(x)), without overflow. Gradient: g sigmoid(x).
-Tensor relu(const Operand& x);      ///< maximum(x, 0), but for the tie. Gradient: g where x > 0, else 0.
+Tensor sigmoid(const Operand& x);       ///< 1 / (1 + exp(-x)). Gradient: g z (1 - z).
+Tensor softplus(const Operand& x);      ///< log(1 + exp(x)), without overflow. Gradient: g sigmoid(x).
+Tensor relu(const Operand& x);          ///< maximum(x, 0), but for the tie. Gradient: g where x > 0, else 0.
+Tensor relu6(const Operand& x);         ///< x limited to [0, 6]. Gradient: 0 at both kinks.
+Tensor hard_sigmoid(const Operand& x);  ///< relu6(x + 3) / 6. Gradient: g / 6, 0 at both kinks.
+/// x relu6(x + 3) / 6. Gradient: g (2 x + 3) / 6 between the kinks, 0 at -3, g at 3.
+Tensor hard_swish(const Operand& x);
+/// x where |x| > l, else 0. Gradient: g where |x| > l; none to l.
+Tensor hardshrink(const Operand& x, const Operand& l = 0.5);
 /// x where x > 0, else slope x. Gradient to x: g where x > 0, else g slope (also at 0); to the slope: g x where x < 0.
 Tensor leaky_relu(const Operand& x, const Operand& slope = 0.01);
 /// x where x > 0, else alpha (exp(x) - 1). Gradient: g where x > 0, else g (z + alpha), which is g alpha at 0.
@@ -98,28 +110,23 @@ Tensor minimum(const Operand& x, const Operand& y);
 Tensor clip(const Operand& x, const Operand& low, const Operand& high);
 /// x y + z, rounded once on every machine; float16 and bfloat16 compute in float32. Gradient: g y, g x, g.
 Tensor fma(const Operand& x, const Operand& y, const Operand& z);
+/// x + t (y - x), exactly y for t = 1. Gradient: g (1 - t), g t, g (y - x).
+Tensor lerp(const Operand& x, const Operand& y, const Operand& t);
 Tensor floor(const Operand& x);  ///< Gradient: zero.
 Tensor ceil(const Operand& x);   ///< Gradient: zero.
 Tensor round(const Operand& x);  ///< To the nearest integer, halves to even. Gradient: zero.
 Tensor trunc(const Operand& x);  ///< Gradient: zero.
+Tensor frac(const Operand& x);   ///< x - trunc(x), floating. Gradient: g.
 
 // Compositions of the functions above, each one pass over memory, with the derivatives of its parts. float32 and
 // float64; float16 and bfloat16 compute in float32, integers and booleans in float64; TypeError for complex numbers.
-Tensor lerp(const Operand& x, const Operand& y, const Operand& t);  ///< x + t (y - x), exactly y for t = 1.
 Tensor fmod(const Operand& x, const Operand& y);  ///< C's remainder, with the sign of x. Gradient: g, -g trunc(x / y).
-Tensor frac(const Operand& x);                    ///< x - trunc(x). Gradient: g.
 Tensor fmax(const Operand& x, const Operand& y);  ///< As maximum, but a number wins over NaN, which gets no gradient.
 Tensor fmin(const Operand& x, const Operand& y);  ///< As minimum, but a number wins over NaN, which gets no gradient.
-/// |x| with the sign of y; the sign of a NaN y is taken as +. Gradient to x: g where the sign stays, -g where it
-/// changes, 0 at x = 0; to y: zero.
-Tensor copysign(const Operand& x, const Operand& y);
 Tensor logaddexp2(const Operand& x, const Operand& y);  ///< log2(2^x + 2^y).
 Tensor exp10(const Operand& x);                         ///< 10^x.
-Tensor logit(const Operand& x);                         ///< log(x / (1 - x)), the inverse of sigmoid.
 Tensor log1mexp(const Operand& x);                      ///< log(1 - exp(-x)) for x > 0, accurate near 0 and far out.
 Tensor sinc(const Operand& x);                          ///< sin(pi x) / (pi x), 1 at 0, with its derivatives there.
-Tensor deg2rad(const Operand& x);
-Tensor rad2deg(const Operand& x);
 /// x log(y), 0 where x = 0 unless y is NaN. Gradient: g log(y), g x / y, both 0 where x = 0 and log(y) is not finite.
 Tensor xlogy(const Operand& x, const Operand& y);
 Tensor xlog1py(const Operand& x, const Operand& y);  ///< x log1p(y), otherwise as xlogy.
@@ -133,12 +140,9 @@ Tensor entr(const Operand& x);  ///< -x log(x), 0 at 0, -inf below. Gradient: -g
 Tensor rel_entr(const Operand& x, const Operand& y);
 Tensor kl_div(const Operand& x, const Operand& y);  ///< rel_entr(x, y) - x + y.
 Tensor gelu_tanh(const Operand& x);                 ///< x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2.
-Tensor relu6(const Operand& x);                     ///< x limited to [0, 6]. Gradient: 0 at both kinks.
 /// x limited to [low, high]. Gradient: 0 at both kinks, none to the bounds.
 Tensor hard_tanh(const Operand& x, const Operand& low = -1.0, const Operand& high = 1.0);
-Tensor hard_sigmoid(const Operand& x);  ///< relu6(x + 3) / 6.
-Tensor hard_swish(const Operand& x);    ///< x relu6(x + 3) / 6. Gradient: 0 at -3, g at 3.
-Tensor mish(const Operand& x);          ///< x tanh(softplus(x)).
+Tensor mish(const Operand& x);  ///< x tanh(softplus(x)).
 /// x where x > 0, else alpha expm1(x / alpha).
 Tensor celu(const Operand& x, const Operand& alpha = 1.0);
 Tensor log_sigmoid(const Operand& x);  ///< log(sigmoid(x)) = -softplus(-x).
@@ -146,8 +150,6 @@ Tensor log_sigmoid(const Operand& x);  ///< log(sigmoid(x)) = -softplus(-x).
 Tensor threshold(const Operand& x, const Operand& t, const Operand& value);
 /// x - l where x > l, x + l where x < -l, else 0.
 Tensor softshrink(const Operand& x, const Operand& l = 0.5);
-/// x where |x| > l, else 0. Gradient: none to l.
-Tensor hardshrink(const Operand& x, const Operand& l = 0.5);
 /// x with NaN replaced by `nan`, and infinities by `high` and `low`, which default to the largest and the lowest number
 /// of the result's dtype. Gradient: g, 0 where x is replaced.
 Tensor nan_to_num(const Operand& x, double nan = 0);
@@ -230,12 +232,11 @@ void operator!=(const Tensor& x, const Operand& y) = delete;
   F(lgamma, 1) F(digamma, 1) F(polygamma, 2) F(sin, 1) F(cos, 1) F(tan, 1) F(arcsin, 1) F(arccos, 1) F(arctan, 1)      \
   F(arctan2, 2) F(sinh, 1) F(cosh, 1) F(tanh, 1) F(arcsinh, 1) F(arccosh, 1) F(arctanh, 1) F(relu, 1)                  \
   F(leaky_relu, 2) F(elu, 2) F(selu, 1) F(gelu, 1) F(silu, 1) F(sigmoid, 1) F(softplus, 1) F(softsign, 1)              \
-  F(sigmoid_cross_entropy, 2)
+  F(sigmoid_cross_entropy, 2) F(frac, 1) F(copysign, 2) F(logit, 1) F(deg2rad, 1) F(rad2deg, 1) F(relu6, 1)            \
+  F(hard_sigmoid, 1) F(hard_swish, 1) F(hardshrink, 2) F(lerp, 3)
 /// The functions that are compositions of those, likewise.
 #define REEL_COMPOSED_FUNCTIONS(F) \
-  F(lerp, 3) F(fmod, 2) F(frac, 1) F(fmax, 2) F(fmin, 2) F(copysign, 2) F(logaddexp2, 2) F(exp10, 1) F(logit, 1)       \
-  F(log1mexp, 1) F(sinc, 1) F(deg2rad, 1) F(rad2deg, 1) F(xlogy, 2) F(xlog1py, 2) F(xdivy, 2) F(divide_no_nan, 2)      \
-  F(multiply_no_nan, 2) F(entr, 1) F(rel_entr, 2) F(kl_div, 2) F(gelu_tanh, 1) F(relu6, 1) F(hard_tanh, 3)             \
-  F(hard_sigmoid, 1) F(hard_swish, 1) F(mish, 1) F(celu, 2) F(log_sigmoid, 1) F(threshold, 3) F(softshrink, 2)         \
-  F(hardshrink, 2)
+  F(fmod, 2) F(fmax, 2) F(fmin, 2) F(logaddexp2, 2) F(exp10, 1) F(log1mexp, 1) F(sinc, 1) F(xlogy, 2)       \
+  F(xlog1py, 2) F(xdivy, 2) F(divide_no_nan, 2) F(multiply_no_nan, 2) F(entr, 1) F(rel_entr, 2) F(kl_div, 2)           \
+  F(gelu_tanh, 1) F(hard_tanh, 3) F(mish, 1) F(celu, 2) F(log_sigmoid, 1) F(threshold, 3) F(softshrink, 2)
 // clang-format on

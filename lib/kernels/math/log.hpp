@@ -129,6 +129,18 @@ template <class T>
     return copysign(math::log1p_inline(x), x);  // keeps -0
 }
 
+// log(x / (1 - x)), as the logarithm of 1 + (1 - 2 m) / m for the distance m from the nearer end: 1 - 2 m is exact near
+// 1/2, where the logarithm is small. The quotient would overflow for subnormal m, which is scaled; 1 - 2 m is 1 there.
+template <class T>
+[[gnu::noinline]] Vec<T> logit(Vec<T> x) {
+  constexpr T least = std::numeric_limits<T>::min(), scale = T(0x1p64), log_of_scale = T(44.361419555836499802);
+  const Vec<T> m = lesser_of(x, 1 - x) + 0;  // 0 for -0
+  const auto subnormal = m < least;
+  const Vec<T> u = where(subnormal, m * scale, m);
+  const Vec<T> magnitude = log1p((1 - 2 * u) / u) + where(subnormal, Vec<T>(log_of_scale), Vec<T>(0));
+  return where(x < T(0.5), -magnitude, magnitude);
+}
+
 // log(1 + e^x)
 template <class T>
 [[gnu::noinline]] Vec<T> softplus(Vec<T> x) {

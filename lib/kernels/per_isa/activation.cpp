@@ -1,9 +1,12 @@
-// The ops of the family "activation" on vectors of floating-point numbers.
+// The ops of the families "rectifiers" and "activation" on vectors of floating-point numbers.
 #include "kernels/per_isa/parts.hpp"
 #include "kernels/simd/vec_definitions.hpp"
 
 namespace reel::kernels {
 
-void enter_activation(Set& set) { enter_floating<1, table::activation>(set); }
+void enter_activation(Set& set) {
+  enter_floating<4, table::rectifiers>(set);
+  enter_floating<1, table::activation>(set);
+}
 
 }  // namespace reel::kernels

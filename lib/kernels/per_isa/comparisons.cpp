@@ -77,13 +77,6 @@ struct IsFinite {
   }
 };
 
-struct IsNegative {
-  template <class T>
-  Byte operator()(T x) const {
-    return std::signbit(x) & (x == x);
-  }
-};
-
 struct And {
   Byte operator()(Byte x, Byte y) const { return x & y; }
 };
@@ -128,13 +121,6 @@ struct IfLessEqual {
   template <class V>
   [[gnu::always_inline]] auto operator()(V a, V b) const {
     return a <= b;
-  }
-};
-// Where the sign of one is that of a.
-struct IfNegative {
-  template <class V>
-  [[gnu::always_inline]] auto operator()(V a, V) const {
-    return copysign(where(a == a, V(1), V(0)), a) < V(0);
   }
 };
 
@@ -191,8 +177,6 @@ void enter_choices(Set& set, DType type) {
   set.choice[static_cast<std::size_t>(Choice::equal)][index(type)] = &ChoiceLoop<T, IfEqual>::run;
   set.choice[static_cast<std::size_t>(Choice::less)][index(type)] = &ChoiceLoop<T, IfLess>::run;
   set.choice[static_cast<std::size_t>(Choice::less_equal)][index(type)] = &ChoiceLoop<T, IfLessEqual>::run;
-  set.choice[static_cast<std::size_t>(Choice::negative)][index(type)] = &ChoiceLoop<T, IfNegative>::run;
-  set.predicate[static_cast<std::size_t>(Predicate::negative)][index(type)] = &ElementMap<IsNegative, Byte, T>::run;
 }
 template <class T>
 void enter_equality(Set& set, DType type) {

@@ -40,7 +40,7 @@ void enter_family(Set& set) {
 void enter_integers(Set& set) {
   enter_family<table::arithmetic>(set);
   enter_family<table::powers>(set);
-  enter_family<table::activation>(set);
+  enter_family<table::rectifiers>(set);
 }
 
 }  // namespace reel::kernels

@@ -1,7 +1,8 @@
 // Definitions of neural-network activations. relu and sigmoid read only their result (rule S21). elu and selu read
 // their operand, because a derivative computed from the result has no digits where the result is rounded to its limit;
 // sigmoid accepts that for large x. Derivatives at the kink 0: relu 0, leaky_relu its slope, elu alpha, selu 1.7581.
-// slope and alpha are operands like any other. alpha must not be negative.
+// slope and alpha are operands like any other. alpha must not be negative. The pieces of relu6, hard_sigmoid and
+// hard_swish are chosen by comparisons that a NaN fails, so that it reaches the result.
 #pragma once
 #include "kernels/table/exponential.hpp"
 
@@ -10,12 +11,25 @@ namespace reel::kernels::table {
 inline constexpr double selu_scale = 1.05070098735548049342, selu_scale_alpha = 1.75809934084737685994;
 
 // clang-format off
-inline constexpr std::tuple activation{
+// Of a few instructions each.
+inline constexpr std::tuple rectifiers{
   op<"relu", numbers>([](auto x) { return where(x <= 0, 0, x); },
     d<z>([](auto g, auto z) { return where(z > 0, g, 0); })),
+  op<"relu6">([](auto x) { return where(x >= 6, 6, where(x <= 0, 0, x)); },
+    d<z>([](auto g, auto z) { return where(logical_or(z <= 0, z >= 6), 0, g); })),
+  op<"hard_sigmoid">([](auto x) { return where(x >= 3, 1, where(x <= -3, 0, (x + 3) / 6)); },
+    d<x>([](auto g, auto x) { return where(logical_or(x <= -3, x >= 3), 0, g / 6); })),
+  op<"hard_swish">([](auto x) { return where(x >= 3, x, where(x <= -3, 0, x * (x + 3) / 6)); },
+    d<x>([](auto g, auto x) { return where(x >= 3, g, where(x <= -3, 0, g * ((2 * x + 3) / 6))); })),
+  op<"hardshrink">([](auto x, auto y) { return where(abs(x) <= y, 0, x); },
+    d<x | y>([](auto g, auto x, auto y) { return where(abs(x) <= y, 0, g); }),
+    unconnected),
   op<"leaky_relu">([](auto x, auto y) { return where(x > 0, x, y * x); },
     d<x | y>([](auto g, auto x, auto y) { return where(x > 0, g, g * y); }),
     d<x>([](auto g, auto x) { return g * where(x > 0, 0, x); })),
+};
+// With an exponential, or a division.
+inline constexpr std::tuple activation{
   op<"elu">([](auto x, auto y) { return elu(x, y); },
     d<x | y>([](auto g, auto x, auto y) { return where(x > 0, g, g * (y * exp(where(x > 0, 0, x)))); }),
     d<x>([](auto g, auto x) { return g * expm1(where(x > 0, 0, x)); })),

@@ -1,6 +1,6 @@
 // Definitions of ops that cost a few instructions: arithmetic, maximum and minimum, rounding. Derivatives at kinks:
-// that of |x| is 0 at 0. A tie of maximum or minimum passes g / 2 to each side, a NaN operand all of g. clip passes g
-// to x on its edges, and nothing to the bounds there.
+// those of |x| and copysign are 0 at 0. A tie of maximum or minimum passes g / 2 to each side, a NaN operand all of g.
+// clip passes g to x on its edges, and nothing to the bounds there. The sign of a NaN is +.
 #pragma once
 #include "kernels/table/definition.hpp"
 
@@ -35,6 +35,9 @@ inline constexpr std::tuple arithmetic{
   op<"abs", numbers>([](auto x) { return abs(x); },
     d<x>([](auto g, auto x) { return g * sign(x); })),
   op<"sign", numbers>([](auto x) { return sign(x); }, zero),
+  op<"copysign">([](auto x, auto y) { return copysign(x, where(isnan(y), 0, y)); },
+    d<x | z>([](auto g, auto x, auto z) { return g * (sign(x) * sign(z)); }),
+    zero),
 
   op<"maximum", all>([](auto x, auto y) { return maximum(x, y); },
     d<x | y>([](auto g, auto x, auto y) { return share(g, not_below(x, y), not_below(y, x)); }),
@@ -49,10 +52,17 @@ inline constexpr std::tuple arithmetic{
 
   op<"fma">([](auto x, auto y, auto w) { return fma_rounded_once(x, y, w); }, times<y>, times<x>, same),
 
+  // Exact at both ends.
+  op<"lerp">([](auto x, auto y, auto w) { auto d = y - x; return where(w < 0.5, x + w * d, y - (1 - w) * d); },
+    d<w>([](auto g, auto w) { return g * (1 - w); }),
+    times<w>,
+    d<x | y>([](auto g, auto x, auto y) { return g * (y - x); })),
+
   op<"floor", numbers>([](auto x) { return floor(x); }, zero),
   op<"ceil",  numbers>([](auto x) { return ceil(x); },  zero),
   op<"round", numbers>([](auto x) { return round(x); }, zero),
   op<"trunc", numbers>([](auto x) { return trunc(x); }, zero),
+  op<"frac">([](auto x) { return x - trunc(x); }, same),
   op<"floor_divide", numbers>([](auto x, auto y) { return floor_divide(x, y); }, zero, zero),
   op<"mod", numbers>([](auto x, auto y) { return mod(x, y); },
     same,

@@ -47,6 +47,8 @@ inline constexpr std::tuple powers{
     d<x>([](auto g, auto x) { return g * log10_of_e / x; })),
   op<"log1p">([](auto x) { return log1p(x); },
     d<x>([](auto g, auto x) { return g / (1 + x); })),
+  op<"logit">([](auto x) { return logit(x); },
+    d<x>([](auto g, auto x) { return g / (x * (1 - x)); })),
   // Equal infinities each get half of g, like other ties: their difference counts as 0.
   op<"logaddexp">([](auto x, auto y) { return logaddexp(x, y); },
     d<x | y>([](auto g, auto x, auto y) { return g * sigmoid(where(logical_and(equal(x, y), isinf(x)), 0, x - y)); }),

@@ -7,6 +7,8 @@
 
 namespace reel::kernels::table {
 
+inline constexpr double radians_per_degree = 0.017453292519943295769, degrees_per_radian = 57.295779513082320877;
+
 // clang-format off
 inline constexpr std::tuple trigonometric{
   op<"sin">([](auto x) { return sin(x); },
@@ -24,6 +26,10 @@ inline constexpr std::tuple trigonometric{
   op<"arctan2">([](auto x, auto y) { return arctan2(x, y); },
     d<x | y>([](auto g, auto x, auto y) { auto r = hypot(x, y); return g * (y / r) / r; }),
     d<x | y>([](auto g, auto x, auto y) { auto r = hypot(x, y); return -g * (x / r) / r; })),
+  op<"deg2rad">([](auto x) { return x * radians_per_degree; },
+    d<none>([](auto g) { return g * radians_per_degree; })),
+  op<"rad2deg">([](auto x) { return x * degrees_per_radian; },
+    d<none>([](auto g) { return g * degrees_per_radian; })),
   op<"sinh">([](auto x) { return sinh(x); },
     d<x>([](auto g, auto x) { return g * cosh(x); })),
   op<"cosh">([](auto x) { return cosh(x); },

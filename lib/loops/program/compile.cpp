@@ -91,25 +91,18 @@ class Choices {
     const Node& node = at(mask);
     if (mask < first) return none;
     if (node.opcode == Opcode::comparison) return 1;
-    if (node.opcode == Opcode::predicate) return is_comparison(node) ? 1 : none;
+    if (node.opcode == Opcode::predicate) return node.function == number(kernels::Predicate::isnan) ? 1 : none;
     if (node.function == number(kernels::Logical::exclusive)) return none;
     const int one = comparisons(node.in[0], first);
     if (node.function == number(kernels::Logical::negation) || one >= none) return one;
     return one + comparisons(node.in[1], first);
-  }
-  static bool is_comparison(const Node& predicate) {
-    return predicate.function == number(kernels::Predicate::isnan) ||
-           predicate.function == number(kernels::Predicate::negative);
   }
   static std::uint16_t number(auto enumerator) { return static_cast<std::uint16_t>(enumerator); }
 
   // mask ? x : y, by the mask of the old graph and nodes of the new one.
   std::int32_t choose(std::int32_t mask, std::int32_t x, std::int32_t y) {
     const Node& node = at(mask);
-    if (node.opcode == Opcode::predicate)
-      return node.function == number(kernels::Predicate::negative)
-                 ? choice(Choice::negative, node.in[0], node.in[0], x, y)
-                 : choice(Choice::equal, node.in[0], node.in[0], y, x);  // isnan
+    if (node.opcode == Opcode::predicate) return choice(Choice::equal, node.in[0], node.in[0], y, x);  // isnan
     if (node.opcode == Opcode::comparison) return compare(node, x, y);
     switch (static_cast<kernels::Logical>(node.function)) {
       case kernels::Logical::conjunction:

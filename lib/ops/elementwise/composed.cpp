@@ -73,31 +73,16 @@ Lane kl_div_of(const Lane& x, const Lane& y) {
 // In the order of the enumerators.
 // clang-format off
 constexpr Composed composed_functions[] = {
-    {"lerp", [](X x) { return where(x[2] < 0.5, x[0] + x[2] * (x[1] - x[0]), x[1] - (1 - x[2]) * (x[1] - x[0])); }},
     {"fmod", [](X x) { return fmod_of(x[0], x[1]); }},
-    {"frac", [](X x) { return x[0] - trunc(x[0]); }},
     {"fmax", [](X x) { return where(isnan(x[1]), x[0], where(isnan(x[0]), x[1], maximum(x[0], x[1]))); }},
     {"fmin", [](X x) { return where(isnan(x[1]), x[0], where(isnan(x[0]), x[1], minimum(x[0], x[1]))); }},
-    // The sign of a zero counts; that of a NaN is taken as +. sign(y) connects y, with derivative 0.
-    {"copysign", [](X x) {
-       const Lane s = where(negative_sign(x[1]), where(x[1] < 0, sign(x[1]), -1), 1);
-       return abs(x[0]) * s;
-     }},
     {"logaddexp2", [](X x) { return logaddexp(ln2 * x[0], ln2 * x[1]) / ln2; }},
     {"exp10", [](X x) { return power(10.0, x[0]); }},
-    // Near 1/2, where the logarithms would cancel, 2 x - 1 is exact.
-    {"logit", [](X x) {
-       const LaneMask middle = x[0] > 0.25 && x[0] < 0.75;
-       const Lane in = clip(x[0], 0.25, 0.75);  // arctanh has no derivative at -1 and 1
-       return where(middle, 2 * arctanh(2 * in - 1), log(x[0]) - log(1 - x[0]));
-     }},
     {"log1mexp", [](X x) {
        const LaneMask near = x[0] < ln2;
        return where(near, log(-expm1(-where(near, x[0], 1))), log1p(-exp(-where(near, 1, x[0]))));
      }},
     {"sinc", [](X x) { return sinc_of(x[0]); }},
-    {"deg2rad", [](X x) { return x[0] * (pi / 180); }},
-    {"rad2deg", [](X x) { return x[0] * (180 / pi); }},
     {"xlogy", [](X x) {
        const LaneMask none_there = equal(x[0], 0) && (x[1] <= 0 || equal(x[1], infinity));
        return x[0] * log(where(none_there, 1, x[1]));
@@ -131,13 +116,10 @@ constexpr Composed composed_functions[] = {
        const Lane u = where(x[0] < -1e4, -1e4, x[0]), v = where(u > 1e4, 1e4, u);
        return u * sigmoid(std::sqrt(8 / pi) * (v + 0.044715 * v * v * v));
      }},
-    {"relu6", [](X x) { return where(x[0] >= 6, 6, where(x[0] <= 0, 0, x[0])); }},
     {"hard_tanh", [](X x) {
        const Lane low = where(isnan(x[0]), x[0], where(x[0] <= x[1], x[1], x[2]));
        return where(x[0] > x[1] && x[0] < x[2], x[0], low);
      }},
-    {"hard_sigmoid", [](X x) { return where(x[0] >= 3, 1, where(x[0] <= -3, 0, (x[0] + 3) / 6)); }},
-    {"hard_swish", [](X x) { return where(x[0] >= 3, x[0], where(x[0] <= -3, 0, x[0] * (x[0] + 3) / 6)); }},
     // tanh(softplus(x)) = n / (n + 2), n = e^x (e^x + 2): 1 to rounding from 20 on, 0 below -750.
     {"mish", [](X x) {
        const Lane u = where(x[0] < 20, where(x[0] > -750, x[0], -750), 20), e = exp(u), n = fma(e, e, 2 * e);
@@ -147,7 +129,6 @@ constexpr Composed composed_functions[] = {
     {"log_sigmoid", [](X x) { return -softplus(-x[0]); }},
     {"threshold", [](X x) { return where(x[0] > x[1] || isnan(x[0]), x[0], x[2]); }},
     {"softshrink", [](X x) { return where(x[0] > x[1], x[0] - x[1], where(x[0] < -x[1], x[0] + x[1], where(isnan(x[0]), x[0], 0))); }},
-    {"hardshrink", [](X x) { return where(abs(x[0]) <= x[1], 0, x[0]); }},
     // Not a function of lanes: the replacement of an infinity depends on the dtype.
     {"nan_to_num", [](X x) {
        return where(isnan(x[0]), x[1], where(equal(x[0], infinity), x[2], where(equal(x[0], -infinity), x[3], x[0])));

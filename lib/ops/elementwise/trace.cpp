@@ -203,12 +203,6 @@ std::int32_t mask_node(const LaneMask& x) {
 }
 
 }  // namespace
-
-LaneMask negative_sign(const Lane& x) {
-  Trace& trace = Trace::of(LaneAccess::trace(x));
-  return trace.mask(add(trace, loops::Opcode::predicate, at(kernels::Predicate::negative), {x}));
-}
-
 }  // namespace ops
 
 using namespace ops;

@@ -100,7 +100,4 @@ class Trace {
 
 std::uint64_t hash(const loops::Node& node) noexcept;
 
-/// Whether the sign bit is set, also that of a zero. False for NaN.
-LaneMask negative_sign(const Lane& x);
-
 }  // namespace reel::ops

@@ -285,6 +285,27 @@ static void add_kinked(std::vector<Op>& t) {
       t, "trunc", reel::trunc, [](const Jet& x) { return integer_of(x, [](Real v) { return std::trunc(v); }); }, -i, i,
       true);
   add_unary(
+      t, "frac", reel::frac, [](const Jet& x) { return x - integer_of(x, [](Real v) { return std::trunc(v); }); }, -i,
+      i, false);
+  add_unary(
+      t, "relu6", reel::relu6, [](const Jet& x) { return !less(0, x)  ? Jet(0)
+                                                         : less(x, 6) ? x
+                                                                      : Jet(6); }, -i, i,
+      false);
+  add_unary(
+      t, "hard_sigmoid", reel::hard_sigmoid,
+      [](const Jet& x) { return !less(-3, x) ? Jet(0)
+                                : less(x, 3) ? x / 6 + Jet(0.5L)
+                                             : Jet(1); }, -i, i, false);
+  add_unary(
+      t, "hard_swish", reel::hard_swish,
+      [](const Jet& x) { return !less(x, 3)   ? x
+                                : less(-3, x) ? x * (x + 3) / 6
+                                              : Jet(0); }, -i, i, false);
+  add_unary(
+      t, "hardshrink", [](const Operand& x) { return reel::hardshrink(x, 0.5); },
+      [](const Jet& x) { return less(0.5L, absolute(x)) ? x : Jet(0); }, -i, i, false);
+  add_unary(
       t, "gammasgn", reel::gammasgn, [](const Jet& x) { return integer_of(x, gamma_sign); }, -6, 6, false);
   add_unary(
       t, "round", reel::round, [](const Jet& x) { return integer_of(x, round_half_even); }, -i, i, true);
@@ -331,6 +352,10 @@ static void add_two_operands(std::vector<Op>& t) {
              {.first_low = -8, .first_high = 8});
   add_binary(t, "maximum", reel::maximum, maximum_of, any);
   add_binary(t, "minimum", reel::minimum, minimum_of, any);
+  add_binary(t, "copysign", reel::copysign, [](const Jet& x, const Jet& y) {
+    if (y.v[0] == 0) throw Unfit();  // the sign of a zero is not followed here
+    return less(y, 0) ? -absolute(x) : absolute(x);
+  });
   add_binary(t, "leaky_relu", reel::leaky_relu,
              [](const Jet& x, const Jet& slope) { return less(0, x) ? x : slope * x; });
   add_binary(t, "elu", reel::elu,
@@ -364,8 +389,6 @@ static void add_composed(std::vector<Op>& t) {
   const double i = inf;
   const auto truncated = [](const Jet& x) { return integer_of(x, [](Real v) { return std::trunc(v); }); };
   add_unary(
-      t, "frac", reel::frac, [=](const Jet& x) { return x - truncated(x); }, -i, i, false);
-  add_unary(
       t, "exp10", reel::exp10, [](const Jet& x) { return exp(Jet(std::log(10.0L)) * x); }, -i, 1.5, false);
   add_unary(
       t, "log1mexp", reel::log1mexp,
@@ -376,21 +399,6 @@ static void add_composed(std::vector<Op>& t) {
       0.2, 20, false);
   add_unary(
       t, "sinc", reel::sinc, [](const Jet& x) { return sin(Jet(pi) * x) / (Jet(pi) * x); }, 0.3, 20, false);
-  add_unary(
-      t, "relu6", reel::relu6, [](const Jet& x) { return !less(0, x)  ? Jet(0)
-                                                         : less(x, 6) ? x
-                                                                      : Jet(6); }, -i, i,
-      false);
-  add_unary(
-      t, "hard_sigmoid", reel::hard_sigmoid,
-      [](const Jet& x) { return !less(-3, x) ? Jet(0)
-                                : less(x, 3) ? x / 6 + Jet(0.5L)
-                                             : Jet(1); }, -i, i, false);
-  add_unary(
-      t, "hard_swish", reel::hard_swish,
-      [](const Jet& x) { return !less(x, 3)   ? x
-                                : less(-3, x) ? x * (x + 3) / 6
-                                              : Jet(0); }, -i, i, false);
   add_unary(
       t, "mish", reel::mish,
       [](const Jet& x) {
@@ -406,10 +414,6 @@ static void add_composed(std::vector<Op>& t) {
   add_binary(t, "fmod", reel::fmod, [=](const Jet& x, const Jet& y) { return x - y * truncated(x / y); }, {.low = 0.2});
   add_binary(t, "fmax", reel::fmax, maximum_of);
   add_binary(t, "fmin", reel::fmin, minimum_of);
-  add_binary(t, "copysign", reel::copysign, [](const Jet& x, const Jet& y) {
-    if (y.v[0] == 0) throw Unfit();  // the sign of a zero is not followed here
-    return less(y, 0) ? -absolute(x) : absolute(x);
-  });
   add_binary(t, "logaddexp2", reel::logaddexp2,
              [](const Jet& x, const Jet& y) {
                const Jet ln2 = std::log(2.0L);
@@ -426,9 +430,6 @@ static void add_composed(std::vector<Op>& t) {
       [](const Jet& x, const Jet& l) { return less(l, x)    ? x - l
                                               : less(x, -l) ? x + l
                                                             : Jet(0); }, {.low = 0.1});
-  add_unary(
-      t, "hardshrink", [](const Operand& x) { return reel::hardshrink(x, 0.5); },
-      [](const Jet& x) { return less(0.5L, absolute(x)) ? x : Jet(0); }, -i, i, false);
   add_binary(
       t, "threshold", [](const Operand& x, const Operand& value) { return reel::threshold(x, 0.5, value); },
       [](const Jet& x, const Jet& value) { return less(0.5L, x) ? x : value; });
