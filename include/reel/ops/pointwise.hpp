@@ -236,7 +236,7 @@ void operator!=(const Tensor& x, const Operand& y) = delete;
   F(hard_sigmoid, 1) F(hard_swish, 1) F(hardshrink, 2) F(lerp, 3)
 /// The functions that are compositions of those, likewise.
 #define REEL_COMPOSED_FUNCTIONS(F) \
-  F(fmod, 2) F(fmax, 2) F(fmin, 2) F(logaddexp2, 2) F(exp10, 1) F(log1mexp, 1) F(sinc, 1) F(xlogy, 2)       \
-  F(xlog1py, 2) F(xdivy, 2) F(divide_no_nan, 2) F(multiply_no_nan, 2) F(entr, 1) F(rel_entr, 2) F(kl_div, 2)           \
-  F(gelu_tanh, 1) F(hard_tanh, 3) F(mish, 1) F(celu, 2) F(log_sigmoid, 1) F(threshold, 3) F(softshrink, 2)
+  F(fmod, 2) F(fmax, 2) F(fmin, 2) F(logaddexp2, 2) F(exp10, 1) F(log1mexp, 1) F(sinc, 1) F(xlogy, 2) F(xlog1py, 2)    \
+  F(xdivy, 2) F(divide_no_nan, 2) F(multiply_no_nan, 2) F(entr, 1) F(rel_entr, 2) F(kl_div, 2) F(gelu_tanh, 1)         \
+  F(hard_tanh, 3) F(mish, 1) F(celu, 2) F(log_sigmoid, 1) F(threshold, 3) F(softshrink, 2)
 // clang-format on

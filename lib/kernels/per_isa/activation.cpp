@@ -5,7 +5,7 @@
 namespace reel::kernels {
 
 void enter_activation(Set& set) {
-  enter_floating<4, table::rectifiers>(set);
+  enter_floating<2, table::rectifiers>(set);
   enter_floating<1, table::activation>(set);
 }
 

@@ -17,12 +17,8 @@ template <VecElement T, class F, std::ptrdiff_t Unroll, std::size_t... K>
 struct Map {
   using L = Vec<T>;
   static constexpr std::size_t operands = sizeof...(K);
-  // The vectors of all operands stay in registers. Of SSE2, which few machines use, the loops are kept short.
-  static constexpr std::ptrdiff_t group = [] {
-    if (is_scalar) return std::ptrdiff_t(1);
-    const bool all = many_registers || (operands <= 2 && instruction_set != InstructionSet::sse2);
-    return all ? Unroll : (Unroll + 1) / 2;
-  }();
+  // The vectors of all operands stay in registers.
+  static constexpr std::ptrdiff_t group = is_scalar ? 1 : many_registers || operands <= 3 ? Unroll : (Unroll + 1) / 2;
 
   static constexpr Layout layout() {
     Layout l{.operands = 0, .bytes = {}, .out_bytes = sizeof(T), .repeats = true};
@@ -34,6 +30,25 @@ struct Map {
     if (n < 1) return;
     if (n > 1 && ((in[K].stride | ...) & ~std::ptrdiff_t(1)) != 0) return staged(&run, layout(), in, out, n);
     loop(in, static_cast<T*>(out), n, std::make_index_sequence<operands>());
+  }
+
+  // Groups of vectors; returns the number of elements that are left. All vectors of one operand are loaded, then those
+  // of the next: AMD's processors lose a quarter of their speed on 512-bit loads from the second-level cache that
+  // alternate between operands.
+  template <std::size_t... J>
+  [[gnu::always_inline]] static std::ptrdiff_t groups(const T* (&p)[operands], const std::ptrdiff_t (&step)[operands],
+                                                      T*& out, std::ptrdiff_t n) {
+    for (; n >= group * L::size; n -= group * L::size) {
+      L value[operands][group];
+      const auto load = [&](L(&to)[group], std::size_t k) {
+        unrolled<group>([&](auto u) { to[u] = L::load(p[k] + u * step[k]); });
+        p[k] += group * step[k];
+      };
+      (load(value[J], J), ...);
+      unrolled<group>([&](auto u) { F{}(value[J][u]...).store(out + u * L::size); });
+      out += group * L::size;
+    }
+    return n;
   }
 
   template <std::size_t... J>
@@ -52,18 +67,7 @@ struct Map {
       (set_step(J), ...);
     }
     if constexpr (group > 1) {
-      // All of one operand, then of the next: AMD's processors prefetch it from the second-level cache, but lose a
-      // quarter of their speed on 512-bit loads that alternate between operands.
-      for (; n >= group * L::size; n -= group * L::size) {
-        L value[operands][group];
-        const auto load = [&](L(&to)[group], std::size_t k) {
-          unrolled<group>([&](auto u) { to[u] = L::load(p[k] + u * step[k]); });
-          p[k] += group * step[k];
-        };
-        (load(value[J], J), ...);
-        unrolled<group>([&](auto u) { F{}(value[J][u]...).store(out + u * L::size); });
-        out += group * L::size;
-      }
+      n = groups<J...>(p, step, out, n);
       if (n == 0) return;
     }
     for (;;) {

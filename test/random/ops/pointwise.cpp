@@ -261,6 +261,8 @@ static void add_smooth(std::vector<Op>& t) {
       -8, i, false);
 }
 
+constexpr auto truncated = [](const Jet& x) { return integer_of(x, [](Real v) { return std::trunc(v); }); };
+
 static void add_kinked(std::vector<Op>& t) {
   const double i = inf;
   add_unary(
@@ -281,12 +283,9 @@ static void add_kinked(std::vector<Op>& t) {
   add_unary(
       t, "ceil", reel::ceil, [](const Jet& x) { return integer_of(x, [](Real v) { return std::ceil(v); }); }, -i, i,
       true);
+  add_unary(t, "trunc", reel::trunc, truncated, -i, i, true);
   add_unary(
-      t, "trunc", reel::trunc, [](const Jet& x) { return integer_of(x, [](Real v) { return std::trunc(v); }); }, -i, i,
-      true);
-  add_unary(
-      t, "frac", reel::frac, [](const Jet& x) { return x - integer_of(x, [](Real v) { return std::trunc(v); }); }, -i,
-      i, false);
+      t, "frac", reel::frac, [](const Jet& x) { return x - truncated(x); }, -i, i, false);
   add_unary(
       t, "relu6", reel::relu6, [](const Jet& x) { return !less(0, x)  ? Jet(0)
                                                          : less(x, 6) ? x
@@ -387,7 +386,6 @@ static void add_two_operands(std::vector<Op>& t) {
 
 static void add_composed(std::vector<Op>& t) {
   const double i = inf;
-  const auto truncated = [](const Jet& x) { return integer_of(x, [](Real v) { return std::trunc(v); }); };
   add_unary(
       t, "exp10", reel::exp10, [](const Jet& x) { return exp(Jet(std::log(10.0L)) * x); }, -i, 1.5, false);
   add_unary(
@@ -411,7 +409,7 @@ static void add_composed(std::vector<Op>& t) {
   add_unary(
       t, "nan_to_num", [](const Operand& x) { return reel::nan_to_num(x); }, [](const Jet& x) { return x; }, -i, i,
       false);
-  add_binary(t, "fmod", reel::fmod, [=](const Jet& x, const Jet& y) { return x - y * truncated(x / y); }, {.low = 0.2});
+  add_binary(t, "fmod", reel::fmod, [](const Jet& x, const Jet& y) { return x - y * truncated(x / y); }, {.low = 0.2});
   add_binary(t, "fmax", reel::fmax, maximum_of);
   add_binary(t, "fmin", reel::fmin, minimum_of);
   add_binary(t, "logaddexp2", reel::logaddexp2,
