@@ -46,7 +46,7 @@ struct Conv1dTransposeOptions {
 /// to [batch, channels, length]. (torch.nn.functional.conv_transpose1d.)
 Tensor conv1d_transpose(const Operand& x, const Operand& w, const Conv1dTransposeOptions& options = {});
 
-/// Options of max_pool1d().
+/// Options of max_pool1d() and max_pool1d_with_indices().
 struct MaxPool1dOptions {
   /// Default, 0: the window.
   std::int64_t stride = 0;
@@ -112,7 +112,7 @@ struct Conv3dTransposeOptions {
 /// (torch.nn.functional.conv_transpose3d.) Gradients: conv3d of g for x, that of conv3d with x and g exchanged for w.
 Tensor conv3d_transpose(const Operand& x, const Operand& w, const Conv3dTransposeOptions& options = {});
 
-/// Options of max_pool3d().
+/// Options of max_pool3d() and max_pool3d_with_indices().
 struct MaxPool3dOptions {
   /// Default, {0, 0, 0}: the window.
   Size3d stride = {0, 0, 0};
@@ -154,24 +154,40 @@ Tensor adaptive_max_pool3d(const Operand& x, const Size3d& size);
 
 /// (sum |x|^p)^(1/p) of each window, by norm: without overflow, with gradient 0 where all elements are 0. stride 0: the
 /// window. (torch.nn.functional.lp_pool1d, whose odd p keep signs and which is NaN for a negative sum.) Windows that
-/// overlap are copied. ValueError unless p is finite and at least 1.
+/// overlap are copied. ShapeError, ValueError for windows and strides as in max_pool1d; ValueError unless p is finite
+/// and at least 1. Gradient: sign(x) (|x| / y)^(p - 1) g, summed over windows that overlap.
 Tensor lp_pool1d(const Operand& x, double p, std::int64_t window, std::int64_t stride = 0);
 Tensor lp_pool2d(const Operand& x, double p, const Size2d& window, const Size2d& stride = {0, 0});
+Tensor lp_pool3d(const Operand& x, double p, const Size3d& window, const Size3d& stride = {0, 0, 0});
 
-/// The results of max_pool2d_with_indices. indices, int64, of the shape of y: of each element of y the position in its
-/// plane of x, row times width plus column. They have no gradient.
+/// The results of max_pool1d_with_indices and its like. indices, int64, of the shape of y: of each element of y the
+/// position in its sequence, image or volume of x, row-major: in an image row times width plus column. They have no
+/// gradient.
+struct MaxPool1dIndices {
+  Tensor y, indices;
+  auto leaves() { return std::tie(y, indices); }
+};
 struct MaxPool2dIndices {
   Tensor y, indices;
   auto leaves() { return std::tie(y, indices); }
 };
-/// max_pool2d, and where its elements come from: the first greatest element in row-major order, or the first NaN.
-/// Windows that overlap are copied. (torch.nn.functional.max_pool2d_with_indices.) Errors and gradient: max_pool2d's.
+struct MaxPool3dIndices {
+  Tensor y, indices;
+  auto leaves() { return std::tie(y, indices); }
+};
+/// max_pool1d, max_pool2d and max_pool3d, and where their elements come from: the first greatest element in row-major
+/// order, or the first NaN. Windows that overlap are copied. (torch.nn.functional.max_pool2d_with_indices.) Errors and
+/// gradients: those of the pooling.
+MaxPool1dIndices max_pool1d_with_indices(const Operand& x, std::int64_t window, const MaxPool1dOptions& options = {});
 MaxPool2dIndices max_pool2d_with_indices(const Operand& x, const Size2d& window, const MaxPool2dOptions& options = {});
-/// Zeros [batch, channels, size[0], size[1]] with the elements of x at the positions in its plane that `indices` name,
-/// of the shape of x. Of equal positions the last counts. (torch.nn.functional.max_unpool2d.) ShapeError for indices of
-/// another shape; TypeError unless they are integers; IndexError for one outside the plane; negative ones count from
-/// its end. Gradient: that of the element at the position; 0 for an x that does not count.
+MaxPool3dIndices max_pool3d_with_indices(const Operand& x, const Size3d& window, const MaxPool3dOptions& options = {});
+/// Zeros [batch, channels, size...] with the elements of x at the positions in its sequence, image or volume that
+/// `indices` name, of the shape of x. Of equal positions the last counts. (torch.nn.functional.max_unpool2d.)
+/// ShapeError for indices of another shape; TypeError unless they are integers; IndexError for one that is no position;
+/// negative ones count from the end. Gradient: that of the element at the position; 0 for an x that does not count.
+Tensor max_unpool1d(const Operand& x, const Operand& indices, std::int64_t size);
 Tensor max_unpool2d(const Operand& x, const Operand& indices, const Size2d& size);
+Tensor max_unpool3d(const Operand& x, const Operand& indices, const Size3d& size);
 
 // Pooling by windows {k_h, k_w} at pseudo-random places (Graham 2014, arXiv:1412.6071; PyTorch's
 // fractional_max_pool2d). x is [batch, channels, height, width], the result [batch, channels, size]. Along an axis of n

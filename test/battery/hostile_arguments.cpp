@@ -387,10 +387,17 @@ void axes_and_sizes() {
     at("adaptive_avg_pool3d", [&] { adaptive_avg_pool3d(volume, {i, 1, i}); });
     at("max_pool2d_with_indices", [&] { max_pool2d_with_indices(images, {2, i}, {.stride = {i, 1}}); });
     at("max_pool2d_with_indices", [&] { max_pool2d_with_indices(images, {2, 2}, {.padding = {{i, 0}, {0, i}}}); });
+    at("max_pool1d_with_indices", [&] { max_pool1d_with_indices(sequence, i, {.stride = 1, .padding = {i, 0}}); });
+    at("max_pool3d_with_indices", [&] { max_pool3d_with_indices(volume, {2, i, 1}, {.stride = {1, i, 1}}); });
+    at("max_pool3d_with_indices", [&] { max_pool3d_with_indices(volume, {2, 2, 2}, {.dilation = {1, 1, i}}); });
+    at("max_unpool1d", [&] { max_unpool1d(sequence, zeros({1, 2, 4}, DType::int64), i); });
+    at("max_unpool3d", [&] { max_unpool3d(volume, zeros({1, 2, 3, 2, 2}, DType::int64), {i, i, i}); });
+    at("max_unpool3d", [&] { max_unpool3d(volume, full({1, 2, 3, 2, 2}, i, DType::int64), {2, 3, 4}); });
     at("max_unpool2d", [&] { max_unpool2d(images, zeros({1, 2, 4, 4}, DType::int64), {i, i}); });
     at("max_unpool2d", [&] { max_unpool2d(images, full({1, 2, 4, 4}, i, DType::int64), {4, 4}); });
     at("lp_pool1d", [&] { lp_pool1d(sequence, 2, i, i); });
     at("lp_pool1d", [&] { lp_pool1d(sequence, 2, 2, i); });
+    at("lp_pool3d", [&] { lp_pool3d(volume, 2, {1, i, 2}, {i, 1, i}); });
     at("lp_pool2d", [&] { lp_pool2d(images, 2, {1, i}, {i, 1}); });
     at("fractional_max_pool2d", [&] { fractional_max_pool2d(images, {2, i}, {i, 2}, zeros({1, 2, 2})); });
     at("dilation2d", [&] { dilation2d(images, ones({2, 2, 2}), {.stride = {i, 1}, .padding = {{0, i}, {i, 0}}}); });

@@ -25,19 +25,27 @@ Tensor windows_along(const Tensor& x, int axis, const loops::WindowAxis& a) {
   return gather(x, from_data(places), axis);
 }
 
-// x [batch, channels, height, width]
-Tensor lp_pool_of(const char* op, const Tensor& x, double p, std::span<const loops::WindowAxis, 2> a) {
-  const DType wide = widened(x.dtype());
-  const Shape s = x.shape();
-  const auto &rows = a[0], &columns = a[1];
-  const Shape windows = {s[0], s[1], rows.results, rows.taps, columns.results, columns.taps};
-  require_shape(op, windows);
-  const Tensor all = windows_along(windows_along(cast_to(x, wide), 3, columns), 2, rows);
-  return cast_to(norm(reshape(all, windows), p, {3, 5}), x.dtype());
-}
-
-void check_order(const char* op, double p) {
+// Pooling by windows of x [batch, channels, ...] along as many axes as there are options.
+Tensor lp_pool(const char* op, const Operand& operand, double p, std::span<const AxisOptions> along) {
   if (!(p >= 1 && std::isfinite(p))) fail<ValueError>(op, "p is {}; it must be finite and at least 1", p);
+  const int n = static_cast<int>(along.size());
+  const Tensor x = image_operand(op, operand, "x", axes_text[n - 1], n + 2);
+  check_windows(op, along, 1);
+  std::array<loops::WindowAxis, 3> axes;
+  window_axes(op, x.shape(), along, axes);
+  Shape result = {x.shape()[0], x.shape()[1]}, windows = result, taps;  // taps: which axes of `windows`
+  for (int d = 0; d < n; ++d) {
+    const loops::WindowAxis& a = axes[static_cast<std::size_t>(d)];
+    result.push_back(a.results);
+    windows.push_back(a.results);
+    taps.push_back(windows.rank());
+    windows.push_back(a.taps);
+  }
+  if (x.size() == 0) return reshape(x, result);
+  require_shape(op, windows);
+  Tensor all = cast_to(x, widened(x.dtype()));
+  for (int d = n - 1; d >= 0; --d) all = windows_along(all, d + 2, axes[static_cast<std::size_t>(d)]);
+  return cast_to(norm(reshape(all, windows), p, taps), x.dtype());
 }
 
 // Indices along the axis of the taps of window i. A tap in the padding has the index of the first tap that is not.
@@ -51,14 +59,86 @@ detail::List<std::int64_t> places_of(const loops::WindowAxis& a, std::int64_t i)
   return places;
 }
 
-// Positions in the plane, [windows, taps]. Those of a window first occur in row-major order.
-Tensor positions_of(const loops::WindowAxis& rows, const loops::WindowAxis& columns) {
+// Positions in the image, row-major, [windows, taps]. Those of a window first occur in row-major order.
+Tensor positions_of(std::span<const loops::WindowAxis> axes) {
+  std::int64_t windows = 1, taps = 1;
+  for (const loops::WindowAxis& a : axes) windows *= a.results, taps *= a.taps;
   detail::List<std::int64_t> all;
-  for (std::int64_t i = 0; i < rows.results; ++i)
-    for (std::int64_t j = 0; j < columns.results; ++j)
-      for (const std::int64_t row : places_of(rows, i))
-        for (const std::int64_t column : places_of(columns, j)) all.push_back(row * columns.extent + column);
-  return reshape(from_data(all), {rows.results * columns.results, rows.taps * columns.taps});
+  for (std::int64_t window = 0; window < windows; ++window) {
+    detail::List<std::int64_t> positions;
+    positions.push_back(0);
+    std::int64_t inner = windows;
+    for (const loops::WindowAxis& a : axes) {
+      inner /= a.results;
+      const auto places = places_of(a, window / inner % a.results);
+      detail::List<std::int64_t> joined;
+      for (const std::int64_t position : positions)
+        for (const std::int64_t place : places) joined.push_back(position * a.extent + place);
+      positions = std::move(joined);
+    }
+    for (const std::int64_t position : positions) all.push_back(position);
+  }
+  return from_data(all, {windows, taps});
+}
+
+struct Pool {
+  Tensor y, indices;
+};
+// Greatest elements of x [batch, channels, ...] by windows along as many axes as there are options.
+Pool max_pool_with_indices(const char* op, const Operand& operand, std::span<const AxisOptions> along) {
+  const std::size_t n = along.size();
+  const Tensor x = image_operand(op, operand, "x", axes_text[n - 1], static_cast<int>(n) + 2);
+  check_windows(op, along, 1);
+  const Shape s = x.shape();
+  std::array<loops::WindowAxis, 3> axes;
+  window_axes(op, s, along, axes);
+  Shape result = {s[0], s[1]}, gathered = result;
+  std::int64_t image = 1, windows = 1;
+  for (std::size_t d = 0; d < n; ++d) {
+    axes[d] = without_padding(op, axes[d], along[d].name, s);
+    result.push_back(axes[d].results);
+    gathered.push_back(axes[d].results);
+    gathered.push_back(axes[d].taps);
+    image *= axes[d].extent;
+    windows *= axes[d].results;
+  }
+  if (x.size() == 0) return {reshape(x, result), zeros(result, DType::int64)};
+  require_shape(op, gathered);
+  const Tensor flat = reshape(x, {s[0], s[1], image}), positions = positions_of({axes.data(), n});
+  const Tensor greatest = argmax(gather(stop_gradient(flat), positions, 2), -1);
+  const Tensor starts = arange(windows) * positions.shape()[1];
+  const Tensor indices = gather(reshape(positions, {positions.size()}), greatest + starts);
+  return {reshape(take_along_axis(flat, indices, 2), result), reshape(indices, result)};
+}
+
+[[noreturn, gnu::cold]] void fail_size(const char* op, std::span<const std::int64_t> size, std::int64_t most) {
+  std::string text;
+  for (const std::int64_t extent : size) text += fmt::format("{}{}", text.empty() ? "" : ", ", extent);
+  fail<ShapeError>(op, "size is {{{}}}; each extent must be from 0 to {}", text, most);
+}
+
+// x [batch, channels, ...] with its elements at the positions in an image of this size.
+Tensor max_unpool(const char* op, const Operand& operand, const Operand& indices, std::span<const std::int64_t> size) {
+  const int n = static_cast<int>(size.size());
+  const std::int64_t most = std::int64_t{1} << 60 / n;  // of extents: their product fits std::int64_t
+  const Tensor x = image_operand(op, operand, "x", axes_text[n - 1], n + 2);
+  const Shape s = x.shape();
+  Shape result = {s[0], s[1]};
+  std::int64_t image = 1;
+  for (const std::int64_t extent : size) {
+    if (extent < 0 || extent > most) fail_size(op, size, most);
+    result.push_back(extent);
+    image *= extent;
+  }
+  require_shape(op, result);
+  const Tensor places = to_tensor(op, indices, "indices");
+  if (places.shape() != s)
+    fail<ShapeError>(op, "indices are {} and x is {}; each element of x needs one", places.shape(), s);
+  std::int64_t given = 1;
+  for (int d = 2; d < s.rank(); ++d) given *= s[d];
+  const Shape flat = {s[0], s[1], given};
+  const Tensor at = reshape(checked_indices(op, places, 0, image), flat);
+  return reshape(put_along_axis(zeros({s[0], s[1], image}, x.dtype()), at, reshape(x, flat), 2), result);
 }
 
 // Indices along an axis of n elements, m windows of k after one another: [batch, channels, m k].
@@ -143,7 +223,7 @@ Tensor dilated(const char* op, const Tensor& x, const Tensor& w, const Morpholog
   const std::int64_t windows = c.rows.results * c.columns.results, taps = c.rows.taps * c.columns.taps;
   require_shape(op, {s[0], s[1], windows, taps});
   const Tensor flat = reshape(x, {s[0], s[1], s[2] * s[3]}), kernel = reshape(w, {1, s[1], taps}),
-               positions = positions_of(c.rows, c.columns);
+               positions = positions_of(std::array{c.rows, c.columns});
   const Inside inside = inside_of(c.rows, c.columns);
   const Tensor sums = gather(stop_gradient(flat), positions, 2) + expand_dims(stop_gradient(kernel), 2);
   const Tensor starts = arange(windows) * taps,
@@ -166,68 +246,53 @@ Tensor morphology(const char* op, const Operand& operand, const Operand& kernel,
 }  // namespace
 }  // namespace ops
 
-Tensor lp_pool1d(const Operand& operand, double p, std::int64_t window, std::int64_t stride) {
-  constexpr const char* op = "lp_pool1d";
-  const tape::OpScope scope(operand);
-  ops::check_order(op, p);
-  const Tensor x = ops::image_operand(op, operand, "x", ops::axes_text[0], 3);
-  const ops::AxisOptions along[] = {{"length", window, stride == 0 ? window : stride, 1, Padding::valid, {}}};
-  ops::check_windows(op, along, 1);
-  loops::WindowAxis axes[2] = {{1, 1, 1, 1, 1, 0}, {}};
-  ops::window_axes(op, x.shape(), along, {axes + 1, 1});
-  return squeeze(ops::lp_pool_of(op, expand_dims(x, 2), p, axes), 2);
+Tensor lp_pool1d(const Operand& x, double p, std::int64_t window, std::int64_t stride) {
+  const tape::OpScope scope(x);
+  return ops::lp_pool("lp_pool1d", x, p, std::array{ops::sequence_options(window, ops::stride_of(stride, window))});
 }
-Tensor lp_pool2d(const Operand& operand, double p, const Size2d& window, const Size2d& stride) {
-  constexpr const char* op = "lp_pool2d";
-  const tape::OpScope scope(operand);
-  ops::check_order(op, p);
-  const Tensor x = ops::image_operand(op, operand, "x", ops::axes_text[1], 4);
-  const Size2d s = stride == Size2d{0, 0} ? window : stride;
-  const ops::AxisOptions along[] = {{"height", window[0], s[0], 1, Padding::valid, {}},
-                                    {"width", window[1], s[1], 1, Padding::valid, {}}};
-  ops::check_windows(op, along, 1);
-  loops::WindowAxis axes[2];
-  ops::window_axes(op, x.shape(), along, axes);
-  return ops::lp_pool_of(op, x, p, axes);
+Tensor lp_pool2d(const Operand& x, double p, const Size2d& window, const Size2d& stride) {
+  const tape::OpScope scope(x);
+  return ops::lp_pool("lp_pool2d", x, p, ops::image_options(window, ops::stride_of(stride, window)));
+}
+Tensor lp_pool3d(const Operand& x, double p, const Size3d& window, const Size3d& stride) {
+  const tape::OpScope scope(x);
+  return ops::lp_pool("lp_pool3d", x, p, ops::volume_options(window, ops::stride_of(stride, window)));
 }
 
-MaxPool2dIndices max_pool2d_with_indices(const Operand& operand, const Size2d& window,
-                                         const MaxPool2dOptions& options) {
-  constexpr const char* op = "max_pool2d_with_indices";
-  const tape::OpScope scope(operand);
-  const Tensor x = ops::image_operand(op, operand, "x", ops::axes_text[1], 4);
-  const Size2d stride = options.stride == Size2d{0, 0} ? window : options.stride;
-  const loops::WindowGeometry c =
-      ops::window_geometry(op, x.shape(), {window, stride, options.dilation, options.padding});
-  const loops::WindowAxis rows = ops::without_padding(op, c.rows, "height", x.shape()),
-                          columns = ops::without_padding(op, c.columns, "width", x.shape());
-  const Shape s = x.shape(), result = {s[0], s[1], rows.results, columns.results};
-  if (x.size() == 0) return {max_pool2d(x, window, options), zeros(result, DType::int64)};
-  const std::int64_t windows = rows.results * columns.results;
-  ops::require_shape(op, {s[0], s[1], windows, rows.taps, columns.taps});
-  const Tensor flat = reshape(x, {s[0], s[1], s[2] * s[3]}), positions = ops::positions_of(rows, columns);
-  const Tensor greatest = argmax(gather(stop_gradient(flat), positions, 2), -1);
-  const Tensor starts = arange(windows) * positions.shape()[1];
-  const Tensor indices = gather(reshape(positions, {positions.size()}), greatest + starts);
-  return {reshape(take_along_axis(flat, indices, 2), result), reshape(indices, result)};
+MaxPool1dIndices max_pool1d_with_indices(const Operand& x, std::int64_t window, const MaxPool1dOptions& options) {
+  const tape::OpScope scope(x);
+  auto [y, indices] =
+      ops::max_pool_with_indices("max_pool1d_with_indices", x,
+                                 std::array{ops::sequence_options(window, ops::stride_of(options.stride, window),
+                                                                  options.dilation, options.padding)});
+  return {std::move(y), std::move(indices)};
+}
+MaxPool2dIndices max_pool2d_with_indices(const Operand& x, const Size2d& window, const MaxPool2dOptions& options) {
+  const tape::OpScope scope(x);
+  auto [y, indices] = ops::max_pool_with_indices(
+      "max_pool2d_with_indices", x,
+      ops::image_options(window, ops::stride_of(options.stride, window), options.dilation, options.padding));
+  return {std::move(y), std::move(indices)};
+}
+MaxPool3dIndices max_pool3d_with_indices(const Operand& x, const Size3d& window, const MaxPool3dOptions& options) {
+  const tape::OpScope scope(x);
+  auto [y, indices] = ops::max_pool_with_indices(
+      "max_pool3d_with_indices", x,
+      ops::volume_options(window, ops::stride_of(options.stride, window), options.dilation, options.padding));
+  return {std::move(y), std::move(indices)};
 }
 
-Tensor max_unpool2d(const Operand& operand, const Operand& indices, const Size2d& size) {
-  constexpr const char* op = "max_unpool2d";
-  constexpr std::int64_t most = std::int64_t{1} << 30;  // of extents: their product fits std::int64_t
-  const tape::OpScope scope(operand);
-  const Tensor x = ops::image_operand(op, operand, "x", ops::axes_text[1], 4);
-  if (size[0] < 0 || size[1] < 0 || size[0] > most || size[1] > most)
-    fail<ShapeError>(op, "size is {{{}, {}}}; height and width must be from 0 to {}", size[0], size[1], most);
-  const Shape s = x.shape(), result = {s[0], s[1], size[0], size[1]};
-  ops::require_shape(op, result);
-  const Tensor places = ops::to_tensor(op, indices, "indices");
-  if (places.shape() != s)
-    fail<ShapeError>(op, "indices are {} and x is {}; each element of x needs one", places.shape(), s);
-  const std::int64_t plane = size[0] * size[1];
-  const Shape flat = {s[0], s[1], s[2] * s[3]};
-  const Tensor at = reshape(ops::checked_indices(op, places, 0, plane), flat);
-  return reshape(put_along_axis(zeros({s[0], s[1], plane}, x.dtype()), at, reshape(x, flat), 2), result);
+Tensor max_unpool1d(const Operand& x, const Operand& indices, std::int64_t size) {
+  const tape::OpScope scope(x);
+  return ops::max_unpool("max_unpool1d", x, indices, {&size, 1});
+}
+Tensor max_unpool2d(const Operand& x, const Operand& indices, const Size2d& size) {
+  const tape::OpScope scope(x);
+  return ops::max_unpool("max_unpool2d", x, indices, size);
+}
+Tensor max_unpool3d(const Operand& x, const Operand& indices, const Size3d& size) {
+  const tape::OpScope scope(x);
+  return ops::max_unpool("max_unpool3d", x, indices, size);
 }
 
 Tensor fractional_max_pool2d(const Operand& x, const Size2d& window, const Size2d& size, const Operand& samples) {

@@ -90,8 +90,6 @@ constexpr Primitive max_primitive = {.rule = linear<scatter_saved, gather_saved>
                                      .keeps = {keep_output(1)},
                                      .residuals = 1};
 
-Size2d stride_of(const Size2d& stride, const Size2d& window) { return stride == Size2d{0, 0} ? window : stride; }
-
 // Whether no window along the axis meets padding.
 bool unpadded(const loops::WindowAxis& axis) {
   return axis.before == 0 && (axis.results - 1) * axis.stride + axis.taps <= axis.extent;

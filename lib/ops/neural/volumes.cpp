@@ -24,17 +24,6 @@ constexpr const char *sequence_axes = "[batch, channels, length]",
 using Axis = loops::WindowAxis;
 using Axes3d = std::array<Axis, 3>;
 
-AxisOptions sequence_options(std::int64_t window, std::int64_t stride, std::int64_t dilation, const Padding1d& p) {
-  return {"length", window, stride, dilation, p.rule, p.sides};
-}
-std::array<AxisOptions, 3> volume_options(const Size3d& window, const Size3d& stride, const Size3d& dilation,
-                                          const Padding3d& p) {
-  constexpr const char* names[] = {"depth", "height", "width"};
-  std::array<AxisOptions, 3> all;
-  for (std::size_t d = 0; d < 3; ++d) all[d] = {names[d], window[d], stride[d], dilation[d], p.rule, p.sides[d]};
-  return all;
-}
-
 // Padding before and after, for as many results as elements.
 Size2d sides_of(const Axis& a) {
   const std::int64_t covered = (a.results - 1) * a.stride + (a.taps - 1) * a.dilation + 1;
@@ -136,8 +125,6 @@ Tensor pool_planes_then_depth(const Tensor& x, const Axes3d& a, const F& f, cons
   return reshape(pooled, {s[0], s[1], a[0].results, a[1].results, a[2].results});
 }
 
-Size3d stride_of(const Size3d& stride, const Size3d& window) { return stride == Size3d{0, 0, 0} ? window : stride; }
-
 Axes3d volume_windows(const char* op, const Shape& shape, const std::array<AxisOptions, 3>& options,
                       std::int64_t groups = 1) {
   check_windows(op, options, groups);
@@ -186,7 +173,7 @@ Tensor max_pool1d(const Operand& operand, std::int64_t window, const MaxPool1dOp
   constexpr const char* op = "max_pool1d";
   const tape::OpScope scope(operand);
   const Tensor x = ops::image_operand(op, operand, "x", ops::sequence_axes, 3);
-  const std::int64_t stride = options.stride == 0 ? window : options.stride;
+  const std::int64_t stride = ops::stride_of(options.stride, window);
   const loops::WindowAxis axis =
       ops::sequence_windows(op, x.shape(), ops::sequence_options(window, stride, options.dilation, options.padding));
   ops::without_padding(op, axis, "length", x.shape());
@@ -198,7 +185,7 @@ Tensor avg_pool1d(const Operand& operand, std::int64_t window, const AvgPool1dOp
   constexpr const char* op = "avg_pool1d";
   const tape::OpScope scope(operand);
   const Tensor x = ops::image_operand(op, operand, "x", ops::sequence_axes, 3);
-  const std::int64_t stride = options.stride == 0 ? window : options.stride;
+  const std::int64_t stride = ops::stride_of(options.stride, window);
   const loops::WindowAxis axis =
       ops::sequence_windows(op, x.shape(), ops::sequence_options(window, stride, 1, options.padding));
   return ops::as_sequence(avg_pool2d(ops::as_image(x), {1, window},

@@ -34,13 +34,26 @@ Size2d sides(const AxisOptions& o, std::int64_t extent) {
   return {all / 2, all - all / 2};
 }
 
-using AxesOptions = std::array<AxisOptions, 2>;
-AxesOptions by_axes(const WindowOptions& o) {
-  return {{{"height", o.window[0], o.stride[0], o.dilation[0], o.padding.rule, o.padding.rows},
-           {"width", o.window[1], o.stride[1], o.dilation[1], o.padding.rule, o.padding.columns}}};
+std::array<AxisOptions, 2> options_of(const WindowOptions& o) {
+  return image_options(o.window, o.stride, o.dilation, o.padding);
 }
 
 }  // namespace
+
+AxisOptions sequence_options(std::int64_t window, std::int64_t stride, std::int64_t dilation, const Padding1d& p) {
+  return {"length", window, stride, dilation, p.rule, p.sides};
+}
+std::array<AxisOptions, 2> image_options(const Size2d& window, const Size2d& stride, const Size2d& dilation,
+                                         const Padding& p) {
+  return {{{"height", window[0], stride[0], dilation[0], p.rule, p.rows},
+           {"width", window[1], stride[1], dilation[1], p.rule, p.columns}}};
+}
+std::array<AxisOptions, 3> volume_options(const Size3d& window, const Size3d& stride, const Size3d& dilation,
+                                          const Padding3d& p) {
+  return {{{"depth", window[0], stride[0], dilation[0], p.rule, p.sides[0]},
+           {"height", window[1], stride[1], dilation[1], p.rule, p.sides[1]},
+           {"width", window[2], stride[2], dilation[2], p.rule, p.sides[2]}}};
+}
 
 void check_windows(const char* op, std::span<const AxisOptions> axes, std::int64_t groups) {
   for (const AxisOptions& o : axes) check_axis(op, o);
@@ -106,7 +119,7 @@ void window_axes_from_results(const char* op, const Shape& results, std::span<co
 }
 
 loops::WindowGeometry window_geometry(const char* op, const Shape& image, const WindowOptions& o) {
-  const AxesOptions options = by_axes(o);
+  const auto options = options_of(o);
   check_windows(op, options, o.groups);
   std::array<loops::WindowAxis, 2> axes;
   window_axes(op, image, options, axes);
@@ -115,7 +128,7 @@ loops::WindowGeometry window_geometry(const char* op, const Shape& image, const 
 
 loops::WindowGeometry geometry_from_results(const char* op, const Shape& results, const WindowOptions& o,
                                             const Size2d& size) {
-  const AxesOptions options = by_axes(o);
+  const auto options = options_of(o);
   check_windows(op, options, o.groups);
   std::array<loops::WindowAxis, 2> axes;
   window_axes_from_results(op, results, options, size, axes);

@@ -1,6 +1,6 @@
 // Shared by convolution and pooling: options, checked and converted to the geometry of the loops, and to attributes.
 #pragma once
-#include <reel/ops/neural.hpp>
+#include <reel/nn.hpp>
 
 #include "loops/window/convolution.hpp"
 #include "ops/engine.hpp"
@@ -27,6 +27,18 @@ struct AxisOptions {
   Padding::Rule rule;
   Size2d sides;  // of Padding::given
 };
+/// Windows along the axes of sequences, images and volumes.
+AxisOptions sequence_options(std::int64_t window, std::int64_t stride, std::int64_t dilation = 1,
+                             const Padding1d& padding = {});
+std::array<AxisOptions, 2> image_options(const Size2d& window, const Size2d& stride, const Size2d& dilation = {1, 1},
+                                         const Padding& padding = {});
+std::array<AxisOptions, 3> volume_options(const Size3d& window, const Size3d& stride,
+                                          const Size3d& dilation = {1, 1, 1}, const Padding3d& padding = {});
+/// The stride of pooling, for which zeros stand for the window.
+template <class Size>
+Size stride_of(const Size& stride, const Size& window) {
+  return stride == Size{} ? window : stride;
+}
 /// ShapeError, ValueError for options out of range.
 void check_windows(const char* op, std::span<const AxisOptions> axes, std::int64_t groups);
 /// Windows along the axes of x behind the first two. ShapeError where they do not fit.

@@ -108,6 +108,11 @@ std::vector<Binary> binary_ops() {
        [](const Tensor& x, const Tensor& y) {
          max_unpool2d(x, y, {3, 3});
        }},
+      {"max_unpool1d", [](const Tensor& x, const Tensor& y) { max_unpool1d(x, y, 3); }},
+      {"max_unpool3d",
+       [](const Tensor& x, const Tensor& y) {
+         max_unpool3d(x, y, {2, 3, 2});
+       }},
       {"fractional_max_pool2d",
        [](const Tensor& x, const Tensor& y) {
          fractional_max_pool2d(x, {2, 1}, {1, 2}, y);

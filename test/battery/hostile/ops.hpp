@@ -254,6 +254,15 @@ std::vector<Unary> unary_ops() {
            [](const Tensor& x) {
              lp_pool2d(x, 3, {1, 2});
            }},
+          {"lp_pool3d",
+           [](const Tensor& x) {
+             lp_pool3d(x, 3, {1, 2, 1});
+           }},
+          {"max_pool1d_with_indices", [](const Tensor& x) { max_pool1d_with_indices(x, 2); }},
+          {"max_pool3d_with_indices",
+           [](const Tensor& x) {
+             max_pool3d_with_indices(x, {2, 1, 2});
+           }},
           {"dropout",
            [](const Tensor& x) {
              Generator generator(1);

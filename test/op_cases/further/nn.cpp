@@ -139,6 +139,26 @@ Array fractional_of(const Array& x, const Index& window, const Index& size, F f)
   });
 }
 
+// Every second position of an image, from that of the last element down, the same for all images.
+Tensor places_for(const Tensor& x) {
+  const Shape image = behind_channels(x.shape());
+  return broadcast_to(reshape(flip(arange(image.elements()), 0), image), x.shape()) * 2;
+}
+Array unpooled(const Array& x, const Index& size) {
+  const Shape image = behind_channels(x.shape);
+  return build(with_channels(x.shape[0], x.shape[1], size), [&](const Index& i) {
+    std::int64_t position = 0;
+    for (std::size_t d = 0; d < size.size(); ++d) position = position * size[d] + i[d + 2];
+    Real y = 0;
+    std::int64_t place = 2 * image.elements();
+    for_each_index(image, [&](const Index& from) {
+      place -= 2;
+      if (place == position) y = at(x, joined(i[0], i[1], from));
+    });
+    return y;
+  });
+}
+
 // Bags of rows of a table: {1, 0, -1}, {-2, 1, 1}, without the row 0 if it is padding. The table has three rows or
 // more.
 Tensor ids_of_bags() { return from_data(std::vector<std::int64_t>{1, 0, -1, -2, 1, 1}, {2, 3}); }
@@ -244,13 +264,18 @@ const Shaped rows[] = {
     {"lp_pool1d", "1x2x7", [](X x) { return lp_pool1d(x[0], 3, 3, 2); }, [](A x) { return pooled(x[0], {3}, {{2}, {0}, {1}, {3}}, norm_of<3>); }, {0.25, 2}, nullptr, none, 10},
     {"lp_pool2d", "1x2x4x5;0x1x2x3", [](X x) { return lp_pool2d(x[0], 2, {2, 3}, {1, 2}); }, [](A x) { return pooled(x[0], {2, 3}, {{1, 2}, {0, 0}, {1, 1}, {x[0].shape[2] - 1, (x[0].shape[3] - 1) / 2}}, norm_of<2>); }, {-2, 2}, nullptr, none, 10},
     {"lp_pool2d", "2x1x4x4", [](X x) { return lp_pool2d(x[0], 4, {2, 2}); }, [](A x) { return pooled(x[0], {2, 2}, {{2, 2}, {0, 0}, {1, 1}, {2, 2}}, norm_of<4>); }, {0.25, 2}, nullptr, none, 10},
+    {"lp_pool3d", "1x2x3x2x5;0x1x2x2x3", [](X x) { return lp_pool3d(x[0], 2, {2, 1, 3}, {1, 2, 2}); }, [](A x) { return pooled(x[0], {2, 1, 3}, {{1, 2, 2}, {0, 0, 0}, {1, 1, 1}, {x[0].shape[2] - 1, (x[0].shape[3] + 1) / 2, (x[0].shape[4] - 1) / 2}}, norm_of<2>); }, {-2, 2}, nullptr, none, 10},
+    {"lp_pool3d", "2x1x4x2x2", [](X x) { return lp_pool3d(x[0], 3, {2, 2, 1}); }, [](A x) { return pooled(x[0], {2, 2, 1}, {{2, 2, 1}, {0, 0, 0}, {1, 1, 1}, {2, 1, 2}}, norm_of<3>); }, {0.25, 2}, nullptr, none, 10},
     {"max_pool2d_with_indices", "1x2x4x5;2x1x2x2;0x2x3x4", [](X x) { return max_pool2d_with_indices(x[0], {2, 2}).y; }, [](A x) { return pooled(x[0], {2, 2}, {{2, 2}, {0, 0}, {1, 1}, {x[0].shape[2] / 2, x[0].shape[3] / 2}}, greatest); }},
     {"max_pool2d_with_indices", "1x2x5x4", [](X x) { return max_pool2d_with_indices(x[0], {3, 2}, {.stride = {2, 1}, .padding = {{1, 1}, {0, 1}}, .dilation = {1, 2}}).y; }, [](A x) { return pooled(x[0], {3, 2}, {{2, 1}, {1, 0}, {1, 2}, {3, 3}}, greatest); }},
-    {"max_unpool2d", "1x2x2x2;1x2x2x3;0x2x1x2", [](X x) { return max_unpool2d(x[0], broadcast_to(reshape(flip(arange(x[0].shape()[2] * x[0].shape()[3]), 0), {x[0].shape()[2], x[0].shape()[3]}), x[0].shape()) * 2, {3, 4}); },
-      [](A x) { return build(with_channels(x[0].shape[0], x[0].shape[1], {3, 4}), [&](const Index& i) {
-        const std::int64_t n = x[0].shape[2] * x[0].shape[3], k = n - 1 - (i[2] * 4 + i[3]) / 2;
-        return (i[3] % 2 == 1 || k < 0) ? Real(0) : at(x[0], joined(i[0], i[1], {k / x[0].shape[3], k % x[0].shape[3]}));
-      }); }},
+    {"max_pool1d_with_indices", "2x2x5;0x2x5", [](X x) { return max_pool1d_with_indices(x[0], 2).y; }, [](A x) { return pooled(x[0], {2}, {{2}, {0}, {1}, {2}}, greatest); }},
+    {"max_pool1d_with_indices", "1x2x6", [](X x) { return max_pool1d_with_indices(x[0], 3, {.stride = 2, .padding = {1, 2}, .dilation = 2}).y; }, [](A x) { return pooled(x[0], {3}, {{2}, {1}, {2}, {3}}, greatest); }},
+    {"max_pool3d_with_indices", "2x2x4x2x5;0x2x4x2x5", [](X x) { return max_pool3d_with_indices(x[0], {2, 1, 2}).y; }, [](A x) { return pooled(x[0], {2, 1, 2}, {{2, 1, 2}, {0, 0, 0}, {1, 1, 1}, {2, 2, 2}}, greatest); }},
+    {"max_pool3d_with_indices", "1x1x5x4x3", [](X x) { return max_pool3d_with_indices(x[0], {3, 2, 2}, {.stride = {2, 1, 1}, .padding = Padding::same, .dilation = {1, 2, 1}}).y; },
+      [](A x) { return pooled(x[0], {3, 2, 2}, {{2, 1, 1}, {1, 1, 0}, {1, 2, 1}, {3, 4, 3}}, greatest); }},
+    {"max_unpool1d", "1x2x3;2x1x4;0x2x2", [](X x) { return max_unpool1d(x[0], places_for(x[0]), 8); }, [](A x) { return unpooled(x[0], {8}); }},
+    {"max_unpool2d", "1x2x2x2;1x2x2x3;0x2x1x2", [](X x) { return max_unpool2d(x[0], places_for(x[0]), {3, 4}); }, [](A x) { return unpooled(x[0], {3, 4}); }},
+    {"max_unpool3d", "1x2x2x1x2;1x1x2x3x2;0x2x1x2x2", [](X x) { return max_unpool3d(x[0], places_for(x[0]), {2, 3, 4}); }, [](A x) { return unpooled(x[0], {2, 3, 4}); }},
     {"fractional_max_pool2d", "2x2x5x7;1x1x4x6;0x2x5x7", [](X x) { return fractional_max_pool2d(x[0], {2, 3}, {3, 4}, samples_for(x[0])); }, [](A x) { return fractional_of(x[0], {2, 3}, {3, 4}, greatest); }},
     {"fractional_avg_pool2d", "2x2x5x7;1x1x4x6;0x2x5x7", [](X x) { return fractional_avg_pool2d(x[0], {2, 3}, {3, 4}, samples_for(x[0])); }, [](A x) { return fractional_of(x[0], {2, 3}, {3, 4}, mean_of); }, {-2, 2}, nullptr, none, 4},
     {"dilation2d", "2x2x3x4,2x2x2;1x1x3x4,1x2x2;0x2x3x4,2x2x2;2x0x3x4,0x2x2", [](X x) { return dilation2d(x[0], x[1]); }, [](A x) { return morphology_of(x, {{1, 1}, {0, 0}, {1, 1}, {2, 3}}, false); }},

@@ -5,6 +5,7 @@
 #include <limits>
 #include <reel/compile.hpp>
 #include <reel/nn.hpp>
+#include <reel/ops/indexing.hpp>
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
@@ -411,6 +412,60 @@ TEST_CASE("max_pool2d_with_indices: the first maximum for every padding and dila
   CHECK_THROWS_WITH(max_pool2d_with_indices(x, {9, 1}), Contains("max_pool2d_with_indices: the window's height"));
 }
 
+TEST_CASE("max_pool1d_with_indices, max_pool3d_with_indices: as the pooling; unpooling restores positions") {
+  std::vector<double> values;
+  for (int i = 0; i < 2 * 4 * 3 * 5; ++i) values.push_back(i == 37 ? nan_ : (i * 7) % 11);  // ties
+  const Tensor volume = reshape(from_data(values), {2, 1, 4, 3, 5}), sequence = reshape(from_data(values), {2, 3, 20});
+  const auto no_nan = [](const Tensor& z) { return where(isnan(z), -1, z).to_vector(); };
+  // What is at the indices of x is y, and each index counts in the gradient.
+  const auto check = [&](const Tensor& x, const auto& with_indices, const Tensor& y, const auto& pooling) {
+    const auto [found, indices] = with_indices(x);
+    REQUIRE(no_nan(found) == no_nan(y));
+    REQUIRE(indices.dtype() == DType::int64);
+    REQUIRE(indices.shape() == y.shape());
+    const Shape s = x.shape(), r = y.shape();
+    const std::int64_t image = x.size() / (s[0] * s[1]), results = y.size() / (s[0] * s[1]);
+    const Tensor flat = reshape(indices, {r[0], r[1], results});
+    REQUIRE(no_nan(take_along_axis(reshape(x, {s[0], s[1], image}), flat, 2)) == no_nan(y));
+    const auto count = gradient_of(x, pooling);
+    REQUIRE(scatter_add_along_axis(zeros({s[0], s[1], image}), flat, ones(flat.shape()), 2).to_vector() == count);
+    REQUIRE(gradient_of(x, [&](const Tensor& z) { return with_indices(z).y; }) == count);
+  };
+  for (const std::int64_t dilation : {1, 2})
+    for (const auto rule : {Padding::valid, Padding::same, Padding::given}) {
+      const Padding3d padding = rule == Padding::given ? Padding3d({1, 1}, {0, 1}, {1, 0}) : Padding3d(rule);
+      const MaxPool3dOptions options = {{2, 1, 1}, padding, {1, dilation, dilation}};
+      const auto pooled = [&](const Tensor& z) { return max_pool3d(z, {2, 2, 2}, options); };
+      check(
+          volume,
+          [&](const Tensor& z) {
+            return max_pool3d_with_indices(z, {2, 2, 2}, options);
+          },
+          pooled(volume), pooled);
+      const Padding1d ends = rule == Padding::given ? Padding1d(2, 1) : Padding1d(rule);
+      const MaxPool1dOptions along = {2, ends, dilation};
+      const auto in_row = [&](const Tensor& z) { return max_pool1d(z, 3, along); };
+      check(
+          sequence, [&](const Tensor& z) { return max_pool1d_with_indices(z, 3, along); }, in_row(sequence), in_row);
+    }
+  const Tensor cube = reshape(numbers({1.0, 5.0, 5.0, 2.0, 0.0, 3.0, 7.0, 7.0}), {1, 1, 2, 2, 2});
+  const auto [y, indices] = max_pool3d_with_indices(cube, {1, 2, 2});
+  CHECK(indices.to_vector<std::int64_t>() == std::vector<std::int64_t>{1, 6});
+  CHECK(max_unpool3d(y, indices, {2, 2, 2}).to_vector() == std::vector<double>{0, 5, 0, 0, 0, 0, 7, 0});
+  const Tensor row = reshape(cube, {1, 1, 8});
+  const auto [highest, places] = max_pool1d_with_indices(row, 4);
+  CHECK(max_unpool1d(highest, places, 8).to_vector() == std::vector<double>{0, 5, 0, 0, 0, 0, 7, 0});
+  CHECK(max_unpool1d(highest, places - 8, 9).to_vector() == std::vector<double>{0, 0, 5, 0, 0, 0, 0, 7, 0});
+  CHECK_THROWS_AS(max_unpool1d(highest, places, 6), IndexError);
+  CHECK_THROWS_WITH(max_unpool1d(highest, places, -1), Contains("max_unpool1d: size is {-1}; each extent must be"));
+  CHECK_THROWS_WITH(max_unpool3d(y, indices, {2, 2, -2}), Contains("max_unpool3d: size is {2, 2, -2}"));
+  CHECK_THROWS_AS(max_unpool3d(y, indices, {std::int64_t{1} << 21, 1, 1}), ShapeError);
+  CHECK_THROWS_WITH(max_unpool3d(y, reshape(indices, {2}), {2, 2, 2}), Contains("indices are [2] and x is"));
+  CHECK_THROWS_AS(max_unpool3d(row, indices, {2, 2, 2}), ShapeError);
+  CHECK_THROWS_WITH(max_pool3d_with_indices(cube, {3, 1, 1}), Contains("max_pool3d_with_indices: the window's depth"));
+  CHECK_THROWS_AS(max_pool1d_with_indices(row, 2, {.padding = {2, 0}}), ValueError);
+}
+
 TEST_CASE("lp_pool: windows of zeros, squares that would overflow, second derivatives") {
   const Tensor x = reshape(numbers({0.0, 0.0, 3.0, -4.0}), {1, 1, 4});
   for (const double p : {1.0, 2.0, 3.5}) {
@@ -420,6 +475,18 @@ TEST_CASE("lp_pool: windows of zeros, squares that would overflow, second deriva
     CHECK(g[2] == Approx(std::pow(3 / std::pow(std::pow(3, p) + std::pow(4, p), 1 / p), p - 1)).epsilon(1e-14));
     CHECK(g[3] < 0);
   }
+  // Pooled in one step as in two.
+  const Tensor volume = waves({2, 3, 4, 5, 6}, 0.37);
+  const auto two_steps = [](const Tensor& z) {
+    const Tensor planes = lp_pool2d(reshape(z, {2, 12, 5, 6}), 3, {2, 3}, {1, 2});
+    return reshape(lp_pool2d(reshape(planes, {2, 3, 4, 8}), 3, {2, 1}), {2, 3, 2, 4, 2});
+  };
+  const auto one_step = [](const Tensor& z) { return lp_pool3d(z, 3, {2, 2, 3}, {2, 1, 2}); };
+  CHECK(allclose(one_step(volume), two_steps(volume), {.rtol = 1e-14, .atol = 0}));
+  CHECK(allclose(from_data(gradient_of(volume, one_step)), from_data(gradient_of(volume, two_steps)),
+                 {.rtol = 1e-13, .atol = 1e-13}));
+  CHECK(lp_pool1d(zeros({0, 1, std::int64_t{1} << 30}), 2, std::int64_t{1} << 29, 1).shape() ==
+        Shape{0, 1, (std::int64_t{1} << 29) + 1});
   CHECK(lp_pool1d(x * 1e200, 2, 2).to_vector()[1] == Approx(5e200).epsilon(1e-14));
   // The second derivative of sqrt(a^2 + b^2 + c^2 + d^2) by a at (0, 0, 3, 4) is 1 / 5.
   const Tensor image = reshape(numbers({0.0, 0.0, 3.0, 4.0}), {1, 1, 2, 2});
@@ -455,6 +522,10 @@ TEST_CASE("sequences and volumes: errors name the op, the operand and the remedy
   CHECK_THROWS_AS(lp_pool1d(x, inf, 2), ValueError);
   CHECK_THROWS_WITH(lp_pool1d(x, 2, 5), Contains("lp_pool1d: the window's length"));
   CHECK_THROWS_AS(lp_pool1d(x, 2, 0), ShapeError);
+  CHECK_THROWS_WITH(lp_pool3d(v, 0.5, {1, 1, 1}), Contains("lp_pool3d: p is 0.5"));
+  CHECK_THROWS_WITH(lp_pool3d(v, 2, {4, 1, 1}), Contains("lp_pool3d: the window's depth"));
+  CHECK_THROWS_WITH(lp_pool3d(x, 2, {1, 1, 1}), Contains("lp_pool3d: x must be [batch, channels, depth, height, w"));
+  CHECK_THROWS_AS(lp_pool3d(v, 2, {1, 1, 1}, {1, 1, -1}), ValueError);
   // Windows that overlap and together are as long as the axis; elements after the last window.
   const Tensor six = reshape(tensor({1, 2, 3, 4, 5, 6}), {1, 1, 6});
   CHECK(lp_pool1d(six, 1, 3, 2).to_vector() == std::vector<double>{6, 12});

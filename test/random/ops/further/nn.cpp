@@ -56,6 +56,7 @@ struct Windows {
     return rule == 1 ? Padding::same : Padding::valid;
   }
 };
+reel::Size2d two(const Extents& e) { return {e[0], e[1]}; }
 reel::Size3d three(const Extents& e) { return {e[0], e[1], e[2]}; }
 
 /// Calls f(number of the result, number of the element of the image or -1, number of the tap) for one channel.
@@ -206,9 +207,25 @@ void pool(const Windows& w, bool largest, const Inputs& in, Arrays& out) {
   out.push_back(std::move(y));
 }
 
-void add_pool(std::vector<Op>& t, std::size_t n, bool largest) {
+Tensor pooled(const Windows& w, bool largest, const reel::Operand& x) {
+  if (w.n == 1)
+    return largest ? reel::max_pool1d(x, w.size[0], {w.stride[0], w.padding1d(), w.dilation[0]})
+                   : reel::avg_pool1d(x, w.size[0], {w.stride[0], w.padding1d(), w.include});
+  return largest ? reel::max_pool3d(x, three(w.size), {three(w.stride), w.padding3d(), three(w.dilation)})
+                 : reel::avg_pool3d(x, three(w.size), {three(w.stride), w.padding3d(), w.include});
+}
+Tensor pooled_with_indices(const Windows& w, const reel::Operand& x) {
+  if (w.n == 1) return reel::max_pool1d_with_indices(x, w.size[0], {w.stride[0], w.padding1d(), w.dilation[0]}).y;
+  if (w.n == 3)
+    return reel::max_pool3d_with_indices(x, three(w.size), {three(w.stride), w.padding3d(), three(w.dilation)}).y;
+  return reel::max_pool2d_with_indices(x, two(w.size), {two(w.stride), w.padding2d(), two(w.dilation)}).y;
+}
+
+enum class Pooled { mean, max, max_with_indices };
+void add_pool(std::vector<Op>& t, std::size_t n, Pooled what) {
+  const bool largest = what != Pooled::mean, indices = what == Pooled::max_with_indices;
   Op o;
-  o.name = n == 2 ? "max_pool2d_with_indices" : std::string(largest ? "max" : "avg") + (n == 1 ? "_pool1d" : "_pool3d");
+  o.name = std::string(largest ? "max" : "avg") + "_pool" + std::to_string(n) + "d" + (indices ? "_with_indices" : "");
   o.make = [=](Maker& m, Statement& s) {
     const Extents image = random_image(m, n);
     random_windows(m, s, image, true, largest);
@@ -219,59 +236,57 @@ void add_pool(std::vector<Op>& t, std::size_t n, bool largest) {
   o.eval = [=](const Statement& s, const Inputs& in, Arrays& out) { pool(Windows(s, n), largest, in, out); };
   o.call = [=](const Statement& s, const Operands& a, std::vector<Tensor>& out) {
     const Windows w(s, n);
-    if (n == 1)
-      out.push_back(largest ? reel::max_pool1d(a[0], w.size[0], {w.stride[0], w.padding1d(), w.dilation[0]})
-                            : reel::avg_pool1d(a[0], w.size[0], {w.stride[0], w.padding1d(), w.include}));
-    else if (n == 2)
-      out.push_back(
-          reel::max_pool2d_with_indices(a[0], {w.size[0], w.size[1]},
-                                        {{w.stride[0], w.stride[1]}, w.padding2d(), {w.dilation[0], w.dilation[1]}})
-              .y);
-    else
-      out.push_back(largest ? reel::max_pool3d(a[0], three(w.size), {three(w.stride), w.padding3d(), three(w.dilation)})
-                            : reel::avg_pool3d(a[0], three(w.size), {three(w.stride), w.padding3d(), w.include}));
+    out.push_back(indices ? pooled_with_indices(w, a[0]) : pooled(w, largest, a[0]));
   };
   o.text = [=, name = o.name](const Statement& s, const Strings& a) {
     const Windows w(s, n);
     return name + "(" + a[0] + ", " + list(w.size) + ", " +
            windows_text(w, largest ? ", .dilation = " + list(w.dilation)
                                    : std::string(", .count_include_padding = ") + (w.include ? "true" : "false")) +
-           (n == 2 ? ").y" : ")");
+           (indices ? ").y" : ")");
   };
   t.push_back(std::move(o));
 }
 
-// ints: height and width of the result, then the positions of all elements.
-Op max_unpool2d() {
+// ints: the extents of the result behind the channels, then the positions of all elements.
+void add_max_unpool(std::vector<Op>& t, std::size_t n) {
+  const auto behind_size = static_cast<std::ptrdiff_t>(n);
+  const auto size = [=](const Statement& s) { return Extents(s.ints.begin(), s.ints.begin() + behind_size); };
+  const auto places = [=](const Statement& s) { return Extents(s.ints.begin() + behind_size, s.ints.end()); };
   Op o;
-  o.name = "max_unpool2d";
-  o.make = [](Maker& m, Statement& s) {
-    const Extents image = {m.between(1, 3), m.between(1, 3)},
-                  shape = with_channels(1, m.between(1, 2), {m.between(0, 2), m.between(1, 2)});
-    s.ints = image;
-    for (std::int64_t i = 0; i < elements(shape); ++i) s.ints.push_back(m.below(static_cast<int>(image[0] * image[1])));
+  o.name = "max_unpool" + std::to_string(n) + "d";
+  o.make = [=](Maker& m, Statement& s) {
+    Extents given;
+    for (std::size_t d = 0; d < n; ++d) {
+      s.ints.push_back(m.between(1, n == 1 ? 6 : 3));
+      given.push_back(d == 0 ? m.between(0, 2) : m.between(1, 2));
+    }
+    const Extents shape = with_channels(1, m.between(1, 2), given);
+    const std::int64_t image = elements(s.ints);
+    for (std::int64_t i = 0; i < elements(shape); ++i) s.ints.push_back(m.below(static_cast<int>(image)));
     const int x = value_like(m, shape, m.floating_dtype());
     s.args = {Maker::arg(x)};
     return x >= 0;
   };
-  o.eval = [](const Statement& s, const Inputs& in, Arrays& out) {
+  o.eval = [=](const Statement& s, const Inputs& in, Arrays& out) {
     const Array& x = *in[0];
-    const std::int64_t plane = s.ints[0] * s.ints[1], given = x.shape[2] * x.shape[3];
-    Array y(given_dtype(in), {x.shape[0], x.shape[1], s.ints[0], s.ints[1]});
-    for (std::int64_t i = 0; i < x.size(); ++i) y[i / given * plane + s.ints[at(2 + i)]] = x[i];
+    const std::int64_t image = elements(size(s)), given = x.size() / (x.shape[0] * x.shape[1]);
+    Array y(given_dtype(in), with_channels(x.shape[0], x.shape[1], size(s)));
+    for (std::int64_t i = 0; i < x.size(); ++i) y[i / given * image + s.ints[n + at(i)]] = x[i];
     out.push_back(std::move(y));
   };
-  o.call = [](const Statement& s, const Operands& a, std::vector<Tensor>& out) {
-    const Tensor x = a[0].tensor();
-    const Tensor places = reel::from_data(Extents(s.ints.begin() + 2, s.ints.end()), x.shape());
-    out.push_back(reel::max_unpool2d(x, places, {s.ints[0], s.ints[1]}));
+  o.call = [=](const Statement& s, const Operands& a, std::vector<Tensor>& out) {
+    const Tensor x = a[0].tensor(), at = reel::from_data(places(s), x.shape());
+    const Extents e = size(s);
+    out.push_back(n == 1   ? reel::max_unpool1d(x, at, e[0])
+                  : n == 2 ? reel::max_unpool2d(x, at, two(e))
+                           : reel::max_unpool3d(x, at, three(e)));
   };
-  o.text = [](const Statement& s, const Strings& a) {
-    return "max_unpool2d(" + a[0] + ", reshape(from_data(std::vector<std::int64_t>" +
-           list(Extents(s.ints.begin() + 2, s.ints.end())) + "), " + a[0] + ".shape()), {" + std::to_string(s.ints[0]) +
-           ", " + std::to_string(s.ints[1]) + "})";
+  o.text = [=, name = o.name](const Statement& s, const Strings& a) {
+    return name + "(" + a[0] + ", reshape(from_data(std::vector<std::int64_t>" + list(places(s)) + "), " + a[0] +
+           ".shape()), " + list(size(s)) + ")";
   };
-  return o;
+  t.push_back(std::move(o));
 }
 
 Jet power(const Jet& x, Real p) { return chain(x, pow(Series::variable(x.v[0]), p), 8); }
@@ -344,7 +359,7 @@ void add_adaptive_pool(std::vector<Op>& t, std::size_t n, bool largest) {
 // ints: p, windows n, strides n.
 void add_lp_pool(std::vector<Op>& t, std::size_t n) {
   Op o;
-  o.name = n == 1 ? "lp_pool1d" : "lp_pool2d";
+  o.name = "lp_pool" + std::to_string(n) + "d";
   o.make = [=](Maker& m, Statement& s) {
     s.ints = {m.between(1, 4)};
     Extents image;
@@ -380,7 +395,9 @@ void add_lp_pool(std::vector<Op>& t, std::size_t n) {
   o.call = [=](const Statement& s, const Operands& a, std::vector<Tensor>& out) {
     const auto& i = s.ints;
     const double p = static_cast<double>(i[0]);
-    out.push_back(n == 1 ? reel::lp_pool1d(a[0], p, i[1], i[2]) : reel::lp_pool2d(a[0], p, {i[1], i[2]}, {i[3], i[4]}));
+    out.push_back(n == 1   ? reel::lp_pool1d(a[0], p, i[1], i[2])
+                  : n == 2 ? reel::lp_pool2d(a[0], p, {i[1], i[2]}, {i[3], i[4]})
+                           : reel::lp_pool3d(a[0], p, {i[1], i[2], i[3]}, {i[4], i[5], i[6]}));
   };
   o.text = [=, name = o.name](const Statement& s, const Strings& a) {
     const auto part = [&](std::size_t from) {
@@ -554,13 +571,15 @@ void add_channels_and_volumes(std::vector<Op>& t) {
   for (const std::size_t n : {std::size_t{1}, std::size_t{3}})
     for (const bool b : {false, true}) {
       add_convolution(t, n, b);
-      add_pool(t, n, b);
+      add_pool(t, n, b ? Pooled::max : Pooled::mean);
     }
   for (const std::size_t n : {std::size_t{1}, std::size_t{2}, std::size_t{3}})
     for (const bool largest : {false, true}) add_adaptive_pool(t, n, largest);
-  for (const std::size_t n : {std::size_t{1}, std::size_t{2}}) add_lp_pool(t, n);
-  add_pool(t, 2, true);
-  t.push_back(max_unpool2d());
+  for (const std::size_t n : {std::size_t{1}, std::size_t{2}, std::size_t{3}}) {
+    add_lp_pool(t, n);
+    add_pool(t, n, Pooled::max_with_indices);
+    add_max_unpool(t, n);
+  }
   for (const bool each : {false, true}) add_group_norm(t, each);
   t.push_back(local_response_norm());
   t.push_back(l2_normalize());
