@@ -23,7 +23,6 @@ namespace {
 
 using X = const Lane*;
 using std::numbers::pi;
-constexpr double root_of_half = 0.70710678118654752440;
 
 // log(exp(-kappa) i0(kappa)) for kappa >= expansion_min, by DLMF 10.40.1: terms from the 13th on are below 3e-18.
 constexpr double expansion_min = 50;

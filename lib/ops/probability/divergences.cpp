@@ -1,6 +1,7 @@
-// Divergences of <reel/stats/divergences.hpp>. Those of gamma distributions use the Bregman divergence of lgamma. For
-// large arguments it follows Stirling's formula: the divergence of x log(x) - x, which is kl_div, plus half of that of
-// -log(x), plus that of a remainder below 0.01.
+// Divergences of <reel/stats/divergences.hpp>, first of laws of one family, then of two. Those of gamma distributions
+// use the Bregman divergence of lgamma. For large arguments it follows Stirling's formula: the divergence of x log(x) -
+// x, which is kl_div, plus half of that of -log(x), plus that of a remainder below 0.01.
+#include <numbers>
 #include <reel/ops/index.hpp>
 #include <reel/ops/linalg.hpp>
 #include <reel/ops/reduce.hpp>
@@ -9,6 +10,7 @@
 #include "ops/elementwise/composed.hpp"
 #include "ops/linalg/linalg.hpp"
 #include "ops/probability/converted.hpp"
+#include "ops/probability/numbers.hpp"
 #include "tape/observe/observe.hpp"
 
 namespace reel {
@@ -19,6 +21,8 @@ namespace {
 
 using X = const Lane*;
 using L = const Lane&;
+using std::numbers::egamma, std::numbers::ln2, std::numbers::pi, std::numbers::sqrt2;
+constexpr double root_of_third = std::numbers::inv_sqrt3;
 
 Lane positive_or_nan(L x) { return where(x > 0, x, not_a_number); }
 // The divergence of -log: r - 1 - log(r), r = x / y.
@@ -127,6 +131,195 @@ Lane binom_kl_of(X x) {
   return n * bernoulli_kl_of(x + 1);
 }
 
+// Of two families. A law P diverges from a normal law Q by its divergence from the normal law of its own mean and
+// variance, the negentropy, and by that of the two normal laws; other pairs are split likewise into terms of at least 0
+// and what is left of the entropy of P.
+
+// The value, or inf where P is somewhere that Q is not. NaN values stay NaN.
+Lane or_infinite(const LaneMask& beyond, L value) { return where(beyond && !isnan(value), infinity, value); }
+
+// Stirling's remainder, lgamma(x) - (x - 1/2) log(x) + x - log(2 pi) / 2, and its derivative, for x >= stirling_min.
+struct Remainder {
+  Lane value, slope;
+};
+Remainder remainder_of(L x) {
+  const Lane inverse = 1 / x, square = inverse * inverse;
+  Lane value = 0 * x, slope = 0 * x;
+  for (int k = 6; k >= 0; --k) {
+    value = value * square + stirling_series[k];
+    slope = slope * square - (2 * k + 1) * stirling_series[k];
+  }
+  return {value * inverse, slope * square};
+}
+// lgamma(a) - a log(a) + a.
+Lane gamma_rest(L a) {
+  const LaneMask large = a >= stirling_min;
+  const Lane u = where(large, a, stirling_min), v = where(large, 1, a);
+  return where(large, log_root_2pi - 0.5 * log(u) + remainder_of(u).value, lgamma(v) - v * log(v) + v);
+}
+// Of a gamma law of shape a.
+Lane gamma_negentropy(L a) {
+  const LaneMask large = a >= stirling_min;
+  const Lane u = where(large, a, stirling_min), v = where(large, 1, a);
+  const Remainder r = remainder_of(u);
+  return where(large, 0.5 / u - r.value - (1 - u) * r.slope,
+               (log_root_2pi + 0.5) + 0.5 * log(v) - v - lgamma(v) - (1 - v) * digamma(v));
+}
+
+// Of two normal laws, the first by its mean and deviation.
+Lane from_norm(L mean, L deviation, L loc, L scale) {
+  const Lane normal[] = {mean, deviation, loc, scale};
+  return norm_kl_of(normal);
+}
+// exp(c) - 1 - c.
+Lane growth_rest(L c) { return exponential_rest(-c, -c); }
+// From a gamma law of shape a2 of a law with this mean, but for a term of its mean logarithm and its entropy:
+// lgamma(a2) + a2 log(scale2 / mean) + mean / scale2.
+Lane from_gamma(L mean, L a2, L scale2) { return kl_div(a2, mean / scale2) + gamma_rest(a2); }
+
+Lane bernoulli_poisson_kl_of(X x) {
+  const Lane p = where(x[0] >= 0 && x[0] <= 1, x[0], not_a_number);
+  return kl_div(p, where(x[1] >= 0, x[1], not_a_number)) + kl_div(1 - p, 0 * p + 1);
+}
+// Of beta laws a1, b1 and a2, 1, whose density is a2 x^(a2 - 1).
+Lane from_power(L a1, L b1, L a2) {
+  const Lane both[] = {a1, b1, a2, 0 * a2 + 1};
+  return beta_kl_of(both);
+}
+Lane beta_gamma_kl_of(X x) {
+  const Lane mean = x[0] / (x[0] + x[1]), a2 = positive_or_nan(x[2]);
+  return from_power(x[0], x[1], a2) + from_gamma(mean, a2, positive_or_nan(x[3])) + log(a2) + a2 * log(mean);
+}
+Lane beta_expon_kl_of(X x) {
+  const Lane operands[] = {x[0], x[1], 0 * x[2] + 1, x[2]};
+  return beta_gamma_kl_of(operands);
+}
+Lane beta_norm_kl_of(X x) {
+  const Lane n = x[0] + x[1], mean = x[0] / n, scale = positive_or_nan(x[3]), d = (mean - x[2]) / scale;
+  const Lane variance = mean * (x[1] / n) / (n + 1);
+  return from_power(x[0], x[1], 0 * n + 1) + log_root_2pi + log(scale) + 0.5 * (variance / scale / scale + d * d);
+}
+Lane beta_uniform_kl_of(X x) {
+  const Lane scale = positive_or_nan(x[3]);
+  return or_infinite(x[2] > 0 || x[2] + scale < 1, from_power(x[0], x[1], 0 * x[2] + 1) + log(scale));
+}
+
+Lane gamma_norm_kl_of(X x) {
+  const Lane a = positive_or_nan(x[0]), scale = positive_or_nan(x[1]);
+  return gamma_negentropy(a) + from_norm(a * scale, sqrt(a) * scale, x[2], x[3]);
+}
+// From a Gumbel law of a gamma law of shape a whose scale is r times as large, with d = loc / scale of the former: all
+// but the entropy of the latter and log(r).
+Lane from_gumbel(L a, L r, L d) {
+  const Lane u = log1p(r);
+  return a * growth_rest(u) + growth_rest(d - a * u);
+}
+Lane gamma_gumbel_r_kl_of(X x) {
+  const Lane a = positive_or_nan(x[0]), scale2 = positive_or_nan(x[3]), r = positive_or_nan(x[1]) / scale2;
+  return gamma_negentropy(a) + (0.5 - log_root_2pi) - 0.5 * log(a) - log(r) + from_gumbel(a, r, x[2] / scale2);
+}
+Lane expon_gumbel_r_kl_of(X x) {
+  const Lane scale2 = positive_or_nan(x[2]), r = positive_or_nan(x[0]) / scale2;
+  return from_gumbel(0 * r + 1, r, x[1] / scale2) - log(r);
+}
+Lane expon_norm_kl_of(X x) {
+  constexpr double negentropy = log_root_2pi - 0.5;
+  return negentropy + from_norm(x[0], x[0], x[1], x[2]);
+}
+Lane gamma_expon_kl_of(X x) {
+  const Lane operands[] = {x[0], x[1], 0 * x[2] + 1, x[2]};
+  return gamma_kl_of(operands);
+}
+Lane expon_gamma_kl_of(X x) {
+  const Lane operands[] = {0 * x[0] + 1, x[0], x[1], x[2]};
+  return gamma_kl_of(operands);
+}
+
+Lane gumbel_r_norm_kl_of(X x) {
+  constexpr double deviation = pi * root_of_half * root_of_third;  // pi / sqrt(6)
+  constexpr double negentropy = 0.09057301953851255491;            // log(2 pi e deviation^2) / 2 - euler - 1
+  return negentropy + from_norm(x[0] + egamma * x[1], deviation * x[1], x[2], x[3]);
+}
+Lane laplace_norm_kl_of(X x) {
+  constexpr double negentropy = log_root_2pi - 0.5 - ln2 / 2;
+  return negentropy + from_norm(x[0], sqrt2 * x[1], x[2], x[3]);
+}
+Lane norm_gumbel_r_kl_of(X x) {
+  const Lane scale2 = positive_or_nan(x[3]), q = positive_or_nan(x[1]) / scale2, square = q * q;
+  return 0.5 * kl_div(0 * q + 1, square) + growth_rest(0.5 * square - (x[0] - x[2]) / scale2) + (1 - log_root_2pi);
+}
+Lane norm_laplace_kl_of(X x) {
+  constexpr double root = 0.79788456080286535588, log_ratio = -0.45158270528945486473;  // sqrt(2 / pi), log(2 / pi)
+  const Lane scale1 = positive_or_nan(x[1]), d = (x[0] - x[2]) / scale1;
+  // The mean of |x - loc2| / scale1.
+  const Lane distance = root * exp(-0.5 * d * d) + d * erf(root_of_half * d);
+  return kl_div(0 * d + 1, scale1 / positive_or_nan(x[3]) * distance) + log(distance / root) + (0.5 + log_ratio);
+}
+
+// Of a Pareto law of shape b > 1 and loc 0: the mean logarithm of mean / x, which is at least 0.
+Lane pareto_spread(L b) { return growth_rest(log1p(-1 / b)); }
+Lane pareto_gamma_kl_of(X x) {
+  const Lane b = positive_or_nan(x[0]), a2 = positive_or_nan(x[2]), finite = where(b <= 1, 2, b);
+  const Lane mean = positive_or_nan(x[1]) * (finite / (finite - 1));
+  return or_infinite(b <= 1,
+                     from_gamma(mean, a2, positive_or_nan(x[3])) + a2 * pareto_spread(finite) + log(finite) - 1);
+}
+Lane pareto_expon_kl_of(X x) {
+  const Lane operands[] = {x[0], x[1], 0 * x[2] + 1, x[2]};
+  return pareto_gamma_kl_of(operands);
+}
+Lane pareto_norm_kl_of(X x) {
+  const Lane b = positive_or_nan(x[0]), finite = where(b <= 2, 3, b), scale = positive_or_nan(x[1]) / (finite - 1);
+  const Lane negentropy = pareto_spread(finite) - 0.5 * log1p(-2 / finite) + (log_root_2pi - 0.5);
+  return or_infinite(b <= 2, negentropy + from_norm(finite * scale, sqrt(finite / (finite - 2)) * scale, x[2], x[3]));
+}
+
+// A uniform law, and for x from it log(end) minus the mean of log(x).
+struct Interval {
+  Lane start, length, end, below_end;
+  Interval(L first, L extent)
+      : start(first), length(extent), end(first + extent), below_end(kl_div(first, end) / extent) {}
+};
+Lane uniform_beta_kl_of(X x) {
+  const Lane width = positive_or_nan(x[1]), a2 = positive_or_nan(x[2]), b2 = positive_or_nan(x[3]);
+  const LaneMask beyond = x[0] < 0 || x[0] + width > 1;
+  const Lane one = 0 * a2 + 1, both[] = {one, one, a2, b2};
+  const Interval from(where(beyond, 0.25, x[0]), where(beyond, 0.5 + 0 * width, width));
+  // The mean of log(1 - x) is that of log(y), y from [1 - end, 1 - start].
+  const Lane below_one = kl_div(1 - from.end, 1 - from.start) / from.length - log1p(-from.start);
+  return or_infinite(beyond, beta_kl_of(both) - log(from.length) + (a2 - 1) * (from.below_end - log(from.end) - 1) +
+                                 (b2 - 1) * (below_one - 1));
+}
+Lane uniform_expon_kl_of(X x) {
+  const Lane width = positive_or_nan(x[1]), start = where(x[0] < 0, 0, x[0]), mean = start + 0.5 * width;
+  return or_infinite(x[0] < 0,
+                     kl_div(0 * mean + 1, mean / positive_or_nan(x[2])) + log1p(2 * start / width) + (1 - ln2));
+}
+Lane uniform_gamma_kl_of(X x) {
+  const Lane width = positive_or_nan(x[1]), a2 = positive_or_nan(x[2]);
+  const Interval from(where(x[0] < 0, 1, x[0]), width);
+  const Lane part = width / from.end;
+  return or_infinite(x[0] < 0, from_gamma(from.start + 0.5 * width, a2, positive_or_nan(x[3])) +
+                                   a2 * log1p(-0.5 * part) - log(part) + (a2 - 1) * from.below_end);
+}
+Lane uniform_gumbel_r_kl_of(X x) {
+  const Lane scale2 = positive_or_nan(x[3]), q = positive_or_nan(x[1]) / scale2, d = (x[0] - x[2]) / scale2;
+  const Lane fall = log(-expm1(-q) / q);  // of the mean of exp(-x / scale2) for x from [0, scale1]
+  return growth_rest(fall - d) + (fall + 0.5 * q) - log(q) + 1;
+}
+Lane uniform_norm_kl_of(X x) {
+  constexpr double deviation = 0.5 * root_of_third;
+  constexpr double negentropy = 0.17648520831067258667;  // log(2 pi e deviation^2) / 2
+  return negentropy + from_norm(x[0] + 0.5 * x[1], deviation * x[1], x[2], x[3]);
+}
+Lane uniform_pareto_kl_of(X x) {
+  const Lane width = positive_or_nan(x[1]), b2 = positive_or_nan(x[2]), scale2 = positive_or_nan(x[3]);
+  const LaneMask beyond = x[0] < scale2;
+  const Interval from(where(beyond, scale2, x[0]), width);
+  return or_infinite(beyond,
+                     b2 * (log(from.end / scale2) - from.below_end) + log(from.end / width) - log(b2) - from.below_end);
+}
+
 enum Divergence : std::size_t {
   of_norm,
   of_expon,
@@ -146,7 +339,31 @@ enum Divergence : std::size_t {
   of_chi2,
   of_geom,
   of_binom,
-  of_nbinom
+  of_nbinom,
+  of_bernoulli_poisson,
+  of_beta_expon,
+  of_beta_gamma,
+  of_beta_norm,
+  of_beta_uniform,
+  of_expon_gamma,
+  of_expon_gumbel_r,
+  of_expon_norm,
+  of_gamma_expon,
+  of_gamma_gumbel_r,
+  of_gamma_norm,
+  of_gumbel_r_norm,
+  of_laplace_norm,
+  of_norm_gumbel_r,
+  of_norm_laplace,
+  of_pareto_expon,
+  of_pareto_gamma,
+  of_pareto_norm,
+  of_uniform_beta,
+  of_uniform_expon,
+  of_uniform_gamma,
+  of_uniform_gumbel_r,
+  of_uniform_norm,
+  of_uniform_pareto
 };
 // In the order of the enumerators.
 constexpr Composed divergences[] = {
@@ -170,6 +387,30 @@ constexpr Composed divergences[] = {
     {"geom_kl", geom_kl_of},
     {"binom_kl", binom_kl_of},
     {"nbinom_kl", [](X x) { return positive_or_nan(x[0]) * geom_kl_of(x + 1); }},
+    {"bernoulli_poisson_kl", bernoulli_poisson_kl_of},
+    {"beta_expon_kl", beta_expon_kl_of},
+    {"beta_gamma_kl", beta_gamma_kl_of},
+    {"beta_norm_kl", beta_norm_kl_of},
+    {"beta_uniform_kl", beta_uniform_kl_of},
+    {"expon_gamma_kl", expon_gamma_kl_of},
+    {"expon_gumbel_r_kl", expon_gumbel_r_kl_of},
+    {"expon_norm_kl", expon_norm_kl_of},
+    {"gamma_expon_kl", gamma_expon_kl_of},
+    {"gamma_gumbel_r_kl", gamma_gumbel_r_kl_of},
+    {"gamma_norm_kl", gamma_norm_kl_of},
+    {"gumbel_r_norm_kl", gumbel_r_norm_kl_of},
+    {"laplace_norm_kl", laplace_norm_kl_of},
+    {"norm_gumbel_r_kl", norm_gumbel_r_kl_of},
+    {"norm_laplace_kl", norm_laplace_kl_of},
+    {"pareto_expon_kl", pareto_expon_kl_of},
+    {"pareto_gamma_kl", pareto_gamma_kl_of},
+    {"pareto_norm_kl", pareto_norm_kl_of},
+    {"uniform_beta_kl", uniform_beta_kl_of},
+    {"uniform_expon_kl", uniform_expon_kl_of},
+    {"uniform_gamma_kl", uniform_gamma_kl_of},
+    {"uniform_gumbel_r_kl", uniform_gumbel_r_kl_of},
+    {"uniform_norm_kl", uniform_norm_kl_of},
+    {"uniform_pareto_kl", uniform_pareto_kl_of},
 };
 Tensor divergence(Divergence f, std::initializer_list<const Operand*> operands) {
   static const ComposedOps& all = *new ComposedOps(divergences);
@@ -199,6 +440,30 @@ Tensor chi2_kl(const Operand& df1, const Operand& df2) { return ops::divergence(
 Tensor geom_kl(const Operand& p1, const Operand& p2) { return ops::divergence(ops::of_geom, {&p1, &p2}); }
 Tensor binom_kl(const Operand& n, const Operand& p1, const Operand& p2) { return ops::divergence(ops::of_binom, {&n, &p1, &p2}); }
 Tensor nbinom_kl(const Operand& n, const Operand& p1, const Operand& p2) { return ops::divergence(ops::of_nbinom, {&n, &p1, &p2}); }
+Tensor bernoulli_poisson_kl(const Operand& p1, const Operand& mu2) { return ops::divergence(ops::of_bernoulli_poisson, {&p1, &mu2}); }
+Tensor beta_expon_kl(const Operand& a1, const Operand& b1, const Operand& scale2) { return ops::divergence(ops::of_beta_expon, {&a1, &b1, &scale2}); }
+Tensor beta_gamma_kl(const Operand& a1, const Operand& b1, const Operand& a2, const Operand& scale2) { return ops::divergence(ops::of_beta_gamma, {&a1, &b1, &a2, &scale2}); }
+Tensor beta_norm_kl(const Operand& a1, const Operand& b1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_beta_norm, {&a1, &b1, &loc2, &scale2}); }
+Tensor beta_uniform_kl(const Operand& a1, const Operand& b1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_beta_uniform, {&a1, &b1, &loc2, &scale2}); }
+Tensor expon_gamma_kl(const Operand& scale1, const Operand& a2, const Operand& scale2) { return ops::divergence(ops::of_expon_gamma, {&scale1, &a2, &scale2}); }
+Tensor expon_gumbel_r_kl(const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_expon_gumbel_r, {&scale1, &loc2, &scale2}); }
+Tensor expon_norm_kl(const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_expon_norm, {&scale1, &loc2, &scale2}); }
+Tensor gamma_expon_kl(const Operand& a1, const Operand& scale1, const Operand& scale2) { return ops::divergence(ops::of_gamma_expon, {&a1, &scale1, &scale2}); }
+Tensor gamma_gumbel_r_kl(const Operand& a1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_gamma_gumbel_r, {&a1, &scale1, &loc2, &scale2}); }
+Tensor gamma_norm_kl(const Operand& a1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_gamma_norm, {&a1, &scale1, &loc2, &scale2}); }
+Tensor gumbel_r_norm_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_gumbel_r_norm, {&loc1, &scale1, &loc2, &scale2}); }
+Tensor laplace_norm_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_laplace_norm, {&loc1, &scale1, &loc2, &scale2}); }
+Tensor norm_gumbel_r_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_norm_gumbel_r, {&loc1, &scale1, &loc2, &scale2}); }
+Tensor norm_laplace_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_norm_laplace, {&loc1, &scale1, &loc2, &scale2}); }
+Tensor pareto_expon_kl(const Operand& b1, const Operand& scale1, const Operand& scale2) { return ops::divergence(ops::of_pareto_expon, {&b1, &scale1, &scale2}); }
+Tensor pareto_gamma_kl(const Operand& b1, const Operand& scale1, const Operand& a2, const Operand& scale2) { return ops::divergence(ops::of_pareto_gamma, {&b1, &scale1, &a2, &scale2}); }
+Tensor pareto_norm_kl(const Operand& b1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_pareto_norm, {&b1, &scale1, &loc2, &scale2}); }
+Tensor uniform_beta_kl(const Operand& loc1, const Operand& scale1, const Operand& a2, const Operand& b2) { return ops::divergence(ops::of_uniform_beta, {&loc1, &scale1, &a2, &b2}); }
+Tensor uniform_expon_kl(const Operand& loc1, const Operand& scale1, const Operand& scale2) { return ops::divergence(ops::of_uniform_expon, {&loc1, &scale1, &scale2}); }
+Tensor uniform_gamma_kl(const Operand& loc1, const Operand& scale1, const Operand& a2, const Operand& scale2) { return ops::divergence(ops::of_uniform_gamma, {&loc1, &scale1, &a2, &scale2}); }
+Tensor uniform_gumbel_r_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_uniform_gumbel_r, {&loc1, &scale1, &loc2, &scale2}); }
+Tensor uniform_norm_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_uniform_norm, {&loc1, &scale1, &loc2, &scale2}); }
+Tensor uniform_pareto_kl(const Operand& loc1, const Operand& scale1, const Operand& b2, const Operand& scale2) { return ops::divergence(ops::of_uniform_pareto, {&loc1, &scale1, &b2, &scale2}); }
 // clang-format on
 
 Tensor dirichlet_kl(const Operand& alpha1, const Operand& alpha2) {

@@ -10,6 +10,8 @@ inline constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN(),
 
 inline constexpr double log_2pi = 1.83787706640934548356, log_root_2pi = log_2pi / 2, log_pi = 1.14472988584940017414;
 
+inline constexpr double root_of_half = 0.70710678118654752440;
+
 /// lgamma(a) minus Stirling's approximation, in 1 / a, 1 / a^3, ... (DLMF 5.11.1). The first omitted term is below
 /// 3e-17 for a from stirling_min on.
 inline constexpr double stirling_series[] = {1. / 12,   -1. / 360,      1. / 1260, -1. / 1680,

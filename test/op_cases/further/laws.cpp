@@ -1,7 +1,6 @@
 // Rows of the laws of <reel/stats.hpp>, at moderate arguments; test/ops/probability/laws.cpp goes to their tails.
-#include "../special/laws.hpp"
-
 #include "../naive.hpp"
+#include "../special/divergence_pairs.hpp"
 
 namespace cases {
 
@@ -38,7 +37,7 @@ Tensor probability(const Tensor& drawn, std::size_t operand) { return operand ==
 
 std::vector<Shaped> all_rows() {
   std::vector<Shaped> all;
-  references::for_each_law_function([&]<class F, class Op>(const char* name, F, Support support, Op) {
+  const auto add = [&]<class F, class Op>(const char* name, F, Support support, Op) {
     if (!selected(name)) return;
     constexpr decltype(Shaped::prepare) prepare[] = {nullptr, above_loc, within_scale<1>, probability,
                                                      nullptr, nullptr,   probability};
@@ -52,7 +51,9 @@ std::vector<Shaped> all_rows() {
                    F::operands == 5 ? within_scale<3> : prepare[support],
                    support == references::number ? constant : none,
                    16});
-  });
+  };
+  references::for_each_law_function(add);
+  references::for_each_divergence_pair(add);
   return all;
 }
 

@@ -154,6 +154,17 @@ def dirichlet3_kl(a, b, c, d, e, f):
     return bregman(d, a) + bregman(e, b) + bregman(f, c) - bregman(d + e + f, a + b + c)
 
 
+# Of two families: minus the entropy of the first, and minus the mean logarithm of the second density.
+beta_part = lambda a, b: (a - 1) * digamma(a) + (b - 1) * digamma(b) - (a + b - 2) * digamma(a + b) - log_beta(a, b)
+gamma_part = lambda a, s: (a - 1) * digamma(a) - loggamma(a) - a - log(s)
+pareto_part = lambda b, s: log(b / s) - 1 / b - 1
+to_norm = lambda mean, var, m, s: log(2 * pi * s * s) / 2 + (var + (mean - m) ** 2) / (2 * s * s)
+to_gamma = lambda mean, mean_log, a, s: loggamma(a) + a * log(s) - (a - 1) * mean_log + mean / s
+to_gumbel = lambda mean, mean_exp, m, s: log(s) + (mean - m) / s + exp(m / s) * mean_exp
+beta_variance = lambda a, b: a * b / ((a + b) ** 2 * (a + b + 1))
+log_mean = lambda x, w: ((x + w) * log(x + w) - (x * log(x) if x else 0)) / w - 1
+mean_distance = lambda d, s: s * sqrt(2 / pi) * exp(-((d / s) ** 2) / 2) + d * mp.erf(d / s / sqrt(mpf(2)))
+
 GAMMA = [(1.25, 0.5, 0, 1), (7, 3, 0.75, 2), (60, 9.5, 0, 1), (1e-3, 2.5, 0, 1), (110, 100, 0, 1)]
 BETA = [(0.25, 0.5, 3, 0, 1), (3.5, 2.5, 1.5, 0.75, 8), (0.9375, 3, 20, 0, 1), (1e-9, 2, 30, 0, 1)]
 GAMMA_FAR = [(1e-20, 40, 0, 1), (4000, 2.5, 0, 1), (1e-9, 0.125, 0.0, 2), (1e5, 1e4, 0, 1), (1.25, 1e-6, 0, 1), (9e5, 1e6, 0, 1), (1.0625e6, 1e6, 0, 1), (30, 0.25, 0.75, 0.5), (2, 2, 0, 1)]
@@ -232,6 +243,30 @@ ROWS = {
     "geom_kl": (lambda p, q: log(p / q) + (1 / p - 1) * log((1 - p) / (1 - q)), [(0.25, 0.75), (0.25, 0.2500001), (1e-9, 2e-9)], ()),
     "binom_kl": (lambda n, p, q: n * (p * log(p / q) + (1 - p) * log((1 - p) / (1 - q))), [(7, 0.25, 0.75), (1e6, 0.25, 0.2500001)], (0,)),
     "nbinom_kl": (lambda n, p, q: n * (log(p / q) + (1 / p - 1) * log((1 - p) / (1 - q))), [(2.5, 0.25, 0.75), (3000, 0.25, 0.2500001)], ()),
+    "bernoulli_poisson_kl": (lambda p, m: p * log(p / m) + (1 - p) * log(1 - p) + m, [(0.25, 0.75), (1e-9, 1e-8), (0.96875, 1e3)], ()),
+    "beta_expon_kl": (lambda a, b, s: beta_part(a, b) + log(s) + a / (a + b) / s, [(1.5, 2, 0.75), (30, 20, 1e-3), (1, 60, 0.03125)], ()),
+    "beta_gamma_kl": (lambda a, b, c, s: beta_part(a, b) + to_gamma(a / (a + b), digamma(a) - digamma(a + b), c, s), [(1.5, 2, 3.25, 0.75), (30, 20, 40, 0.015625), (0.25, 3, 0.5, 2)], ()),
+    "beta_norm_kl": (lambda a, b, m, s: beta_part(a, b) + to_norm(a / (a + b), beta_variance(a, b), m, s), [(1.5, 2, 0.25, 0.75), (30, 20, 0.59375, 0.0625), (0.25, 3, -4, 1e3)], ()),
+    "beta_uniform_kl": (lambda a, b, m, s: beta_part(a, b) + log(s) + 0 * m, [(1.5, 2, -0.25, 1.75), (1, 1.0000001, 0, 1)], ()),
+    "expon_gamma_kl": (lambda s, a, t: -1 - log(s) + to_gamma(s, log(s) - mp.euler, a, t), [(1.5, 3.25, 0.75), (2, 1.0000001, 2.0000001), (40, 50, 1)], ()),
+    "expon_gumbel_r_kl": (lambda s, m, t: -1 - log(s) + to_gumbel(s, 1 / (1 + s / t), m, t), [(1.5, 0.25, 0.75), (1e-6, 1e-3, 2), (40, -3, 0.5)], ()),
+    "expon_norm_kl": (lambda s, m, t: -1 - log(s) + to_norm(s, s * s, m, t), [(1.5, 0.25, 0.75), (2, 2.0000001, 2.0000001), (1e-3, 40, 1e3)], ()),
+    "gamma_expon_kl": (lambda a, s, t: gamma_part(a, s) + log(t) + a * s / t, [(1.5, 2, 0.75), (1.0000001, 2, 2.0000001), (60, 0.5, 30)], ()),
+    "gamma_gumbel_r_kl": (lambda a, s, m, t: gamma_part(a, s) + to_gumbel(a * s, (1 + s / t) ** -a, m, t), [(1.5, 2, 0.25, 0.75), (1e4, 0.01, 99.5, 0.78125), (12, 2, 30, 5)], ()),
+    "gamma_norm_kl": (lambda a, s, m, t: gamma_part(a, s) + to_norm(a * s, a * s * s, m, t), [(1.5, 2, 0.25, 0.75), (1e6, 0.0009765625, 976.5625, 0.9765625), (12, 2, 24, 6.9375)], ()),
+    "gumbel_r_norm_kl": (lambda m, s, n, t: -log(s) - mp.euler - 1 + to_norm(m + mp.euler * s, (pi * s) ** 2 / 6, n, t), [(0.25, 1.5, 2, 0.75), (1, 2, 2.125, 2.5625), (3, 40, 1, 2)], ()),
+    "laplace_norm_kl": (lambda m, s, n, t: -1 - log(2 * s) + to_norm(m, 2 * s * s, n, t), [(0.25, 1.5, 2, 0.75), (1, 2, 1.0000001, 2.8125), (-40, 1, 3, 100)], ()),
+    "norm_gumbel_r_kl": (lambda m, s, n, t: -log(2 * pi * mp.e * s * s) / 2 + to_gumbel(m, exp(s * s / (2 * t * t) - m / t), n, t), [(0.25, 1.5, 2, 0.75), (1, 2, 0.125, 1.875), (-40, 1, 3, 100)], ()),
+    "norm_laplace_kl": (lambda m, s, n, t: -log(2 * pi * mp.e * s * s) / 2 + log(2 * t) + mean_distance(m - n, s) / t, [(0.25, 1.5, 2, 0.75), (1, 2, 1.0000001, 1.59375), (-40, 1, 3, 100)], ()),
+    "pareto_expon_kl": (lambda b, s, t: pareto_part(b, s) + log(t) + b * s / (b - 1) / t, [(1.5, 2, 0.75), (40, 2, 2.0625), (1.0625, 1e-3, 0.015625)], ()),
+    "pareto_gamma_kl": (lambda b, s, a, t: pareto_part(b, s) + to_gamma(b * s / (b - 1), log(s) + 1 / b, a, t), [(1.5, 2, 3.25, 0.75), (40, 2, 1600, 0.00128173828125), (1.0625, 1e-3, 0.25, 0.015625)], ()),
+    "pareto_norm_kl": (lambda b, s, m, t: pareto_part(b, s) + to_norm(b * s / (b - 1), b * s * s / ((b - 1) ** 2 * (b - 2)), m, t), [(2.5, 2, 0.25, 0.75), (400, 2, 2.0078125, 0.0078125), (2.0625, 1, -4, 30)], ()),
+    "uniform_beta_kl": (lambda x, w, a, b: loggamma(a) + loggamma(b) - loggamma(a + b) - log(w) - (a - 1) * log_mean(x, w) - (b - 1) * log_mean(1 - x - w, w), [(0.25, 0.5, 1.5, 2), (0.375, 0.0009765625, 30, 50), (1e-9, 0.5, 0.5, 3)], ()),
+    "uniform_expon_kl": (lambda x, w, t: log(t / w) + (x + w / 2) / t, [(0.25, 1.5, 0.75), (1e-9, 2, 1), (1e3, 0.0009765625, 1e3)], ()),
+    "uniform_gamma_kl": (lambda x, w, a, t: to_gamma(x + w / 2, log_mean(x, w), a, t) - log(w), [(0.25, 1.5, 3.25, 0.75), (30, 0.0009765625, 40, 0.75), (1e-9, 2, 0.5, 2)], ()),
+    "uniform_gumbel_r_kl": (lambda x, w, m, t: to_gumbel(x + w / 2, exp(-x / t) * (1 - exp(-w / t)) * t / w, m, t) - log(w), [(0.25, 1.5, 2, 0.75), (1, 0.0009765625, 1.0625, 2), (-3, 90, 1, 2)], ()),
+    "uniform_norm_kl": (lambda x, w, m, t: to_norm(x + w / 2, w * w / 12, m, t) - log(w), [(0.25, 1.5, 2, 0.75), (1, 2, 2.0000001, 0.578125), (1e3, 0.0009765625, 1e3, 0.03125)], ()),
+    "uniform_pareto_kl": (lambda x, w, b, s: (b + 1) * log_mean(x, w) - b * log(s) - log(b * w), [(2, 1.5, 3.25, 0.75), (30, 0.0009765625, 2, 29.5), (1, 1e6, 0.125, 1)], ()),
     "dirichlet_kl": (dirichlet3_kl, [(1.5, 2, 0.75, 3.25, 0.75, 4), (30, 20, 50, 40, 15, 50)], ()),
     "multivariate_normal_kl": (normal2_kl, [(0.25, -1, 1.5, 0.25, 0.75, 1, 2, 0.5, -0.75, 1.25),
                                             (1, 2, 3, 0.5, 0.25, 1, 2, 3.0000001, 0.5, 0.2500001)], ()),

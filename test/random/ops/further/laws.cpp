@@ -1,6 +1,5 @@
 // The laws of <reel/stats.hpp>.
-#include "../../../op_cases/special/laws.hpp"
-
+#include "../../../op_cases/special/divergence_pairs.hpp"
 #include "../../ranged.hpp"
 
 namespace random_programs {
@@ -11,7 +10,7 @@ using references::Support;
 
 std::vector<RangedFunction> law_functions() {
   std::vector<RangedFunction> all;
-  references::for_each_law_function([&]<class F, class Call>(const char* name, F, Support support, Call) {
+  const auto add = [&]<class F, class Call>(const char* name, F, Support support, Call) {
     constexpr OperandRange first[] = {{-3, 3}, {2.6, 4}, {0.1, 0.5}, {0.1, 0.9}, {0.5, 4}, {0.1, 0.5}, {0.1, 0.9}};
     const bool bounded = support == references::unit || support == references::near_loc;
     std::vector<OperandRange> ranges = {first[support]};
@@ -22,7 +21,9 @@ std::vector<RangedFunction> law_functions() {
     }
     all.push_back({name, ranges, [](const Jet* x) -> Jet { return F{}(x); },
                    [](const Operands& x) -> reel::Tensor { return Call{}(x); }});
-  });
+  };
+  references::for_each_law_function(add);
+  references::for_each_divergence_pair(add);
   return all;
 }
 
