@@ -311,6 +311,9 @@ int main(int argc, char** argv) {
   program.add(cases);
   program.add(libtorch_choosing());
   program.add(libtorch_neural());
+  program.add(libtorch_linear_algebra());
+  program.add(libtorch_transforms());
+  program.add(libtorch_laws());
   program.add(libtorch_ops());
   return program.serve();
 }
