@@ -1,6 +1,7 @@
 // Bessel functions of order 0 and 1 on a vector: I and K, also exponentially scaled, J and Y. float is computed in
-// double. Errors are at most 4 ulp. Beyond 5, J and Y are sums that cancel near their zeros: an ulp there is one of
-// sqrt(2 / (pi x)) / 2, half the envelope, and without fused multiply-add the error is up to 5.
+// double: T, the dtype of the result, says how long the polynomials are. Errors are at most 4 ulp. Beyond 5, J and Y
+// are sums that cancel near their zeros: an ulp there is one of sqrt(2 / (pi x)) / 2, half the envelope, and without
+// fused multiply-add the error is up to 5.
 #pragma once
 #include "kernels/math/basic.hpp"
 #include "kernels/math/bessel_fits.hpp"
@@ -15,9 +16,13 @@ namespace math {
 inline constexpr double infinite = std::numeric_limits<double>::infinity();
 
 // m e^x for -760 <= x <= 720. It overflows and underflows only where the product m e^x does.
+template <class T>
 [[gnu::always_inline]] inline Vec<double> times_exp(Vec<double> m, Vec<double> x) {
   const auto [n, r] = reduce_by_ln2(x);
-  return scale(fma(m, expm1_near_zero(r), m), n);
+  if constexpr (std::same_as<T, float>)
+    return scale(fma(m, fma(r * r, polynomial_of(BesselFits<float>::exp_tail, r), r), m), n);
+  else
+    return scale(fma(m, expm1_near_zero(r), m), n);
 }
 
 // The polynomial with the coefficients of `zero` or `one`, as the order says.
@@ -32,48 +37,53 @@ template <int order, std::size_t M, std::size_t N>
 // ---- I. With a = |x|, the polynomials are in z = a^2 / 4 up to 8, and in t = 16 / a - 1 beyond.
 
 // I_0(x), or I_1(x) / (x / 2), |x| <= 8.
-template <int order>
+template <class T, int order>
 [[gnu::always_inline]] inline Vec<double> i_near(Vec<double> z) {
+  using F = BesselFits<T>;
   // All terms are positive. Horner's scheme, from the last coefficient, rounds least.
-  if constexpr (order == 0) return fma(z, every<1, 0>(z, i0_near), 1);
-  return fma(z, every<1, 0>(z, i1_near), 1);
+  if constexpr (order == 0) return fma(z, every<1, 0>(z, F::i0_near), 1);
+  return fma(z, every<1, 0>(z, F::i1_near), 1);
 }
-template <int order, bool scaled>
+template <class T, int order, bool scaled>
 [[gnu::noinline]] Vec<double> bessel_i(Vec<double> x) {
   using L = Vec<double>;
+  using F = BesselFits<T>;
   const L a = abs(x), half = 0.5 * lesser_of(L(8), a);
   const auto near = a < 8;
-  L y = i_near<order>(half * half);
+  L y = i_near<T, order>(half * half);
   if (order == 1) y = y * half;
-  if (scaled) y = times_exp(y, -2 * half);
+  if (scaled) y = times_exp<T>(y, -2 * half);
   if (!all(near)) {
     const L b = scaled ? greater_of(L(8), a) : clamp(8.0, 720.0, a), inverse = 1 / b;
-    const L far = of_order<order>(i0_far, i1_far, 16 * inverse - 1) * sqrt(inverse);
-    y = where(near, y, scaled ? far : times_exp(far, b));
+    const L far = of_order<order>(F::i0_far, F::i1_far, 16 * inverse - 1) * sqrt(inverse);
+    y = where(near, y, scaled ? far : times_exp<T>(far, b));
   }
   return order == 1 ? times_sign_of(x, y) : y;
 }
 
-// ---- K. The polynomials are in z = x^2 up to 1, and in t = (x - 3) / (x + 1) beyond.
+// ---- K, whose float results are those of double. The polynomials are in z = x^2 up to 1, and in t = (x - 3) / (x + 1)
+// beyond.
 
 template <int order>
 [[gnu::always_inline]] inline Vec<double> k_near(Vec<double> x) {
   using L = Vec<double>;
-  const L z = x * x, l = log(x), i = i_near<order>(z * 0.25);
-  if constexpr (order == 0) return fma(-l, i, polynomial_of(k0_near, z));
-  const L y = fma(x, fma(0.5 * l, i, polynomial_of(k1_near, z)), 1 / x);
+  using F = BesselFits<double>;
+  const L z = x * x, l = log(x), i = i_near<double, order>(z * 0.25);
+  if constexpr (order == 0) return fma(-l, i, polynomial_of(F::k0_near, z));
+  const L y = fma(x, fma(0.5 * l, i, polynomial_of(F::k1_near, z)), 1 / x);
   return where(x == 0, infinite, y);
 }
 template <int order, bool scaled>
 [[gnu::noinline]] Vec<double> bessel_k(Vec<double> x) {
   using L = Vec<double>;
+  using F = BesselFits<double>;
   const auto near = x <= 1;
   const L b = scaled ? greater_of(L(1), x) : clamp(1.0, 760.0, x), t = 1 - 4 / (b + 1);
-  const L far = of_order<order>(k0_far, k1_far, t) / sqrt(b);
-  L y = scaled ? far : times_exp(far, -b);
+  const L far = of_order<order>(F::k0_far, F::k1_far, t) / sqrt(b);
+  L y = scaled ? far : times_exp<double>(far, -b);
   if (any(near)) {
     const L c = lesser_of(L(1), x), close = k_near<order>(c);
-    y = where(near, scaled ? where(isinf(close), close, times_exp(close, greater_of(L(0), c))) : close, y);
+    y = where(near, scaled ? where(isinf(close), close, times_exp<double>(close, greater_of(L(0), c))) : close, y);
   }
   return y;
 }
@@ -84,70 +94,75 @@ template <int order, bool scaled>
 // The difference of x and a zero of the function, with a small relative error: the zero is `zero` + `lost`.
 [[gnu::always_inline]] inline Vec<double> beyond(double zero, double lost, Vec<double> x) { return (x - zero) - lost; }
 
-template <int order>
+template <class T, int order>
 [[gnu::always_inline]] inline Vec<double> j_near(Vec<double> x, Vec<double> z) {
   if constexpr (order == 0)
-    return fma(z, polynomial_of(j0_near, z), 1);
+    return fma(z, polynomial_of(BesselFits<T>::j0_near, z), 1);
   else
-    return x * polynomial_of(j1_near, z);
+    return x * polynomial_of(BesselFits<T>::j1_near, z);
 }
-template <int order>
+template <class T, int order>
 [[gnu::always_inline]] inline Vec<double> y_near(Vec<double> x, Vec<double> z) {
   using L = Vec<double>;
   constexpr double two_over_pi = 0.63661977236758134308;
-  const L product = log(x) * j_near<order>(x, z);
-  const L y = order == 0 ? fma(two_over_pi, product, polynomial_of(y0_near, z))
-                         : fma(two_over_pi, product - 1 / x, x * polynomial_of(y1_near, z));
+  const L product = log(x) * j_near<T, order>(x, z);
+  const L y = order == 0 ? fma(two_over_pi, product, polynomial_of(BesselFits<T>::y0_near, z))
+                         : fma(two_over_pi, product - 1 / x, x * polynomial_of(BesselFits<T>::y1_near, z));
   return where(x == 0, -infinite, y);
 }
-template <int order, bool second>
+template <class T, int order, bool second>
 [[gnu::always_inline]] inline Vec<double> j_or_y_middle(Vec<double> x) {
   const Vec<double> t = (x - 3.5) * (1 / 1.5);
   if constexpr (second && order == 0)
-    return beyond(y0_first_zero, y0_first_zero_lost, x) * polynomial_of(y0_middle, t);
+    return beyond(y0_first_zero, y0_first_zero_lost, x) * polynomial_of(BesselFits<T>::y0_middle, t);
   else if constexpr (second)
     return beyond(y1_first_zero, y1_first_zero_lost, x) * beyond(y1_second_zero, y1_second_zero_lost, x) *
-           polynomial_of(y1_middle, t);
+           polynomial_of(BesselFits<T>::y1_middle, t);
   else if constexpr (order == 0)
     return beyond(j0_first_zero, j0_first_zero_lost, x) * beyond(j0_second_zero, j0_second_zero_lost, x) *
-           polynomial_of(j0_middle, t);
+           polynomial_of(BesselFits<T>::j0_middle, t);
   else
     return beyond(j1_first_zero, j1_first_zero_lost, x) * beyond(j1_second_zero, j1_second_zero_lost, x) *
-           polynomial_of(j1_middle, t);
+           polynomial_of(BesselFits<T>::j1_middle, t);
 }
 // DLMF 10.17.3 and 10.17.4, with polynomials P and Q and w = x - (2 order + 1) pi / 4: J = sqrt(2 / (pi x)) (P cos w -
 // Q sin w), Y = sqrt(2 / (pi x)) (P sin w + Q cos w).
-template <int order, bool second>
+template <class T, int order, bool second>
 [[gnu::always_inline]] inline Vec<double> j_or_y_far(Vec<double> x) {
   using L = Vec<double>;
+  using F = BesselFits<T>;
   constexpr double inverse_root_of_pi = 0.56418958354775628695;
   const L inverse = 1 / x, t = fma(50 * inverse, inverse, -1);
-  const L p = of_order<order>(p0_far, p1_far, t), q = inverse * of_order<order>(q0_far, q1_far, t);
+  const L p = of_order<order>(F::p0_far, F::p1_far, t), q = inverse * of_order<order>(F::q0_far, F::q1_far, t);
   const auto finite = x < infinite;
-  const L angle = where(finite, x, 5), s = sin(angle), c = cos(angle), sum = s + c, difference = s - c;
+  const auto [s, c] = sin_and_cos(where(finite, x, 5));
+  const L sum = s + c, difference = s - c;
   // sqrt(2) cos w and sqrt(2) sin w
   const L cosine = order == 0 ? sum : difference, sine = order == 0 ? difference : -sum;
   const L y = second ? fma(p, sine, q * cosine) : fma(p, cosine, -(q * sine));
   return where(finite, inverse_root_of_pi * sqrt(inverse) * y, 0);
 }
-template <int order, bool second>
+template <class T, int order, bool second>
 [[gnu::noinline]] Vec<double> j_or_y(Vec<double> x) {
   using L = Vec<double>;
-  const L close = lesser_of(L(2), x);
-  L y = second ? y_near<order>(close, close * close) : j_near<order>(close, close * close);
   const auto beyond_near = x > 2, far = x > 5;
-  if (any(beyond_near)) y = where(beyond_near, j_or_y_middle<order, second>(clamp(2.0, 5.0, x)), y);
-  if (any(far)) y = where(far, j_or_y_far<order, second>(greater_of(L(5), x)), y);
+  L y = 0;
+  if (!all(beyond_near)) {
+    const L close = lesser_of(L(2), x);
+    y = second ? y_near<T, order>(close, close * close) : j_near<T, order>(close, close * close);
+  }
+  if (any(beyond_near)) y = where(beyond_near, j_or_y_middle<T, order, second>(clamp(2.0, 5.0, x)), y);
+  if (any(far)) y = where(far, j_or_y_far<T, order, second>(greater_of(L(5), x)), y);
   return y;
 }
-template <int order>
+template <class T, int order>
 [[gnu::noinline]] Vec<double> bessel_j(Vec<double> x) {
-  const Vec<double> y = j_or_y<order, false>(abs(x));
+  const Vec<double> y = j_or_y<T, order, false>(abs(x));
   return order == 1 ? times_sign_of(x, y) : y;
 }
-template <int order>
+template <class T, int order>
 [[gnu::noinline]] Vec<double> bessel_y(Vec<double> x) {
-  return j_or_y<order, true>(x);
+  return j_or_y<T, order, true>(x);
 }
 
 }  // namespace math

@@ -1,6 +1,6 @@
 // Functions of the normal distribution on a vector: erfcx and its derivatives, log_ndtr, and the inverses erfinv,
-// erfcinv, ndtri. float is computed in double. The polynomials are our own Chebyshev interpolants. Errors are at most 3
-// ulp, and 4 ulp for inverses and derivatives.
+// erfcinv, ndtri. float is computed in double, except for inverses. The polynomials are our own Chebyshev interpolants.
+// Errors are at most 3 ulp, and 4 ulp for inverses and derivatives.
 #pragma once
 #include "kernels/math/gauss.hpp"
 #include "kernels/math/log.hpp"
@@ -10,7 +10,7 @@ namespace reel::kernels {
 namespace math {
 
 inline constexpr double root_of_two = 0x1.6a09e667f3bcdp+0, root_of_two_lost = -0x1.bdd3413b26456p-54;
-inline constexpr double half_root_pi = 0.88622692545275801365, inverse_root_pi = 0.56418958354775628695;
+inline constexpr double inverse_root_pi = 0.56418958354775628695;
 
 // (erfcx(x) - 1) / x for |x| <= 1/4
 [[gnu::always_inline]] inline Vec<double> erfcx_near_zero(Vec<double> x) {
@@ -102,47 +102,52 @@ struct ErfcxDerivative {
   }
 };
 
-// z with erfc(z) = q for 0 <= q <= 1/2: one Halley step on log erfc from a first guess that is within 4e-8. The
-// exponent of erfc(z) is taken apart before q is divided by it, so that a subnormal q keeps its digits.
-[[gnu::noinline]] inline Vec<double> erfc_inverse(Vec<double> q) {
-  using L = Vec<double>;
-  const L s = lesser_of(L(27.4), sqrt(-log(q))), t = (s - 3) / (s + 3);
-  const L z =
-      s + polynomial(t, -0x1.2415b052c0909p-2, 0x1.0087642d55dbfp-2, 0x1.bf45c9c0f2829p-5, -0x1.02d1a6b7806a3p-3,
-                     0x1.64f2289c21c84p-3, -0x1.375aacf174e9ap-3, 0x1.d5b16ed3be809p-4, -0x1.00d3315475316p-4,
-                     0x1.01863607063e8p-6, 0x1.c178e32c5eb3ap-5, -0x1.762e94b788dc6p-4, 0x1.92698ac65e3cap-5);
-  const auto e = exp_of_minus_square(z, 1.0);
-  const auto scaled = scaled_erfc(z);
-  const L ratio = scale(q, -e.k) / product(scaled, e.m), u = (ratio - 1) / (ratio + 1);
-  const L step = 2 * fma(u * u, u * (1.0 / 3), u) * (half_root_pi * scaled.value);
-  const L better = z - fma(step * step, inverse_root_pi / scaled.value - z, step);
-  return where(q == 0, std::numeric_limits<double>::infinity(), better);
+// The inverses of erf and erfc are computed in T itself. With d = erf(z), q = erfc(|z|) and w = -log(q (2 - q)), which
+// is -log(1 - d^2): z = d (sqrt(pi) / 2 + w P(w)) up to w = 5, where |d| is 0.9966. Beyond, |z| = s + R(t), s =
+// sqrt(-log q) and t = (s - K) / (s + K). P interpolates at the Chebyshev nodes of 0 <= w <= 5, R at those from w = 5
+// to the least q. Both are given in powers, of w and t, with an error below a fifth of an ulp.
+[[gnu::always_inline]] inline Vec<float> erfinv_series(Vec<float> w) {
+  return fma(w,
+             polynomial(w, 0x1.db29fap-3F, 0x1.7a73eep-7F, -0x1.322d74p-9F, -0x1.07cae4p-13F, 0x1.6da102p-15F,
+                        0x1.219c60p-18F, -0x1.121b08p-19F, 0x1.e9bee0p-23F, -0x1.38cc88p-27F),
+             0x1.1b4ef6p-25F);
+}
+[[gnu::always_inline]] inline Vec<double> erfinv_series(Vec<double> w) {
+  return fma(w,
+             polynomial(w, 0x1.db29fb2fee5e3p-3, 0x1.7a72e72c1f2f2p-7, -0x1.3211025e23154p-9, -0x1.0c86b83f54815p-13,
+                        0x1.87014b8b0c17cp-15, 0x1.0f1ef1ac04536p-19, -0x1.0fd175a612578p-20, -0x1.3fa7edd842155p-25,
+                        0x1.85cc053891764p-26, 0x1.d4ed4913f0af4p-31, -0x1.46ea280e29675p-31, 0x1.829a298ac8aa1p-36,
+                        -0x1.e21f009c642d8p-39, 0x1.6a00d0584d550p-38, -0x1.72d498971cdc8p-40, 0x1.163cd7e051bb8p-43,
+                        0x1.6e1c2bb53b6b2p-48, -0x1.703403d0af759p-49, 0x1.49c330190c6dbp-52, -0x1.1beb65c2ed2b7p-56,
+                        0x1.95b0e08473b9ep-62),
+             0x1.4f38760a41abbp-54);
+}
+[[gnu::always_inline]] inline Vec<float> erfcinv_less_root(Vec<float> s) {
+  return polynomial((s - 3) / (s + 3), -0x1.2415b2p-2F, 0x1.008750p-2F, 0x1.bf6318p-5F, -0x1.02f550p-3F, 0x1.63f286p-3F,
+                    -0x1.2af488p-3F, 0x1.73aaccp-4F, -0x1.5c3ddap-6F);
+}
+[[gnu::always_inline]] inline Vec<double> erfcinv_less_root(Vec<double> s) {
+  return polynomial((s - 6) / (s + 6), -0x1.96ea3d757982ep-3, 0x1.dfc763a6aeef3p-3, -0x1.2fd722766b5bfp-4,
+                    0x1.8d2a8c9513060p-6, 0x1.9fe77a810147cp-6, -0x1.9f64a84530a4dp-5, 0x1.2aa53a07386a3p-4,
+                    -0x1.4fac4531a74b2p-4, 0x1.65cf3747fc42dp-4, -0x1.58deb8feaf123p-4, 0x1.41181b41d7371p-4,
+                    -0x1.13cd2deedd887p-4, 0x1.c4351b8dcc50bp-5, -0x1.4c25979e341abp-5, 0x1.b5760a155a445p-6,
+                    -0x1.931d403a3d8b9p-7, -0x1.c3836d8a7afabp-10, 0x1.d7b9f9f729caep-7, -0x1.1ee1d0528810cp-6,
+                    0x1.17e30e5f638e8p-6, -0x1.0733e9389909bp-5, 0x1.c1f964176acf9p-5, -0x1.7a709795e81d2p-5,
+                    0x1.bbf28cfa0c29cp-7, 0x1.d95c7ddda8825p-10);
 }
 
-// erfinv(x) / x for |x| <= 1/2, z = x^2
-[[gnu::always_inline]] inline Vec<double> erfinv_near_zero(Vec<double> z) {
-  return polynomial(z, 0x1.c5bf891b4ef6bp-1, 0x1.db29fb2fee5d7p-3, 0x1.053c2c0aba14dp-3, 0x1.62847c46fb587p-4,
-                    0x1.0a1318d248b8cp-4, 0x1.a7c84d2449873p-5, 0x1.5eec8bdedfdecp-5, 0x1.2aa3507ab996ep-5,
-                    0x1.04a2a340b2863p-5, 0x1.b985ba7a68d80p-6, 0x1.fc1541d480de6p-6, -0x1.d701849e80904p-10,
-                    0x1.684a0bb360e20p-4, -0x1.8ecc5fdf62a08p-4, 0x1.ede07d1651b6cp-4);
-}
-
-[[gnu::always_inline]] inline Vec<double> erfinv_double(Vec<double> x) {
-  const Vec<double> a = abs(x), near = x * erfinv_near_zero(x * x);
-  const auto far = !(a <= 0.5);
-  return any(far) ? where(far, copysign(erfc_inverse(1 - a), x), near) : near;
-}
-[[gnu::always_inline]] inline Vec<double> erfcinv_double(Vec<double> x) {
-  const Vec<double> d = 1 - x, near = d * erfinv_near_zero(d * d);
-  const auto far = !(abs(d) <= 0.5);
-  return any(far) ? where(far, copysign(erfc_inverse(where(x < 1, x, 2 - x)), d), near) : near;
-}
-[[gnu::always_inline]] inline Vec<double> ndtri_double(Vec<double> x) {
-  const Vec<double> d = 2 * x - 1, near = d * erfinv_near_zero(d * d);
-  const auto far = !(abs(d) <= 0.5);
-  const Vec<double> tail = 2 * where(x < 0.5, x, 1 - x);
-  const Vec<double> z = any(far) ? where(far, copysign(erfc_inverse(tail), d), near) : near;
-  return where(abs(z) < 100, fma(z, root_of_two, z * root_of_two_lost), z);
+// z with erf(z) = d and erfc(|z|) = q, 0 <= q <= 1. `lower` is sqrt(pi) / 2 rounded down; the series have the rest,
+// which is positive, so that the sign of d = -0 is kept.
+template <class T>
+[[gnu::noinline]] Vec<T> erf_inverse(Vec<T> d, Vec<T> q) {
+  using L = Vec<T>;
+  constexpr T lower = sizeof(T) == 4 ? T(0x1.c5bf88p-1) : T(0x1.c5bf891b4ef6ap-1);
+  const L w = -log(q * (2 - q)), near = fma(d, lower, d * erfinv_series(w));
+  const auto far = w > 5;
+  if (!any(far)) return near;
+  constexpr T largest = sizeof(T) == 4 ? T(10.25) : T(27.35);  // beyond s of the least q
+  const L s = lesser_of(L(largest), sqrt(-log(q))), z = s + erfcinv_less_root(s);
+  return where(far, copysign(where(q == 0, L(std::numeric_limits<T>::infinity()), z), d), near);
 }
 
 // For x < -1 by erfcx, whose logarithm is small beside x^2 / 2. For x > 0 by log1p of the other tail.
@@ -168,12 +173,25 @@ struct ErfcxDerivative {
       return math::name##_double(x);                                            \
   }
 REEL_IN_DOUBLE(erfcx)
-REEL_IN_DOUBLE(erfinv)
-REEL_IN_DOUBLE(erfcinv)
-REEL_IN_DOUBLE(ndtri)
 REEL_IN_DOUBLE(log_ndtr)
 REEL_IN_DOUBLE(erfcx_slope)
 #undef REEL_IN_DOUBLE
+
+template <class T>
+[[gnu::always_inline]] inline Vec<T> erfinv(Vec<T> x) {
+  return math::erf_inverse(x, 1 - abs(x));
+}
+template <class T>
+[[gnu::always_inline]] inline Vec<T> erfcinv(Vec<T> x) {
+  return math::erf_inverse(1 - x, where(x < 1, x, 2 - x));
+}
+template <class T>
+[[gnu::always_inline]] inline Vec<T> ndtri(Vec<T> x) {
+  constexpr auto root = static_cast<T>(math::root_of_two);
+  constexpr auto lost = static_cast<T>(math::root_of_two - root + math::root_of_two_lost);
+  const Vec<T> z = math::erf_inverse(2 * x - 1, 2 * where(x < T(0.5), x, 1 - x));
+  return where(abs(z) < 100, fma(z, root, z * lost), z);
+}
 
 template <class T>
 [[gnu::always_inline]] inline Vec<T> ndtr(Vec<T> x) {

@@ -167,6 +167,27 @@ template <class T>
   }
 }
 
+namespace math {
+
+// Both at once, by one reduction. The sine of -0 is 0.
+template <class T>
+struct SinCos {
+  Vec<T> sin, cos;
+};
+template <class T>
+[[gnu::always_inline]] inline SinCos<T> sin_and_cos(Vec<T> x) {
+  if constexpr (is_scalar || !has_fma) {
+    return {kernels::sin(x), kernels::cos(x)};
+  } else {
+    if (!all(reducible(x))) return {kernels::sin(x), kernels::cos(x)};
+    const auto c = Circle<T>::of(x);
+    const auto odd = c.odd();
+    return {c.signed_by_quadrant(where(odd, c.cos, c.sin), 0), c.signed_by_quadrant(where(odd, c.sin, c.cos), 1)};
+  }
+}
+
+}  // namespace math
+
 template <class T>
 [[gnu::noinline]] Vec<T> tan(Vec<T> x) {
   if constexpr (is_scalar) {

@@ -11,7 +11,7 @@ namespace {
 
 using V = Vec<double>;
 
-// A function of doubles as one of T: float is computed in double.
+// A function of doubles as one of T: float is computed in double. Its derivatives that are sums are those of double.
 template <class T, V (*function)(V)>
 struct Of {
   Vec<T> operator()(Vec<T> x) const {
@@ -28,17 +28,19 @@ V negative(V x) {
 }
 // The derivatives of order 1 by those of order 0: DLMF 10.6.2, 10.29.2. Limits at 0 and at infinity are put in.
 V i1_slope(V x) {
-  const V i = math::bessel_i<0, false>(x);
+  const V i = math::bessel_i<double, 0, false>(x);
   const auto inside = isfinite(i) & (x != 0);
-  const V other = where(inside, math::bessel_i<1, false>(x), 0) / where(inside, x, 1);
+  const V other = where(inside, math::bessel_i<double, 1, false>(x), 0) / where(inside, x, 1);
   return where(x == 0, 0.5, i - other);
 }
 V k1_slope(V x) { return -(math::bessel_k<0, false>(x) + math::bessel_k<1, false>(x) / x); }
 V j1_slope(V x) {
-  const V other = math::bessel_j<1>(x) / where(x == 0, 1, x);
-  return where(x == 0, 0.5, math::bessel_j<0>(x) - other);
+  const V other = math::bessel_j<double, 1>(x) / where(x == 0, 1, x);
+  return where(x == 0, 0.5, math::bessel_j<double, 0>(x) - other);
 }
-V y1_slope(V x) { return where(x == 0, math::infinite, math::bessel_y<0>(x) - math::bessel_y<1>(x) / x); }
+V y1_slope(V x) {
+  return where(x == 0, math::infinite, math::bessel_y<double, 0>(x) - math::bessel_y<double, 1>(x) / x);
+}
 
 template <class T, V (*value)(V), V (*derivative)(V) = nullptr>
 constexpr Bessel loops() {
@@ -52,18 +54,18 @@ void enter_loops(Bessel* all) {
   using namespace math;
   using special::Function;
   const auto of = [all](Function f) -> Bessel& { return all[special::bessel_index(f)]; };
-  of(Function::i0) = loops<T, bessel_i<0, false>, bessel_i<1, false>>();
-  of(Function::i1) = loops<T, bessel_i<1, false>, i1_slope>();
-  of(Function::i0e) = loops<T, bessel_i<0, true>>();
-  of(Function::i1e) = loops<T, bessel_i<1, true>>();
+  of(Function::i0) = loops<T, bessel_i<T, 0, false>, bessel_i<T, 1, false>>();
+  of(Function::i1) = loops<T, bessel_i<T, 1, false>, i1_slope>();
+  of(Function::i0e) = loops<T, bessel_i<T, 0, true>>();
+  of(Function::i1e) = loops<T, bessel_i<T, 1, true>>();
   of(Function::k0) = loops<T, bessel_k<0, false>, negative<bessel_k<1, false>>>();
   of(Function::k1) = loops<T, bessel_k<1, false>, k1_slope>();
   of(Function::k0e) = loops<T, bessel_k<0, true>>();
   of(Function::k1e) = loops<T, bessel_k<1, true>>();
-  of(Function::j0) = loops<T, bessel_j<0>, negative<bessel_j<1>>>();
-  of(Function::j1) = loops<T, bessel_j<1>, j1_slope>();
-  of(Function::y0) = loops<T, bessel_y<0>, negative<bessel_y<1>>>();
-  of(Function::y1) = loops<T, bessel_y<1>, y1_slope>();
+  of(Function::j0) = loops<T, bessel_j<T, 0>, negative<bessel_j<T, 1>>>();
+  of(Function::j1) = loops<T, bessel_j<T, 1>, j1_slope>();
+  of(Function::y0) = loops<T, bessel_y<T, 0>, negative<bessel_y<T, 1>>>();
+  of(Function::y1) = loops<T, bessel_y<T, 1>, y1_slope>();
 }
 
 }  // namespace

@@ -65,14 +65,19 @@ def of_quotient(f):
     return lambda t: f((3 + t) / (1 - t))
 
 
-def fits():
+def exponential_tail(r):
+    return mp.hyp1f1(1, 3, r) / 2
+
+
+def fits(error):
     """Name, formula and coefficients."""
-    error = mp.mpf(2) ** -57
     for n in (0, 1):
         yield f"i{n}_near", f"I_{n}(x) / (x / 2)^{n} = 1 + z f(z), z = x^2 / 4, x < {I_FAR}", powers(of_quarter_square(
             lambda x: (mp.besseli(n, x) / (x / 2) ** n - 1) / (x / 2) ** 2), error / 32, 0, I_FAR**2 // 4)
         yield f"i{n}_far", f"I_{n}(x) sqrt(x) exp(-x) = f(t), t = {2 * I_FAR} / x - 1, x > {I_FAR}", powers(of_inverse(
             lambda x: mp.besseli(n, x) * mp.exp(-x) * mp.sqrt(x)), error)
+    yield "exp_tail", "(e^r - 1 - r) / r^2 = f(r), |r| < log(2) / 2", powers(
+        exponential_tail, error, -mp.log(2) / 2, mp.log(2) / 2)
     yield "k0_near", "K_0(x) + log(x) I_0(x) = f(x^2), x < 1", powers(of_square(
         lambda x: mp.besselk(0, x) + mp.log(x) * mp.besseli(0, x)), error, 0, 1)
     yield "k1_near", "(K_1(x) - log(x) I_1(x) - 1 / x) / x = f(x^2), x < 1", powers(of_square(
@@ -112,6 +117,12 @@ for name, zeros in ZEROS.items():
     for which, zero in zip(("first", "second"), zeros):
         print(f"inline constexpr double {name}_{which}_zero = {literal(zero)}, "
               f"{name}_{which}_zero_lost = {literal(zero - mp.mpf(float(zero)))};")
-for name, formula, coefficients in fits():
-    print(f"\n// {formula}\ninline constexpr double {name}[] = {{{', '.join(map(literal, coefficients))}}};")
+
+print("\n// The polynomials of a result that is rounded to T. All are evaluated in double.\ntemplate <class T>\nstruct BesselFits;")
+for dtype, error, unused in ("double", -57, "e"), ("float", -34, "k"):
+    print(f"\ntemplate <>\nstruct BesselFits<{dtype}> {{  // relative errors of about 2^{error}")
+    for name, formula, coefficients in fits(mp.mpf(2) ** error):
+        if name[0] != unused:
+            print(f"// {formula}\nstatic constexpr double {name}[] = {{{', '.join(map(literal, coefficients))}}};\n")
+    print("};")
 print("\n}  // namespace reel::kernels::math")
