@@ -28,6 +28,15 @@ inline std::string_view shown(DType d) noexcept { return name(d); }
 template <class A>
 using Shown = std::remove_cvref_t<decltype(shown(std::declval<const A&>()))>;
 
+// The text of a format string, which fmt 12 does not convert by itself and fmt 9 gives no other way.
+template <class Format>
+constexpr fmt::string_view text_of(const Format& format) {
+  if constexpr (requires { format.get(); })
+    return format.get();
+  else
+    return format;
+}
+
 /// From here on the op scopes that the error leaves add the caller's line to it: see tape::OpScope.
 void await_line(Error& error) noexcept;
 /// Sets " (file:line)" in the error that awaits a line, replacing an earlier one. The outermost op, called by the user,
@@ -48,7 +57,7 @@ template <class E, bool Located>
 template <class E, class... A>
 [[noreturn, gnu::cold, gnu::noinline]] void fail(std::string_view op, fmt::format_string<Shown<A>...> text,
                                                  const A&... args) {
-  raise<E, true>(op, text, fmt::make_format_args(static_cast<const Shown<A>&>(shown(args))...));
+  raise<E, true>(op, text_of(text), fmt::make_format_args(static_cast<const Shown<A>&>(shown(args))...));
 }
 
 /// The same for an error that never gets a line: where the thread's state, which holds pending lines, is being made or
@@ -56,7 +65,7 @@ template <class E, class... A>
 template <class E, class... A>
 [[noreturn, gnu::cold, gnu::noinline]] void fail_without_line(std::string_view op, fmt::format_string<Shown<A>...> text,
                                                               const A&... args) {
-  raise<E, false>(op, text, fmt::make_format_args(static_cast<const Shown<A>&>(shown(args))...));
+  raise<E, false>(op, text_of(text), fmt::make_format_args(static_cast<const Shown<A>&>(shown(args))...));
 }
 
 /// Sends a warning to the handler set with set_warning_handler (standard error by default).

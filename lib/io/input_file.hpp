@@ -36,8 +36,8 @@ class InputFile {
   template <class... A>
   [[noreturn, gnu::cold]] void refuse(std::string_view place, fmt::format_string<detail::Shown<A>...> text,
                                       const A&... args) const {
-    refuse_at(place,
-              fmt::vformat(text, fmt::make_format_args(static_cast<const detail::Shown<A>&>(detail::shown(args))...)));
+    refuse_at(place, fmt::vformat(detail::text_of(text),
+                                  fmt::make_format_args(static_cast<const detail::Shown<A>&>(detail::shown(args))...)));
   }
   template <class... A>
   [[noreturn, gnu::cold]] void refuse(std::uint64_t offset, fmt::format_string<detail::Shown<A>...> text,

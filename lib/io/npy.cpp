@@ -67,7 +67,7 @@ class HeaderParser {
  private:
   template <class... A>
   [[noreturn]] void refuse(fmt::format_string<A...> text, const A&... args) const {
-    in_.refuse("the array's header: {}", fmt::vformat(text, fmt::make_format_args(args...)));
+    in_.refuse("the array's header: {}", fmt::vformat(detail::text_of(text), fmt::make_format_args(args...)));
   }
   void skip_spaces() { rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\n\r"), rest_.size())); }
   bool accept(char c) {
