@@ -1,5 +1,5 @@
 // Bessel functions of order 0 and 1 on a vector: I and K, also exponentially scaled, J and Y. float is computed in
-// double: T, the dtype of the result, says how long the polynomials are. Errors are at most 4 ulp. Beyond 5, J and Y
+// double: T, float or double, says how long the polynomials are. Errors are at most 4 ulp. Beyond 5, J and Y
 // are sums that cancel near their zeros: an ulp there is one of sqrt(2 / (pi x)) / 2, half the envelope, and without
 // fused multiply-add the error is up to 5.
 #pragma once

@@ -53,19 +53,21 @@ template <class T>
 void enter_loops(Bessel* all) {
   using namespace math;
   using special::Function;
+  // The shorter polynomials of float cost 10 kB of code per set, so only AVX-512 has them.
+  using P = std::conditional_t<instruction_set == InstructionSet::avx512, T, double>;
   const auto of = [all](Function f) -> Bessel& { return all[special::bessel_index(f)]; };
-  of(Function::i0) = loops<T, bessel_i<T, 0, false>, bessel_i<T, 1, false>>();
-  of(Function::i1) = loops<T, bessel_i<T, 1, false>, i1_slope>();
-  of(Function::i0e) = loops<T, bessel_i<T, 0, true>>();
-  of(Function::i1e) = loops<T, bessel_i<T, 1, true>>();
+  of(Function::i0) = loops<T, bessel_i<P, 0, false>, bessel_i<P, 1, false>>();
+  of(Function::i1) = loops<T, bessel_i<P, 1, false>, i1_slope>();
+  of(Function::i0e) = loops<T, bessel_i<P, 0, true>>();
+  of(Function::i1e) = loops<T, bessel_i<P, 1, true>>();
   of(Function::k0) = loops<T, bessel_k<0, false>, negative<bessel_k<1, false>>>();
   of(Function::k1) = loops<T, bessel_k<1, false>, k1_slope>();
   of(Function::k0e) = loops<T, bessel_k<0, true>>();
   of(Function::k1e) = loops<T, bessel_k<1, true>>();
-  of(Function::j0) = loops<T, bessel_j<T, 0>, negative<bessel_j<T, 1>>>();
-  of(Function::j1) = loops<T, bessel_j<T, 1>, j1_slope>();
-  of(Function::y0) = loops<T, bessel_y<T, 0>, negative<bessel_y<T, 1>>>();
-  of(Function::y1) = loops<T, bessel_y<T, 1>, y1_slope>();
+  of(Function::j0) = loops<T, bessel_j<P, 0>, negative<bessel_j<P, 1>>>();
+  of(Function::j1) = loops<T, bessel_j<P, 1>, j1_slope>();
+  of(Function::y0) = loops<T, bessel_y<P, 0>, negative<bessel_y<P, 1>>>();
+  of(Function::y1) = loops<T, bessel_y<P, 1>, y1_slope>();
 }
 
 }  // namespace
