@@ -12,6 +12,12 @@ inline Series normal_cdf(const Series& x) {
   return integral(0.5L * std::erfc(-x.c[0] / std::sqrt(2.0L)),
                   Series(1 / std::sqrt(2 * references::pi)) * exp(Series(-0.5L) * x * x), x);
 }
+// Where the function is close to 1, the logarithm comes from the other tail.
+inline Series log_normal_cdf(const Series& x) {
+  Series y = log(normal_cdf(x));
+  if (x.c[0] > 0) y.c[0] = std::log1p(-0.5L * std::erfc(x.c[0] / std::sqrt(2.0L)));
+  return y;
+}
 // z with z' = factor e^(square z^2): an inverse of a distribution function, where its value is known.
 inline Series quantile_series(Real value, Real factor, Real square) {
   Series z(value);

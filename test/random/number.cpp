@@ -140,6 +140,17 @@ static void sine_and_cosine(const Series& x, Series& s, Series& c) {
     s.c[k] /= static_cast<Real>(k), c.c[k] /= static_cast<Real>(k);
   }
 }
+// Near their zero, sums with 1 would leave the values no digits.
+Series expm1(const Series& x) {
+  Series y = exp(x);
+  y.c[0] = std::expm1(x.c[0]);
+  return y;
+}
+Series log1p(const Series& x) {
+  Series y = log(Series(1) + x);
+  y.c[0] = std::log1p(x.c[0]);
+  return y;
+}
 Series sin(const Series& x) {
   Series s, c;
   sine_and_cosine(x, s, c);

@@ -207,13 +207,13 @@ static void add_smooth(std::vector<Op>& t) {
   add_unary(t, "exp", reel::exp, smoothly<[](const Series& x) { return exp(x); }>, -i, 3, false);
   add_unary(t, "exp2", reel::exp2, smoothly<[](const Series& x) { return exp(Series(std::log(2.0L)) * x); }>, -i, 4,
             false);
-  add_unary(t, "expm1", reel::expm1, smoothly<[](const Series& x) { return exp(x) - Series(1); }>, -i, 3, false);
+  add_unary(t, "expm1", reel::expm1, smoothly<[](const Series& x) { return expm1(x); }>, -i, 3, false);
   add_unary(t, "log", reel::log, smoothly<[](const Series& x) { return log(x); }>, 0.1, i, false);
   add_unary(t, "log2", reel::log2, smoothly<[](const Series& x) { return log(x) / Series(std::log(2.0L)); }>, 0.1, i,
             false);
   add_unary(t, "log10", reel::log10, smoothly<[](const Series& x) { return log(x) / Series(std::log(10.0L)); }>, 0.1, i,
             false);
-  add_unary(t, "log1p", reel::log1p, smoothly<[](const Series& x) { return log(Series(1) + x); }>, -0.8, i, false);
+  add_unary(t, "log1p", reel::log1p, smoothly<[](const Series& x) { return log1p(x); }>, -0.8, i, false);
   add_unary(t, "sin", reel::sin, smoothly<[](const Series& x) { return sin(x); }>, -i, i, false);
   add_unary(t, "cos", reel::cos, smoothly<[](const Series& x) { return cos(x); }>, -i, i, false);
   add_unary(t, "tan", reel::tan, smoothly<[](const Series& x) { return sin(x) / cos(x); }>, -1.3, 1.3, false);
@@ -256,7 +256,7 @@ static void add_smooth(std::vector<Op>& t) {
       [](const Jet& x) {
         constexpr Real scale = 1.0507009873554804934193349852946L, alpha = 1.6732632423543772848170429916717L;
         if (less(0, x)) return rounded(Jet(scale) * x, 4);
-        return chain(x, Series(scale * alpha) * (exp(Series::variable(x.v[0])) - Series(1)), 8);
+        return chain(x, Series(scale * alpha) * expm1(Series::variable(x.v[0])), 8);
       },
       -8, i, false);
 }
@@ -361,7 +361,7 @@ static void add_two_operands(std::vector<Op>& t) {
              [](const Jet& x, const Jet& alpha) {
                if (alpha.v[0] < 0) throw Unfit();
                if (less(0, x)) return x;
-               return alpha * smoothly<[](const Series& s) { return exp(s) - Series(1); }>(x);
+               return alpha * smoothly<[](const Series& s) { return expm1(s); }>(x);
              },
              {.low = 0.1, .first_low = -8});
   add_binary(
@@ -475,7 +475,7 @@ static void add_of_order(std::vector<Op>& t, const char* name, Binary call, Seri
 static void add_normal(std::vector<Op>& t) {
   add_unary(t, "erfcx", reel::erfcx, smoothly<[](const Series& x) { return erfcx_series(0, x); }>, -2, 2, false);
   add_unary(t, "ndtr", reel::ndtr, smoothly<normal_cdf>, -4, 4, false);
-  add_unary(t, "log_ndtr", reel::log_ndtr, smoothly<[](const Series& x) { return log(normal_cdf(x)); }>, -4, 4, false);
+  add_unary(t, "log_ndtr", reel::log_ndtr, smoothly<log_normal_cdf>, -4, 4, false);
   const auto quantile = [&](const char* name, Unary call, auto series, double low, double high) {
     add_unary(
         t, name, call, [series](const Jet& x) { return chain(x, series(x.v[0]), 16); }, low, high, false);
