@@ -4,33 +4,13 @@ Usage: python3 make_bessel_fits.py | clang-format --style=file:.clang-format > l
 """
 import mpmath as mp
 
+from chebyshev import powers
+
 mp.mp.dps = 50
 NEAR, FAR, I_FAR = 2, 5, 8  # where the expansions of J and Y near 0 end, where those of large x begin; of I; K has 1
 
 ZEROS = {"j0": [mp.besseljzero(0, 1), mp.besseljzero(0, 2)], "j1": [mp.besseljzero(1, 1), mp.besseljzero(1, 2)],
          "y0": [mp.besselyzero(0, 2)], "y1": [mp.besselyzero(1, 1), mp.besselyzero(1, 2)]}
-
-
-def powers(f, error, low=-1, high=1):
-    """Coefficients in powers of v of f interpolated at Chebyshev nodes on low < v < high, as few as have this error relative to the
-    largest value."""
-    middle, half = mp.mpf(high + low) / 2, mp.mpf(high - low) / 2
-    count = 48
-    nodes = [mp.cos(mp.pi * (2 * j + 1) / (2 * count)) for j in range(count)]
-    values = [f(middle + half * t) for t in nodes]
-    chebyshev = [2 * mp.fsum(y * mp.chebyt(k, t) for y, t in zip(values, nodes)) / count for k in range(count)]
-    chebyshev[0] /= 2
-    bound = error * max(map(abs, values))
-    size = next(n for n in range(1, count) if mp.fsum(map(abs, chebyshev[n:])) < bound)
-    # Chebyshev polynomials in powers of t, then t = (v - middle) / half by Taylor's theorem at -middle / half.
-    before, now, of_t = [mp.mpf(1)], [mp.mpf(0), mp.mpf(1)], [mp.mpf(0)] * size
-    for k in range(size):
-        for n, c in enumerate(before):
-            of_t[n] += chebyshev[k] * c
-        before, now = now, [2 * a - b for a, b in zip([0] + now, before + [0] * (len(now) + 1 - len(before)))]
-    shift = -middle / half
-    moved = [mp.fsum(of_t[n] * mp.binomial(n, k) * shift ** (n - k) for n in range(k, size)) for k in range(size)]
-    return [c / half**k for k, c in enumerate(moved)]
 
 
 def modulus_parts(n, x):
