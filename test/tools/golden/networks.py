@@ -38,8 +38,13 @@ def pools():
     T("adaptive_max_pool3d", lambda x: F.adaptive_max_pool3d(x, (1, 2, 2)), (1, 1, 2, 3, 3))
     T("lp_pool1d", lambda x: F.lp_pool1d(x, 3.0, 2, 1), positive(1, 1, 5))
     T("lp_pool2d", lambda x: F.lp_pool2d(x, 2.0, 2), (1, 1, 2, 4))
+    T("lp_pool3d", lambda x: F.avg_pool3d(x ** 3, 2, 1).mul(8) ** (1 / 3), positive(1, 1, 2, 3, 2))  # PyTorch has none
+    T("max_pool1d_with_indices", lambda x: F.max_pool1d_with_indices(x, 3, 2, 1), (1, 2, 6))
     T("max_pool2d_with_indices", lambda x: F.max_pool2d_with_indices(x, 2, 1), (1, 1, 3, 3))
+    T("max_pool3d_with_indices", lambda x: F.max_pool3d_with_indices(x, (2, 1, 2), 1), (1, 1, 3, 2, 3))
+    T("max_unpool1d", lambda x: F.max_unpool1d(x, torch.tensor([[[1, 4, 5]]]), 2, output_size=(7,)), (1, 1, 3))
     T("max_unpool2d", lambda x: F.max_unpool2d(x, torch.tensor([[[[5, 2]]]]), (2, 2), output_size=(2, 4)), (1, 1, 1, 2))
+    T("max_unpool3d", lambda x: F.max_unpool3d(x, torch.tensor([[[[[5, 2]]]]]), 2, output_size=(2, 2, 4)), (1, 1, 1, 1, 2))
 
 
 def normalisation():
@@ -162,6 +167,33 @@ def laws():
       (2,), positive(2, 2), (2,), positive(2, 2))
 
 
+def divergences():
+    """Of two laws. PyTorch's polygamma has 10 digits, so that cases that need it have no derivatives, or only first ones."""
+    off = {"validate_args": False}
+    families = {
+        "bernoulli": D.Bernoulli, "beta": D.Beta, "cauchy": D.Cauchy, "expon": lambda s: D.Exponential(1 / s), "gamma": lambda a, s: D.Gamma(a, 1 / s),
+        "geom": D.Geometric, "gumbel_r": lambda m, s: D.Gumbel(m, s, **off), "laplace": D.Laplace, "lognorm": lambda s, m: D.LogNormal(m.log(), s),
+        "norm": D.Normal, "pareto": lambda b, s: D.Pareto(s, b, **off), "poisson": D.Poisson, "uniform": lambda m, s: D.Uniform(m, m + s, **off),
+    }
+    points = {  # of the first law, and of the second
+        "bernoulli": [[0.25, 0.75]], "beta": [[1.5, 20], [2.5, 30]], "cauchy": [[0.5, -1], [0.75, 2]], "expon": [[1.5, 0.25]], "gamma": [[1.5, 20], [0.75, 0.25]],
+        "geom": [[0.25, 0.75]], "gumbel_r": [[0.25, -1], [0.75, 2]], "laplace": [[0.25, -1], [0.75, 2]], "lognorm": [[0.75, 2], [1.5, 0.25]],
+        "norm": [[0.25, -1], [0.75, 2]], "pareto": [[2.5, 4], [1.5, 0.25]], "poisson": [[1.5, 0.25]], "uniform": [[0.25, 0.125], [0.5, 0.75]],
+        ".bernoulli": [[0.5, 0.625]], ".beta": [[2.25, 0.75], [1.25, 3]], ".cauchy": [[0.25, 1], [1.25, 0.5]], ".expon": [[0.75, 2]], ".gamma": [[3.25, 0.5], [1.5, 0.75]],
+        ".geom": [[0.5, 0.625]], ".gumbel_r": [[0.5, 1], [1.25, 3]], ".laplace": [[0.5, 1], [1.25, 0.5]], ".lognorm": [[1.25, 0.5], [0.75, 2]],
+        ".norm": [[0.5, 1], [1.25, 0.5]], ".pareto": [[1.5, 3], [0.125, 0.0625]], ".poisson": [[0.75, 2]], ".uniform": [[-0.25, 0], [1.5, 2]],
+    }
+    pairs = """bernoulli poisson, beta expon, beta gamma, beta norm, beta uniform, cauchy cauchy, expon gamma, expon gumbel_r, expon norm,
+        gamma expon, gamma gumbel_r, gamma norm, geom geom, gumbel_r gumbel_r, gumbel_r norm, laplace laplace, laplace norm, lognorm lognorm,
+        norm gumbel_r, norm laplace, pareto expon, pareto gamma, pareto norm, pareto pareto, uniform beta, uniform expon, uniform gamma,
+        uniform gumbel_r, uniform norm, uniform pareto, uniform uniform"""
+    for first, second in map(str.split, pairs.split(",")):
+        operands, count = points[first] + points["." + second], len(points[first])
+        order = 0 if first in ("beta", "gamma") else 1 if {first, second} & {"gamma", "beta", "gumbel_r"} else 2
+        T(f"{first}_kl" if first == second else f"{first}_{second}_kl",
+          lambda *t: D.kl_divergence(families[first](*t[:count]), families[second](*t[count:])), *operands, order=order)
+
+
 def add():
     convolutions()
     pools()
@@ -169,3 +201,4 @@ def add():
     losses()
     sequences()
     laws()
+    divergences()
