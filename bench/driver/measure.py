@@ -34,13 +34,19 @@ def agree(ours, peers, tolerance):
 
 def alternate(name, programs, effort):
     """Per program the samples in ns, and its last answer. The first run of each warms up and is not counted."""
-    answers = [program.run(name, effort.seconds) for program in programs]
+    def sample(program):
+        for other in programs:
+            if other is not program and other.threads > 1:
+                other.settle()
+        return program.run(name, effort.seconds)
+
+    answers = [sample(program) for program in programs]
     longest = max(answer['ns'] for answer in answers) * 1e-9
     fit = effort.samples if math.isinf(effort.budget) else int(effort.budget / max(longest, effort.seconds))
     samples = [[] for _ in programs]
     for _ in range(max(effort.least, min(effort.samples, fit))):
         for i, program in enumerate(programs):
-            answers[i] = program.run(name, effort.seconds)
+            answers[i] = sample(program)
             samples[i].append(answers[i]['ns'])
     return samples, answers
 

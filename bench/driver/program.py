@@ -1,8 +1,10 @@
 """A benchmark program at the other end of two pipes; it speaks bench/common/protocol.hpp."""
+import glob
 import json
 import os
 import select
 import subprocess
+import time
 
 
 class Failure(Exception):
@@ -31,6 +33,26 @@ class Program:
             self.process.stdin.close()
             self.process.stdout.close()
             self.process = None
+
+    def processor_time(self):
+        """Of the process, in ns. Linux counts it for each thread."""
+        used = 0
+        for file in glob.glob(f'/proc/{self.process.pid}/task/*/schedstat') if self.process else []:
+            try:
+                with open(file) as text:
+                    used += int(text.read().split()[0])
+            except OSError:
+                pass  # the thread has ended
+        return used
+
+    def settle(self):
+        """Waits until its threads sleep. Idle threads of OpenBLAS and OpenMP spin first, for up to 0.1 s, on a processor that
+        another program may need."""
+        for _ in range(30):
+            used = self.processor_time()
+            time.sleep(0.01)
+            if self.processor_time() == used:
+                break
 
     def ask(self, line):
         """The answer to a line, as a dict. The program is started when it does not run."""

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 import xml.etree.ElementTree as ElementTree
 
 sys.dont_write_bytecode = True
@@ -68,6 +69,20 @@ class Driver(unittest.TestCase):
         self.assertEqual(row['ours_quartiles'], [150, 250])
         self.assertEqual((row['agree'], row['checksums'], row['bytes_per_entry'], row['gb_per_s']), (True, [2, 2], 88, 40))
         json.dumps(row)
+
+    def test_a_sample_waits_until_the_other_program_is_idle(self):
+        for threads, count, waits in ((2, 2, 8), (2, 1, 0), (1, 2, 0)):
+            programs = [self.program(name, '5') for name in ('reel', 'other')[:count]]
+            for program in programs:
+                program.threads = threads
+            with unittest.mock.patch.object(Program, 'settle') as settle:
+                measure.alternate('tanh f32, n = 1e3', programs, measure.Effort(3, 0.001, 3, 1))
+            self.assertEqual(settle.call_count, waits)
+        program = self.program('reel', '5')
+        self.assertGreater(program.processor_time(), 0)
+        with unittest.mock.patch.object(program, 'processor_time', side_effect=[0, 5, 5, 9, 9, 9]) as times:
+            program.settle()
+        self.assertEqual(times.call_count, 6)
 
     def test_results_differ(self):
         row = measure.measure('tanh f32, n = 1e3', self.program('reel', '1'), self.program('other', '1', 1.1), measure.QUICK)
