@@ -77,6 +77,9 @@ inline constexpr std::size_t block_bytes = static_cast<std::size_t>(l1_bytes) / 
 inline constexpr std::int64_t product_a_bytes = l2_bytes / 2, product_b_bytes = l2_bytes;
 /// Panels of one factor up to which the other factor is read in place, unpacked.
 inline constexpr std::int64_t product_direct_panels = 2;
+/// Multiplications from which on a product of the library's kernels is split among threads: 20 us on one thread, where
+/// starting the threads takes 2 to 5. From product_large on, about a millisecond, there are more tiles than threads.
+inline constexpr std::int64_t product_split = std::int64_t{1} << 20, product_large = std::int64_t{1} << 26;
 /// Packed factors up to this size are on the stack.
 inline constexpr std::int64_t product_stack_bytes = l1_bytes;
 

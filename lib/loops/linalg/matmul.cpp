@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <reel/runtime.hpp>
 
 #include "core/block.hpp"
 #include "core/fail.hpp"
@@ -57,6 +58,27 @@ Tiling tiling(std::int64_t m, std::int64_t n, std::int64_t k) {
     std::int64_t& larger = t.rows >= t.columns ? t.rows : t.columns;
     const std::int64_t half = ceil_divide(ceil_divide(larger, 2), narrow_tile) * narrow_tile;
     if (half >= larger || (half < full_tile && t.count() > 1)) break;
+    larger = half;
+    t.down = ceil_divide(m, t.rows);
+    t.across = ceil_divide(n, t.columns);
+  }
+  return t;
+}
+
+// The kernels compute every tile with the same bits, so these tiles may depend on the number of threads: as many as
+// there are threads, more of batches and large products so that threads finish at about the same time. One thread packs
+// each factor once.
+Tiling tiling_for_threads(std::int64_t count, std::int64_t m, std::int64_t n, std::int64_t k) {
+  constexpr std::int64_t granularity = 16;  // a cache line of float32
+  Tiling t{m, n, 1, 1};
+  const auto work = [&] { return saturating(saturating(t.rows, t.columns), k); };
+  std::int64_t wanted = num_threads();
+  if (wanted == 1) return t;
+  if (count > 1 || work() >= tuning::product_large) wanted *= 4;
+  while (saturating(count, t.count()) < wanted && work() >= tuning::product_split) {
+    std::int64_t& larger = t.rows >= t.columns ? t.rows : t.columns;
+    const std::int64_t half = ceil_divide(ceil_divide(larger, 2), granularity) * granularity;
+    if (half >= larger) break;
     larger = half;
     t.down = ceil_divide(m, t.rows);
     t.across = ceil_divide(n, t.columns);
@@ -123,10 +145,10 @@ T dot(std::int64_t n, const T* x, std::int64_t stride_x, const T* y, std::int64_
   return joined(n, most, at);
 }
 
-// The number of tiles per task.
-std::int64_t grain_of(const Tiling& tiles, std::int64_t k) {
+// The number of tiles per task. `split`: multiplications of two tasks.
+std::int64_t grain_of(const Tiling& tiles, std::int64_t k, std::int64_t split) {
   const std::int64_t work = saturating(saturating(tiles.rows, tiles.columns), k) + 1;
-  return tiles.count() > 1 ? 1 : std::max<std::int64_t>(1, split_products / 2 / work);
+  return tiles.count() > 1 ? 1 : std::max<std::int64_t>(1, split / 2 / work);
 }
 
 // out = a b for each batch, contiguous; Into::add: out + a b.
@@ -212,10 +234,10 @@ class Batches {
 // Calls f(a, b, c, i, j, rows, columns) for each tile of each product: rows [i, i + rows), columns [j, j + columns) of
 // c; a, b and c point to the first elements of the matrices.
 template <class F>
-void for_each_tile(const Product& p, const Tiling& tiles, const F& f) {
+void for_each_tile(const Product& p, const Tiling& tiles, std::int64_t grain, const F& f) {
   const std::int64_t m = p.a.rows, n = p.b.columns, size = static_cast<std::int64_t>(item_size(p.dtype));
   if (p.count == 1 && tiles.count() == 1) return f(p.a.data, p.b.data, p.out, 0, 0, m, n);
-  parallel_for(p.count * tiles.count(), grain_of(tiles, p.a.columns), [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(p.count * tiles.count(), grain, [&](std::int64_t begin, std::int64_t end) {
     std::int64_t at = begin / tiles.count(), tile = begin % tiles.count();
     Batches batches(p.batch, p.a, p.b, at);
     for (std::int64_t t = begin; t < end; ++t) {
@@ -243,7 +265,8 @@ void by_blas(const Product& p) {
   const BlasProduct<T> product{
       k, n, la, lb, p.into, a.row_stride, positive(a.column_stride), positive(b.row_stride), b.column_stride};
   kernels::prepare_blas();
-  for_each_tile(p, tiling(m, n, k),
+  const Tiling tiles = tiling(m, n, k);
+  for_each_tile(p, tiles, grain_of(tiles, k, split_products),
                 [&](const std::byte* from_a, const std::byte* from_b, std::byte* out, std::int64_t i, std::int64_t j,
                     std::int64_t rows, std::int64_t columns) {
                   product(reinterpret_cast<const T*>(from_a), reinterpret_cast<const T*>(from_b),
@@ -254,7 +277,8 @@ void by_blas(const Product& p) {
 void by_tiles(const Product& p) {
   const Factor &a = p.a, &b = p.b;
   const std::int64_t m = a.rows, n = b.columns, size = static_cast<std::int64_t>(item_size(p.dtype));
-  const Tiling tiles = tiling(m, n, a.columns);
+  const Tiling tiles = tiling_for_threads(p.count, m, n, a.columns);
+  const std::int64_t grain = grain_of(tiles, a.columns, tuning::product_split);
   const TiledProduct product(p.dtype, a, b, n, p.into);
   const auto one = [&](const std::byte* from_a, const std::byte* from_b, std::byte* out, std::int64_t i, std::int64_t j,
                        std::int64_t rows, std::int64_t columns, std::byte* memory) {
@@ -263,16 +287,16 @@ void by_tiles(const Product& p) {
   };
   const std::int64_t bytes = product.bytes(tiles.rows, tiles.columns);
   if (bytes <= tuning::product_stack_bytes) {
-    return for_each_tile(p, tiles,
+    return for_each_tile(p, tiles, grain,
                          [&](const std::byte* from_a, const std::byte* from_b, std::byte* out, std::int64_t i,
                              std::int64_t j, std::int64_t rows, std::int64_t columns) {
                            alignas(64) std::byte memory[tuning::product_stack_bytes];
                            one(from_a, from_b, out, i, j, rows, columns, memory);
                          });
   }
-  const std::int64_t ranges = ceil_divide(p.count * tiles.count(), grain_of(tiles, a.columns));
+  const std::int64_t ranges = ceil_divide(p.count * tiles.count(), grain);
   Workspaces workspaces(ranges, bytes);
-  for_each_tile(p, tiles,
+  for_each_tile(p, tiles, grain,
                 [&](const std::byte* from_a, const std::byte* from_b, std::byte* out, std::int64_t i, std::int64_t j,
                     std::int64_t rows, std::int64_t columns) {
                   workspaces.use([&](std::byte* memory) { one(from_a, from_b, out, i, j, rows, columns, memory); });

@@ -1,5 +1,6 @@
-// Matrix products of tensors and of batches of strided matrices. Tiles depend on the shape alone and never divide the
-// inner dimension, so that results have the same bits for every number of threads. The caller has checked shapes.
+// Matrix products of tensors and of batches of strided matrices. Results have the same bits for every number of
+// threads: tiles never divide the inner dimension, and those of BLAS depend on the shape alone. The caller has checked
+// shapes.
 #pragma once
 #include <cstdint>
 #include <reel/tensor.hpp>

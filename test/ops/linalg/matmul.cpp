@@ -210,6 +210,9 @@ TEST_CASE("matmul: tiles and long inner dimensions have the same bits for every 
   const DType f = DType::float32;
   const Case list[] = {{drawn({300, 200}, f), drawn({200, 300}, f, 2)},
                        {drawn({64, 784}, f), drawn({784, 256}, f, 2)},
+                       {drawn({128, 128}, f), drawn({128, 128}, f, 2)},
+                       {drawn({131, 517}), drawn({517, 149}, DType::float64, 2)},
+                       {drawn({97, 600}, f), transpose(drawn({203, 600}, f, 2))},
                        {drawn({1100, 40}, f), drawn({40, 1030}, f, 2)},
                        {drawn({1500, 1500}), drawn({1500}, DType::float64, 2)},
                        {drawn({1500}), drawn({1500, 1500}, DType::float64, 2)},
