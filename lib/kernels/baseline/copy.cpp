@@ -80,15 +80,21 @@ void transpose(const char* from, std::ptrdiff_t from_line, char* to, std::ptrdif
                std::ptrdiff_t columns) {
   constexpr std::ptrdiff_t step = Bytes, side = Bytes < 16 ? 16 / step : 1;
   const std::ptrdiff_t whole_rows = rows / side * side, whole_columns = columns / side * side;
-  for (std::ptrdiff_t c = 0; c < whole_columns; c += side)
-    for (std::ptrdiff_t r = 0; r < whole_rows; r += side) {
-      const char* square = from + c * from_line + r * step;
-      char* target = to + r * to_line + c * step;
-      if constexpr (Bytes < 16)
-        transpose_square<Bytes>(square, from_line, target, to_line);
-      else
-        std::memcpy(target, square, Bytes);
-    }
+  const auto square = [&](std::ptrdiff_t r, std::ptrdiff_t c) {
+    const char* source = from + c * from_line + r * step;
+    char* target = to + r * to_line + c * step;
+    if constexpr (Bytes < 16)
+      transpose_square<Bytes>(source, from_line, target, to_line);
+    else
+      std::memcpy(target, source, Bytes);
+  };
+  // The shorter side inside: cache lines of the longer one are used whole before they are evicted.
+  if (rows <= columns)
+    for (std::ptrdiff_t c = 0; c < whole_columns; c += side)
+      for (std::ptrdiff_t r = 0; r < whole_rows; r += side) square(r, c);
+  else
+    for (std::ptrdiff_t r = 0; r < whole_rows; r += side)
+      for (std::ptrdiff_t c = 0; c < whole_columns; c += side) square(r, c);
   for (std::ptrdiff_t r = whole_rows; r < rows; ++r)
     move<Bytes>(from + r * step, from_line, to + r * to_line, step, whole_columns);
   for (std::ptrdiff_t c = whole_columns; c < columns; ++c)
@@ -194,7 +200,9 @@ void copy_matrix(const void* in, std::ptrdiff_t row_stride, std::ptrdiff_t colum
   }
   with_size(bytes, [&](auto size) {
     constexpr std::ptrdiff_t step = size(), side = step >= 8 ? 16 : 32;
-    const bool large = rows * columns * step > large_matrix && columns * step > line && rows * step >= least_column;
+    // Wide elements are copied straight along a short side.
+    const std::ptrdiff_t least = step < 8 ? least_column : line + 1;
+    const bool large = rows * columns * step > large_matrix && columns * step > line && rows * step >= least;
     if (row_stride == 1 && !large)
       return transpose<size()>(from, column_stride * step, to, out_stride * step, rows, columns);
     if constexpr (step < 8)  // wider elements do not profit

@@ -2,6 +2,7 @@
 
 #include "loops/fourier/plan.hpp"
 #include "loops/loops.hpp"
+#include "loops/tuning.hpp"
 #include "loops/workspaces.hpp"
 
 namespace reel::loops {
@@ -104,6 +105,9 @@ struct Transform {
 
 // Columns that are copied to rows at a time: 16 float32 fill a cache line.
 constexpr std::int64_t columns_max = 16;
+// Numbers between rows of such a copy: rows whose length is a power of two would share a few sets of the cache.
+template <class T>
+constexpr std::int64_t row_gap = tuning::cache_line_bytes / static_cast<std::int64_t>(sizeof(T));
 constexpr std::int64_t numbers_per_task = 16384;  // as pointwise_grain_max of elementwise loops
 
 // A number in memory and its bytes: rows of complex numbers have two numbers of type T each.
@@ -147,18 +151,19 @@ void run_columns(const Transform<T>& t, const Sides<T>& s) {
   const std::int64_t in_n = in_row / s.in_unit, out_n = out_row / s.out_unit;
   const auto in_bytes = static_cast<std::size_t>(s.in_unit) * sizeof(T),
              out_bytes = static_cast<std::size_t>(s.out_unit) * sizeof(T);
+  const std::int64_t in_step = in_row + row_gap<T>, out_step = out_row + row_gap<T>;
   const std::int64_t batch = std::min(columns_max, s.inner), blocks = (s.inner + batch - 1) / batch, own = t.scratch();
   const auto run_block = [&](std::int64_t at, T* scratch) {
-    T *const from = scratch + own, *const to = from + batch * in_row;
+    T *const from = scratch + own, *const to = from + batch * in_step;
     const std::int64_t outer = at / blocks, column = at % blocks * batch, count = std::min(batch, s.inner - column);
-    kernels::copy_matrix(s.in + (outer * in_n * s.inner + column) * s.in_unit, 1, s.inner, from, in_n, count, in_n,
-                         in_bytes);
+    kernels::copy_matrix(s.in + (outer * in_n * s.inner + column) * s.in_unit, 1, s.inner, from, in_step / s.in_unit,
+                         count, in_n, in_bytes);
     for (std::int64_t r = 0; r < count; r += rows)
-      t.run({from + r * in_row, in_row, to + r * out_row, out_row, std::min(rows, count - r)}, scratch);
-    kernels::copy_matrix(to, 1, out_n, s.out + (outer * out_n * s.inner + column) * s.out_unit, s.inner, out_n, count,
-                         out_bytes);
+      t.run({from + r * in_step, in_step, to + r * out_step, out_step, std::min(rows, count - r)}, scratch);
+    kernels::copy_matrix(to, 1, out_step / s.out_unit, s.out + (outer * out_n * s.inner + column) * s.out_unit, s.inner,
+                         out_n, count, out_bytes);
   };
-  for_each_block<T>(blocks * s.outer, batch * std::max(in_row, out_row), own + batch * (in_row + out_row), run_block);
+  for_each_block<T>(blocks * s.outer, batch * std::max(in_row, out_row), own + batch * (in_step + out_step), run_block);
 }
 
 template <class T>
