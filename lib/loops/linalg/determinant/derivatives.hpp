@@ -4,6 +4,7 @@
 // 3. otherwise: complete pivoting.
 // Parts that depend on the matrix only are computed once for all directions of a batch.
 #pragma once
+#include <atomic>
 #include <limits>
 #include <type_traits>
 
@@ -223,11 +224,60 @@ void derivative_of(const DeterminantDirections& p, const Tensor& out) {
     mutable_data<T>(out)[i] = static_cast<T>(x[0].value());
   });
 }
+// to = weight times the cofactors of a [n, n], for n of 3 or 4: as by expansion. False if a product might overflow or
+// underflow, or is not finite.
+template <class T>
+bool write_small_cofactors(double weight, const T* a, std::int64_t n, T* to) {
+  const double most = std::ldexp(1.0, 960 / static_cast<int>(n));
+  bool in_range = std::isnormal(weight);
+  double m[16];
+  for (std::int64_t i = 0; i < n * n; ++i) {
+    m[i] = a[i];
+    in_range = in_range && ((std::abs(m[i]) < most && std::abs(m[i]) > 1 / most) || m[i] == 0);
+  }
+  if (!in_range) return false;
+  const auto two = [&](const double* upper, const double* lower, std::int64_t left, std::int64_t right) {
+    return upper[left] * lower[right] - upper[right] * lower[left];
+  };
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double* const first = m + (i == 0 ? n : 0);
+    const double* const second = m + (i <= 1 ? 2 * n : n);
+    const double* const third = m + (i <= 2 ? 3 * n : 2 * n);
+    for (std::int64_t j = 0; j < n; ++j) {
+      const std::int64_t x = j == 0 ? 1 : 0, y = j <= 1 ? 2 : 1, z = j <= 2 ? 3 : 2;
+      const double minor = n == 3 ? two(first, second, x, y)
+                                  : first[x] * two(second, third, y, z) - first[y] * two(second, third, x, z) +
+                                        first[z] * two(second, third, x, y);
+      to[i * n + j] = static_cast<T>(weight * (0.0 + ((i + j) % 2 == 0 ? minor : -minor)));
+    }
+  }
+  return true;
+}
+
+// The same for a batch without directions: false if any matrix needs the general way.
+template <class T>
+bool small_cofactors_of(const Tensor& weights, const Tensor& a, const Shape& batch, const Tensor& out) {
+  const std::int64_t n = order_of(out);
+  const Shape batch_a = batch_of(a, 2);
+  std::atomic<bool> all{true};
+  for_each_matrix(batch.elements(), n, [&](std::int64_t i) {
+    const T w = mutable_data<T>(weights)[broadcast_index(i, batch, weights.shape())];
+    const T* from = mutable_data<T>(a) + broadcast_index(i, batch, batch_a) * n * n;
+    if (!write_small_cofactors(w, from, n, mutable_data<T>(out) + i * n * n))
+      all.store(false, std::memory_order_relaxed);
+  });
+  return all.load(std::memory_order_relaxed);
+}
+
 template <class T>
 void cofactors_of(const Tensor& weight, const DeterminantDirections& p, const Tensor& out) {
   const std::int64_t n = order_of(out);
   const Shape batch = batch_of(out, 2);
   const Tensor weights = contiguous(weight);
+  if constexpr (std::is_floating_point_v<T>)
+    if ((n == 3 || n == 4) && count_of_directions(p.directions) == 0 &&
+        small_cofactors_of<T>(weights, contiguous(p.a), batch, out))
+      return;
   for_each_derivative<T>(p, batch, true, [&](std::int64_t i, const auto& x) {
     const T w = mutable_data<T>(weights)[broadcast_index(i, batch, weights.shape())];
     write_weighted(static_cast<InDouble<T>>(w), x, mutable_data<T>(out) + i * n * n);

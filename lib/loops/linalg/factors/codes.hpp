@@ -25,9 +25,12 @@ inline FactorInfo first_info(const detail::List<int>& codes) {
 /// Whether all elements are finite.
 template <class T>
 bool finite(const T* x, std::int64_t n) {
-  T sum{0};  // x - x is 0 or NaN
-  for (std::int64_t i = 0; i < n; ++i) sum += x[i] - x[i];
-  return sum == T(0);
+  T sums[4] = {};  // x - x is 0 or NaN; four sums, since each waits for its last addition
+  std::int64_t i = 0;
+  for (; i + 4 <= n; i += 4)
+    for (int part = 0; part < 4; ++part) sums[part] += x[i + part] - x[i + part];
+  for (; i < n; ++i) sums[0] += x[i] - x[i];
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]) == T(0);
 }
 
 /// NaN, of complex numbers in both parts.
