@@ -15,16 +15,18 @@ namespace {
 using namespace fortran;
 
 // Calls call(work, length, info) twice: with length -1, where LAPACK returns the best length in work[0], then with the
-// workspace.
+// workspace. If `enough` is positive, it is the length, and there is no query.
 template <class T, class Call>
-int with_work_space(Call call) noexcept {
+int with_work_space(Call call, int enough = 0) noexcept {
   T answer{};
   int info = 0;
-  call(&answer, &query, &info);
+  if (enough == 0) {
+    call(&answer, &query, &info);
+  }
   if (info != 0) {
     return info;
   }
-  const Buffer<T> work(asked(answer), info);
+  const Buffer<T> work(enough == 0 ? asked(answer) : enough, info);
   if (info == 0) {
     call(work.data(), work.length(), &info);
   }
@@ -133,9 +135,11 @@ int geqrf(std::ptrdiff_t m, std::ptrdiff_t n, T* a, std::ptrdiff_t lda, T* tau) 
   const int rows = as_int(m);
   const int columns = as_int(n);
   const int leading = as_leading(lda);
-  return with_work_space<T>([&](T* work, const int* length, int* info) {
-    Symbols<T>::geqrf(&rows, &columns, a, &leading, tau, work, length, info);
-  });
+  return with_work_space<T>(
+      [&](T* work, const int* length, int* info) {
+        Symbols<T>::geqrf(&rows, &columns, a, &leading, tau, work, length, info);
+      },
+      std::max(rows, columns) <= unqueried_order ? columns : 0);
 }
 
 template <class T>
@@ -195,9 +199,11 @@ int orgqr(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t reflectors, T* a, s
   const int columns = as_int(n);
   const int count = as_int(reflectors);
   const int leading = as_leading(lda);
-  return with_work_space<T>([&](T* work, const int* length, int* info) {
-    Symbols<T>::orgqr(&rows, &columns, &count, a, &leading, tau, work, length, info);
-  });
+  return with_work_space<T>(
+      [&](T* work, const int* length, int* info) {
+        Symbols<T>::orgqr(&rows, &columns, &count, a, &leading, tau, work, length, info);
+      },
+      std::max(rows, columns) <= unqueried_order ? columns : 0);
 }
 
 template <class T>

@@ -1,6 +1,6 @@
-// Each routine is called twice: to query the sizes of its workspaces, then with them. Complex routines take a further
-// workspace of real numbers. A query computes sizes in 32 bits, which may wrap. So documented sizes that are quadratic
-// are checked first.
+// Each routine is called twice: to query the sizes of its workspaces, then with them; heevd and gesdd once for small
+// matrices. Complex routines take a further workspace of real numbers. A query computes sizes in 32 bits, which may
+// wrap. So documented sizes that are quadratic are checked first.
 #include "kernels/decompositions/decompositions.hpp"
 
 #include <algorithm>
@@ -45,10 +45,14 @@ int heevd(bool vectors, Triangle triangle, std::ptrdiff_t n, T* a, std::ptrdiff_
                         1);
     }
   };
-  T best{};
-  Real<T> best_real{};
-  int best_integer = 0;
-  call(&best, &query, &best_real, &query, &best_integer, &query, &code);
+  // Enough for each of the three workspaces of a small matrix.
+  const double enough = vectors ? 2 * squared + 6 * order + 1 : 2.0 * order + 1;
+  auto best_real = static_cast<Real<T>>(enough);
+  T best = best_real;
+  int best_integer = static_cast<int>(std::min<double>(enough, largest_int));
+  if (order > unqueried_order) {
+    call(&best, &query, &best_real, &query, &best_integer, &query, &code);
+  }
   const Buffer<T> work(asked(best), code, n);
   const Buffer<Real<T>> reals(asked(best_real), code);
   const Buffer<int> integers(asked(best_integer), code);
@@ -93,8 +97,10 @@ int gesdd(Vectors vectors, std::ptrdiff_t m, std::ptrdiff_t n, T* a, Real<T>* s,
   if (code != 0) {
     return code;
   }
-  T best{};
-  call(&best, &query, &code);
+  T best = static_cast<Real<T>>(length_of_vectors);
+  if (most > unqueried_order) {
+    call(&best, &query, &code);
+  }
   const Buffer<T> work(asked(best), code, std::max(m, n));
   if (code == 0) {
     call(work.data(), work.length(), &code);

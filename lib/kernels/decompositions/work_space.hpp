@@ -38,13 +38,25 @@ class Buffer {
       return;
     }
     length_ = std::max(1, static_cast<int>(length));
-    memory_ = elements<T>(static_cast<std::size_t>(length_ + read_behind<T>(rows)), code);
+    const auto count = static_cast<std::size_t>(length_ + read_behind<T>(rows));
+    if (count * sizeof(T) <= sizeof own_) {
+      data_ = reinterpret_cast<T*>(own_);
+      std::uninitialized_default_construct_n(data_, count);
+      return;
+    }
+    memory_ = elements<T>(count, code);
+    data_ = memory_.get();
   }
-  T* data() const { return memory_.get(); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  T* data() const { return data_; }
   const int* length() const { return &length_; }
 
  private:
+  // Enough for matrices of order 4, whose factorisations take as long as a few allocations.
+  alignas(T) std::byte own_[1024];
   std::unique_ptr<T[]> memory_;
+  T* data_ = nullptr;
   int length_ = 0;
 };
 
@@ -59,5 +71,8 @@ inline double asked(int answer) { return answer; }
 
 // The length argument that asks LAPACK for the size of a workspace.
 inline constexpr int query = -1;
+// The largest extent of matrices whose workspaces have the documented least sizes: LAPACK does not use blocks for them,
+// and a query takes up to a quarter of the time of a factorisation.
+inline constexpr int unqueried_order = 16;
 
 }  // namespace reel::kernels::fortran

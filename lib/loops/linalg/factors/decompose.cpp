@@ -102,13 +102,15 @@ int qr_of(const Batch& b, const T* a, T* q, T* r, T* rest) {
   const std::int64_t m = b.rows, n = b.columns, k = b.k();
   if (!finite(a, m * n)) return fill_nan(q, m * k), fill_nan(r, k * n), fill_nan(rest, m * (m - k)), 0;
   int code = 0;
-  const auto work = scratch<T>(m * (rest ? std::max(m, n) : n), code), tau = scratch<T>(k, code);
+  const std::int64_t size = m * (rest ? std::max(m, n) : n);
+  const auto work = scratch<T>(size + k, code);
   if (code != 0) return code;
+  T* const tau = work.get() + size;
   transpose(a, m, n, work.get());
-  code = kernels::geqrf(m, n, work.get(), m, tau.get());
+  code = kernels::geqrf(m, n, work.get(), m, tau);
   for (std::int64_t i = 0; i < k; ++i)
     for (std::int64_t j = 0; j < n; ++j) r[i * n + j] = j < i ? T(0) : work[static_cast<std::size_t>(j * m + i)];
-  if (code == 0) code = kernels::orgqr(m, rest ? m : k, k, work.get(), m, tau.get());
+  if (code == 0) code = kernels::orgqr(m, rest ? m : k, k, work.get(), m, tau);
   transpose(work.get(), k, m, q);
   if (rest) transpose(work.get() + k * m, m - k, m, rest);
   return code;
