@@ -44,6 +44,21 @@ std::vector<double> magnitudes(const Tensor& a) {
   return sizes;
 }
 
+// to += row m, where m is square. This source is compiled for size, BLAS is not.
+void add_row_product(const std::vector<double>& row, const std::vector<double>& m, std::vector<double>& to) {
+  constexpr std::size_t blas_order_min = 32;
+  const std::size_t n = row.size();
+  if constexpr (kernels::has_lapack)
+    if (n >= blas_order_min) {
+      const auto order = static_cast<std::ptrdiff_t>(n);
+      static_cast<void>(kernels::gemv<double>(kernels::Transposed::yes, order, order, 1, m.data(), order, row.data(), 1,
+                                              1, to.data(), 1));
+      return;
+    }
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j) to[j] += row[i] * m[i * n + j];
+}
+
 // log2 of the 1-norm of a power of |A|, the matrix of magnitudes. The norm itself may overflow.
 template <class Matrix>
 double log2_norm_of_magnitudes(const Matrix& a, int power) {
@@ -53,8 +68,7 @@ double log2_norm_of_magnitudes(const Matrix& a, int power) {
   double norm = 0, exponents = 0;
   for (int p = 0; p < power; ++p) {
     std::fill(next.begin(), next.end(), 0.0);
-    for (std::size_t i = 0; i < row.size(); ++i)
-      for (std::size_t j = 0; j < row.size(); ++j) next[j] += row[i] * sizes[i * row.size() + j];
+    add_row_product(row, sizes, next);
     norm = *std::max_element(next.begin(), next.end());
     if (!(norm > 0)) break;
     const int exponent = std::ilogb(norm);
