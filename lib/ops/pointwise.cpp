@@ -20,19 +20,29 @@ namespace ops {
 
 namespace {
 
-// The derivative below, as an operation of a program.
-template <table::FixedString Name, std::size_t K>
-[[gnu::cold, gnu::noinline]] Tensor trace_derivative(Inputs in, const Shape* shape, const Shape* target) {
+// The derivative below, as an operation of a program. `is_times` if it is g times the last of the inputs.
+[[gnu::cold, gnu::noinline]] Tensor trace_derivative(std::size_t definition, const char* name, std::size_t k,
+                                                     bool is_times, Inputs in, const Shape* shape,
+                                                     const Shape* target) {
   const Tensor& g = *in[0];
-  if constexpr (std::get<K>(kernels::definition<Name>.derivatives).is_times)
+  if (is_times)
     if (Tensor view = times_one(g, *in[in.size() - 1], shape); view.defined()) return view;
   const Shape full = shape ? *shape : g.shape();
   const bool summed = target && *target != full && full.elements() != 0 && !is_half(g.dtype());
-  return trace({.name = kernels::definition<Name>.name.data(),
-                .definition = static_cast<std::uint16_t>(kernels::index_of<Name>()),
-                .operand = static_cast<std::int8_t>(K),
+  return trace({.name = name,
+                .definition = static_cast<std::uint16_t>(definition),
+                .operand = static_cast<std::int8_t>(k),
                 .summed = summed},
                in, g.dtype(), summed ? *target : full);
+}
+
+// The derivative below, of tensors that a tape follows: one op for each operation of its definition. Cold, so that it
+// is compiled for size: there is one for each operand of each op, and the ops take the time.
+template <table::FixedString Name, std::size_t K>
+[[gnu::cold, gnu::noinline]] Tensor recorded_derivative(Inputs in) {
+  const auto input = [&](std::size_t i) -> const Tensor& { return *in[i < in.size() ? i : 0]; };
+  return table::apply(std::get<K>(kernels::definition<Name>.derivatives), input(0), input(1), input(2), input(3),
+                      input(4));
 }
 
 // g times the partial derivative with respect to operand K, in g's shape, in `shape`, or summed down to `target`.
@@ -53,12 +63,10 @@ Tensor derivative(const tape::Record& record, const Tensor& g, const Shape* shap
     const Tensor* in[count];
     in[0] = &g;
     for (std::size_t i = 1; i < count; ++i) in[i] = p.reads & masks[i - 1] ? &record.saved(i - 1) : &g;
-    if (any_followed(in)) {
-      const auto input = [&](std::size_t i) -> const Tensor& { return *in[i < count ? i : 0]; };
-      return table::apply(p, g, input(1), input(2), input(3), input(4));
-    }
+    if (any_followed(in)) return recorded_derivative<Name, K>(in);
     if (tape::watching() & tape::watch_program) [[unlikely]]
-      return trace_derivative<Name, K>(in, shape, target);
+      return trace_derivative(kernels::index_of<Name>(), kernels::definition<Name>.name.data(), K, p.is_times, in,
+                              shape, target);
     const std::int64_t size = detail::block(g)->size;
     if constexpr (p.is_times)
       if (size >= view_elements_min)
