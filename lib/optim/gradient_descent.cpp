@@ -283,7 +283,8 @@ class Step {
   }
   std::span<const Tensor*> gradient_of(const Part& part) { return inputs_of(part).subspan(written + Program::options); }
 
-  void perform(std::size_t i, const StateMemory& memory) {
+  // Cold, so that it is compiled for size: the handler of an effect traces a program.
+  [[gnu::cold]] void perform(std::size_t i, const StateMemory& memory) {
     detail::List<Variable> all;
     all.reserve(written + Program::options);
     all.push_back(variables_[i]);
@@ -336,7 +337,8 @@ class Step {
                        [](const Tensor* x) { return x->defined() && detail::reusable(detail::block(*x)); });
   }
 
-  Ready allocate(std::size_t i, const StatePointers& state) {
+  // Cold, so that it is compiled for size: of dense gradients only the first step allocates.
+  [[gnu::cold, gnu::noinline]] Ready allocate(std::size_t i, const StatePointers& state) {
     const Part& part = parts_[i];
     const Variable& v = variables_[i];
     Ready ready{i, {}};
@@ -356,7 +358,7 @@ class Step {
   }
 
   // For dtypes that are converted: the new states, or their rows, in new memory.
-  void compute(std::size_t i, const StatePointers& state, std::array<Tensor, written + states>& spare) {
+  [[gnu::cold]] void compute(std::size_t i, const StatePointers& state, std::array<Tensor, written + states>& spare) {
     const Part& part = parts_[i];
     const Tensor& value = *state[0];
     std::array<Tensor, states> old;

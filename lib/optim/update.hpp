@@ -64,7 +64,7 @@ class Update {
   using States = std::array<Tensor, states>;
   using Numbers = std::array<double, Formula::numbers>;
 
-  static loops::Graph traced() {
+  [[gnu::cold]] static loops::Graph traced() {
     ops::Trace trace(states + 1, ops::Trace::Numbers::parameters);
     std::array<Lane, states> x;
     std::array<Lane, Formula::numbers> numbers;
@@ -103,8 +103,9 @@ class Update {
     else
       update_converted(to, in, numbers);
   }
-  // Allocates the states of `to` that are empty.
-  static void update_converted(std::span<Tensor> to, const Operands& in, const Numbers& numbers) {
+  // Allocates the states of `to` that are empty. Cold, so that it is compiled for size: the casts take the time.
+  [[gnu::cold, gnu::noinline]] static void update_converted(std::span<Tensor> to, const Operands& in,
+                                                            const Numbers& numbers) {
     const tape::Suspend suspended;
     std::array<Tensor, states + 1> converted;
     Operands operands;
