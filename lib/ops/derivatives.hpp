@@ -22,9 +22,20 @@ requires std::same_as<V, Tensor> || std::same_as<V, Lane> V arctan_derivative(co
   return q * where(far, q, 1);
 }
 
+// log(x / y) for positive numbers. It does not cancel for close x and y. The quotient is formed where it is in the
+// range of float: a derivative that is not finite would reach the gradient as 0 times infinity.
+template <class V>
+requires std::same_as<V, Tensor> || std::same_as<V, Lane> V log_ratio(const V& x, const V& y) {
+  constexpr double high = 0x1p60, low = 1 / high;
+  const auto near = logical_and(x <= 4 * y, y <= 4 * x), safe = logical_and(minimum(x, y) > low, maximum(x, y) < high);
+  const V close = log1p(where(near, x - y, 0) / where(near, y, 1));
+  const V quotient = where(safe, x, 1) / where(safe, y, 1);
+  return where(near, close, where(safe, log(quotient), log(x) - log(y)));
+}
+
 // Argument-dependent lookup finds them here for lanes.
 namespace detail::lanes {
-using reel::arctan_derivative, reel::sigmoid_tail;
+using reel::arctan_derivative, reel::log_ratio, reel::sigmoid_tail;
 }
 
 }  // namespace reel

@@ -134,6 +134,7 @@ std::vector<Case> written_cases() {
     binary<"power">([](R x, R y) { return y * pow(x, y - 1); }, [](R x, R y) { return pow(x, y) * log(x); }, [](X x, X y) { return power(x, y); }, positive),
     binary<"hypot">([](R x, R y) { return x / hypot(x, y); }, [](R x, R y) { return y / hypot(x, y); }, [](X x, X y) { return hypot(x, y); }),
     binary<"arctan2">([](R x, R y) { return y / (x * x + y * y); }, [](R x, R y) { return -x / (x * x + y * y); }, [](X x, X y) { return arctan2(x, y); }),
+    binary<"kl_div">([](R x, R y) { return references::log_ratio(x, y); }, [](R x, R y) { return (y - x) / y; }, [](X x, X y) { return kl_div(x, y); }, [](R x, R y) { return x > 0 && y > 0; }),
     binary<"logaddexp">([](R x, R y) { return sigmoid(x - y); }, [](R x, R y) { return sigmoid(y - x); }, [](X x, X y) { return logaddexp(x, y); }),
     binary<"copysign">([](R x, R y) { return (x < 0) == (y < 0) ? R(1) : R(-1); }, [](R, R) { return R(0); }, [](X x, X y) { return reel::copysign(x, y); }),
     binary<"hardshrink">([](R x, R y) { return abs(x) > y ? R(1) : R(0); }, [](R, R) { return R(0); }, [](X x, X y) { return hardshrink(x, y); }),

@@ -39,7 +39,7 @@ struct Arguments {
     const bool fraction = name == "erfcinv" || name == "logit" || name == "ndtri";
     const bool of_order = name == "polygamma" || name == "erfcx_derivative";
     const bool positive = name == "log" || name == "log2" || name == "log10" || name == "sqrt" || name == "rsqrt" ||
-                          name == "power" || name == "log1p";
+                          name == "power" || name == "log1p" || name == "kl_div";
     const bool gamma = name == "lgamma" || name == "digamma" || name == "polygamma";
     for (std::size_t i = 0; i < count; ++i) {
       const auto uniform = [&](double low, double high) {
@@ -56,6 +56,7 @@ struct Arguments {
       if (name == "log_ndtr" && i % 8 == 0) a = uniform(-60, -40);
       if (gamma) a = i % 2 == 0 ? magnitude : -std::floor(uniform(0, 20)) - uniform(0.1, 0.9);
       double b = name == "power" ? uniform(-3, 3) : uniform(0.1, 3) * (random() % 2 == 0 ? 1 : -1);
+      if (name == "kl_div") b = std::abs(b);
       if (name == "elu" || name == "sigmoid_cross_entropy") b = uniform(0, 1);
       g[i] = static_cast<T>(uniform(-2, 2));
       x[i] = static_cast<T>(a);

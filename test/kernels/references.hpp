@@ -47,6 +47,20 @@ inline Real polygamma(Real order, Real x) {
 inline Real softplus(Real x) { return std::max(x, Real(0)) + std::log1p(std::exp(-std::abs(x))); }
 inline Real sigmoid(Real x) { return 1 / (1 + std::exp(-x)); }
 
+// log(x / y) for positive numbers.
+inline Real log_ratio(Real x, Real y) {
+  const Real d = (x - y) / y;
+  return std::abs(d) < 0.5L ? std::log1p(d) : std::log(x / y);
+}
+// x log(x / y) - x + y for positive numbers: for close ones by y (d^2 / 2 - d^3 / 6 + d^4 / 12 - ...), x = y (1 + d).
+inline Real kl_div(Real x, Real y) {
+  const Real d = (x - y) / y;
+  if (std::abs(d) > 0.25L) return x * std::log(x / y) - x + y;
+  Real sum = 0, power = d * d;
+  for (int k = 2; k < 40; ++k, power *= -d) sum += power / (k * (k - 1));
+  return y * sum;
+}
+
 // e^(x^2) erfc(x), with the square in two parts; far out its asymptotic series.
 inline Real erfcx(Real x) {
   if (x > 50) {

@@ -47,6 +47,8 @@ Tensor log1p(const Operand& x);  ///< log(1 + x), accurate near 0. Gradient: g /
 Tensor logit(const Operand& x);  ///< log(x / (1 - x)), the inverse of sigmoid. Gradient: g / (x (1 - x)).
 /// log(exp(x) + exp(y)), without overflow. Gradient: g exp(x - z), g exp(y - z); equal shares where both are -inf.
 Tensor logaddexp(const Operand& x, const Operand& y);
+/// rel_entr(x, y) - x + y, at least 0, with all digits for close x and y. Gradient: g log(x / y), g (1 - x / y).
+Tensor kl_div(const Operand& x, const Operand& y);
 
 // Trigonometric and hyperbolic: floating, radians.
 Tensor sin(const Operand& x);     ///< Gradient: g cos(x).
@@ -138,8 +140,7 @@ Tensor multiply_no_nan(const Operand& x, const Operand& y);
 Tensor entr(const Operand& x);  ///< -x log(x), 0 at 0, -inf below. Gradient: -g (log(x) + 1), infinite at 0.
 /// x log(x / y), 0 where x = 0 <= y, infinite where x < 0 or y < 0 or where y = 0 < x.
 Tensor rel_entr(const Operand& x, const Operand& y);
-Tensor kl_div(const Operand& x, const Operand& y);  ///< rel_entr(x, y) - x + y.
-Tensor gelu_tanh(const Operand& x);                 ///< x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2.
+Tensor gelu_tanh(const Operand& x);  ///< x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2.
 /// x limited to [low, high]. Gradient: 0 at both kinks, none to the bounds.
 Tensor hard_tanh(const Operand& x, const Operand& low = -1.0, const Operand& high = 1.0);
 Tensor mish(const Operand& x);  ///< x tanh(softplus(x)).
@@ -233,10 +234,10 @@ void operator!=(const Tensor& x, const Operand& y) = delete;
   F(arctan2, 2) F(sinh, 1) F(cosh, 1) F(tanh, 1) F(arcsinh, 1) F(arccosh, 1) F(arctanh, 1) F(relu, 1)                  \
   F(leaky_relu, 2) F(elu, 2) F(selu, 1) F(gelu, 1) F(silu, 1) F(sigmoid, 1) F(softplus, 1) F(softsign, 1)              \
   F(sigmoid_cross_entropy, 2) F(frac, 1) F(copysign, 2) F(logit, 1) F(deg2rad, 1) F(rad2deg, 1) F(relu6, 1)            \
-  F(hard_sigmoid, 1) F(hard_swish, 1) F(hardshrink, 2) F(lerp, 3)
+  F(hard_sigmoid, 1) F(hard_swish, 1) F(hardshrink, 2) F(lerp, 3) F(kl_div, 2)
 /// The functions that are compositions of those, likewise.
 #define REEL_COMPOSED_FUNCTIONS(F) \
   F(fmod, 2) F(fmax, 2) F(fmin, 2) F(logaddexp2, 2) F(exp10, 1) F(log1mexp, 1) F(sinc, 1) F(xlogy, 2) F(xlog1py, 2)    \
-  F(xdivy, 2) F(divide_no_nan, 2) F(multiply_no_nan, 2) F(entr, 1) F(rel_entr, 2) F(kl_div, 2) F(gelu_tanh, 1)         \
+  F(xdivy, 2) F(divide_no_nan, 2) F(multiply_no_nan, 2) F(entr, 1) F(rel_entr, 2) F(gelu_tanh, 1)                      \
   F(hard_tanh, 3) F(mish, 1) F(celu, 2) F(log_sigmoid, 1) F(threshold, 3) F(softshrink, 2)
 // clang-format on

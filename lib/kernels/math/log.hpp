@@ -141,6 +141,58 @@ template <class T>
   return where(x < T(0.5), -magnitude, magnitude);
 }
 
+namespace math {
+
+// (arctanh(t) - t) / t^3 with w = t^2 <= 1/4, by test/ops/special/make_fits.py.
+[[gnu::always_inline]] inline Vec<float> arctanh_rest(Vec<float> w) {
+  return polynomial(w, 0x1.555556p-2F, 0x1.99999ep-3F, 0x1.2490bep-3F, 0x1.c77ccep-4F, 0x1.6eaa28p-4F, 0x1.691cfcp-4F,
+                    0x1.289faap-6F, 0x1.44ecc0p-3F);
+}
+[[gnu::always_inline]] inline Vec<double> arctanh_rest(Vec<double> w) {
+  return polynomial(w, 0x1.5555555555555p-2, 0x1.9999999999980p-3, 0x1.249249249422fp-3, 0x1.c71c71c56d113p-4,
+                    0x1.745d17ac75577p-4, 0x1.3b13a28f5dbc7p-4, 0x1.11126e528f8cep-4, 0x1.e1b58728e1b2fp-5,
+                    0x1.b1230263ad358p-5, 0x1.75fe7ddfc0eb0p-5, 0x1.c18cff40fe82ep-5, -0x1.a5782844db3ccp-8,
+                    0x1.52156d09356aap-3, -0x1.7d942907bd861p-3, 0x1.d2132c7011b14p-3);
+}
+
+}  // namespace math
+
+// log(x / y) for positive numbers. It does not cancel for close x and y. Otherwise it takes the quotient where that is
+// in the range of float, with the bits of log_ratio() in lib/ops/derivatives.hpp.
+template <class T>
+[[gnu::noinline]] Vec<T> log_ratio(Vec<T> x, Vec<T> y) {
+  constexpr T high = T(0x1p60), low = 1 / high;
+  const auto near = (x <= 4 * y) & (y <= 4 * x);
+  const Vec<T> close = log1p(where(near, x - y, 0) / where(near, y, 1));
+  if (all(near)) return close;
+  const auto safe = (lesser_of(x, y) > low) & (greater_of(x, y) < high);
+  const Vec<T> far = log(where(safe, x, 1) / where(safe, y, 1));
+  return where(near, close, all(near | safe) ? far : where(safe, far, log(x) - log(y)));
+}
+
+// x log(x / y) - x + y, within 6 ulp. Between y / 3 and 3 y it is (x - y) t (1 + (1 + t) (arctanh(t) / t - 1)) with
+// t = (x - y) / (x + y), whose terms cancel little.
+template <class T>
+[[gnu::noinline]] Vec<T> kl_div(Vec<T> x, Vec<T> y) {
+  using L = Vec<T>;
+  constexpr T infinity = std::numeric_limits<T>::infinity(), half = T(0.5);
+  const auto both = (x > 0) & (y > 0);
+  const L u = where(both, x, 1), v = where(both, y, 1);
+  const auto near = (u <= 3 * v) & (v <= 3 * u);
+  const L difference = where(near, u - v, 0), t = half * difference / (half * u + half * v), w = t * t;
+  L z = difference * t * fma(t + w, math::arctanh_rest(w), 1);
+  if (!all(near)) {
+    const L quotient = u / v;
+    const auto in_range = (quotient >= std::numeric_limits<T>::min()) & (quotient < infinity);
+    L ratio = log(quotient);
+    if (!all(in_range)) ratio = where(in_range, ratio, log(u) - log(v));
+    z = where(near, z, fma(u, ratio, -u) + v);
+  }
+  if (all(both)) return z;
+  const auto zero = (x == 0) & (y >= 0), number = (x == x) & (y == y);
+  return where(both, z, where(zero, L(0), where(number, L(infinity), x + y)) - x + y);
+}
+
 // log(1 + e^x)
 template <class T>
 [[gnu::noinline]] Vec<T> softplus(Vec<T> x) {

@@ -10,6 +10,7 @@
 #include <reel/ops/shape.hpp>
 
 #include "core/fail.hpp"
+#include "ops/derivatives.hpp"
 #include "ops/elementwise/program.hpp"
 #include "ops/elementwise/trace.hpp"
 #include "ops/engine.hpp"
@@ -43,31 +44,12 @@ Lane sinc_of(const Lane& x) {
   return where(near, series, where(equal(mod(n, 2), 0), half_wave, -half_wave) / (pi * outside));
 }
 
-// log(x / y) for positive numbers. It does not cancel for close x and y. The quotient is formed where it is in range: a
-// derivative that is not finite would reach the gradient as 0 times infinity.
-Lane log_ratio(const Lane& x, const Lane& y) {
-  constexpr double high = 0x1p60, low = 1 / high;  // the quotient is in the range of float32
-  const LaneMask near = x < 2 * y && y<2 * x, safe = minimum(x, y)> low && maximum(x, y) < high;
-  const Lane d = where(near, x - y, 0) / where(near, y, 1);
-  const Lane quotient = where(safe, x, 1) / where(safe, y, 1);
-  return where(near, log1p(d), where(safe, log(quotient), log(x) - log(y)));
-}
-
 // x log(x / y) where both are positive. Its derivative by x is -inf at 0 <= y, through -sqrt(x).
 Lane rel_entr_of(const Lane& x, const Lane& y) {
   const LaneMask inside = x > 0 && y > 0, zero = equal(x, 0) && y >= 0;
   const Lane u = where(inside, x, 1), v = where(inside, y, 1);
   const Lane at_zero = 0 - sqrt(where(zero, x, 0));
   return where(inside, u * log_ratio(u, v), where(zero, at_zero, where(isnan(x) || isnan(y), x + y, infinity)));
-}
-
-// Near x = y (1 + d) = y: y ((1 + d) log1p(d) - d), by its Taylor series y (d^2 / 2 - d^3 / 6 + d^4 / 12 - ...).
-Lane kl_div_of(const Lane& x, const Lane& y) {
-  const LaneMask near = y > 0 && abs(x - y) < 0.125 * y;
-  const Lane d = where(near, x - y, 0) / where(near, y, 1);
-  Lane series = 0 * d + 1. / (19 * 20);
-  for (int k = 19; k >= 2; --k) series = 1. / (k * (k - 1)) - d * series;
-  return where(near, where(near, y, 0) * (d * d * series), where(near, 0, rel_entr_of(x, y) - x + y));
 }
 
 // In the order of the enumerators.
@@ -109,7 +91,6 @@ constexpr Composed composed_functions[] = {
        return where(x[0] > 0, -inside * log(inside), where(equal(x[0], 0), zero, where(isnan(x[0]), x[0], -infinity)));
      }},
     {"rel_entr", [](X x) { return rel_entr_of(x[0], x[1]); }},
-    {"kl_div", [](X x) { return kl_div_of(x[0], x[1]); }},
     // Half of tanh by sigmoid, which does not cancel in the left tail. Beyond 1e4 the sigmoid is 0 or 1, also of dtypes
     // in which the cube would overflow.
     {"gelu_tanh", [](X x) {

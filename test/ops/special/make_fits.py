@@ -1,11 +1,13 @@
-"""Prints the polynomials of erfinv_series and erfcinv_less_root in lib/kernels/math/normal.hpp, by mpmath.
+"""Prints polynomials of the kernels, by mpmath: erfinv_series and erfcinv_less_root of lib/kernels/math/normal.hpp, arctanh_rest
+of lib/kernels/math/log.hpp.
 
 With d = erf(z), q = erfc(|z|), w = -log(q (2 - q)) and s = sqrt(-log q):
 erfinv_series is (z / d - sqrt(pi) / 2) / w for w < 5, erfcinv_less_root is |z| - s as a function of (s - K) / (s + K) beyond.
+arctanh_rest is (arctanh(t) - t) / t^3 as a function of t^2 for |t| <= 1/2.
 """
 import mpmath as mp
 
-from chebyshev import in_powers, series
+from chebyshev import in_powers, powers, series
 
 mp.mp.dps = 60
 W_MOST = 5
@@ -28,6 +30,11 @@ def erfcinv_less_root(s):
             return z - s
 
 
+def arctanh_rest(w):
+    t = mp.sqrt(w)
+    return (mp.atanh(t) - t) / (w * t)
+
+
 def literal(c, dtype):
     """Hexadecimal, rounded to dtype."""
     if dtype == "double":
@@ -46,3 +53,6 @@ for dtype, near_size, far_size, K, s_squared_most in ("float", 9, 8, 3, 105), ("
     for name, coefficients in (("erfinv_series", in_powers(near[:near_size], 0, W_MOST)),
                                ("erfcinv_less_root", in_powers(far[:far_size], *ends))):
         print(f"{name}, {dtype}: {', '.join(literal(c, dtype) for c in coefficients)}")
+
+for dtype, error in ("float", -29), ("double", -56):
+    print(f"arctanh_rest, {dtype}: {', '.join(literal(c, dtype) for c in powers(arctanh_rest, mp.mpf(2) ** error, 0, mp.mpf(1) / 4))}")
