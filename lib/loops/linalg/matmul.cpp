@@ -27,8 +27,8 @@ constexpr std::int64_t split_elements = std::int64_t{1} << 19;
 // Elements of a partial sum of dot: the division determines the order of the sum.
 constexpr std::int64_t dot_range = std::int64_t{1} << 14;
 // Rows and columns of a tile. BLAS is slower on tiles below full_tile; only the first division goes below it, to
-// multiples of narrow_tile.
-constexpr std::int64_t full_tile = 512, narrow_tile = 64;
+// multiples of narrow_tile. Those of narrow_range divide the rows of matrix-vector products.
+constexpr std::int64_t full_tile = 512, narrow_tile = 16, narrow_range = 64;
 
 // Products of extents, saturating: at this size everything is divided as far as possible anyway.
 constexpr std::int64_t saturating(std::int64_t a, std::int64_t b) {
@@ -46,8 +46,8 @@ Tiling tiling(std::int64_t m, std::int64_t n, std::int64_t k) {
   if (n == 1 || m == 1) {  // memory-bound: rows of the matrix that is read, in ranges
     const std::int64_t length = std::max(m, n);
     const std::int64_t ranges =
-        std::clamp<std::int64_t>(saturating(length, k) / split_elements, 1, ceil_divide(length, narrow_tile));
-    const std::int64_t range = ceil_divide(ceil_divide(length, ranges), narrow_tile) * narrow_tile;
+        std::clamp<std::int64_t>(saturating(length, k) / split_elements, 1, ceil_divide(length, narrow_range));
+    const std::int64_t range = ceil_divide(ceil_divide(length, ranges), narrow_range) * narrow_range;
     if (ranges == 1) return {m, n, 1, 1};
     return n == 1 ? Tiling{range, 1, ceil_divide(m, range), 1} : Tiling{1, range, 1, ceil_divide(n, range)};
   }
@@ -69,7 +69,6 @@ Tiling tiling(std::int64_t m, std::int64_t n, std::int64_t k) {
 // there are threads, more of batches and large products so that threads finish at about the same time. One thread packs
 // each factor once.
 Tiling tiling_for_threads(std::int64_t count, std::int64_t m, std::int64_t n, std::int64_t k) {
-  constexpr std::int64_t granularity = 16;  // a cache line of float32
   Tiling t{m, n, 1, 1};
   const auto work = [&] { return saturating(saturating(t.rows, t.columns), k); };
   std::int64_t wanted = num_threads();
@@ -77,7 +76,7 @@ Tiling tiling_for_threads(std::int64_t count, std::int64_t m, std::int64_t n, st
   if (count > 1 || work() >= tuning::product_large) wanted *= 4;
   while (saturating(count, t.count()) < wanted && work() >= tuning::product_split) {
     std::int64_t& larger = t.rows >= t.columns ? t.rows : t.columns;
-    const std::int64_t half = ceil_divide(ceil_divide(larger, 2), granularity) * granularity;
+    const std::int64_t half = ceil_divide(ceil_divide(larger, 2), narrow_tile) * narrow_tile;
     if (half >= larger) break;
     larger = half;
     t.down = ceil_divide(m, t.rows);
