@@ -281,6 +281,17 @@ TEST_CASE("qr, lu, pinv and lstsq: NaN, infinity, other dtypes, layouts, threads
   check_same_bits([&](const Tensor& x) { return std::vector{qr(x).q, lu_factor(x).lu, pinv(x), lstsq(x, b)}; }, a);
 }
 
+TEST_CASE("qr: one NaN, at any place, makes all of q and r NaN") {
+  for (const std::int64_t n : {2, 3, 4})
+    for (std::int64_t place = 0; place < n * n; ++place) {
+      std::vector<double> elements = eye(n).to_vector();
+      elements[static_cast<std::size_t>(place)] = std::numeric_limits<double>::quiet_NaN();
+      const Qr factors = qr(from_data(elements, {n, n}));
+      CHECK(all(isnan(factors.q)).item<bool>());
+      CHECK(all(isnan(factors.r)).item<bool>());
+    }
+}
+
 TEST_CASE("reduced qr and lq take memory proportional to the matrix") {
   constexpr std::int64_t m = 4'500'000;  // a square of float64 exceeds an address space of 2^47 bytes
   const Tensor a = full({m, 1}, 2.0);
