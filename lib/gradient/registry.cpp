@@ -57,6 +57,7 @@ struct UserOp {
   BackwardFunction backward;
   TangentFunction jvp;
   bool batched;
+  ManyBackward many;  // for rows of cotangents; `backward` takes one then
 };
 UserOp& user_op(std::span<const std::int64_t> attributes) { return *std::bit_cast<UserOp*>(attributes[0]); }
 
@@ -137,7 +138,9 @@ void user_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradie
   const UserOp& op = user_op(r.attributes());
   if (op.backward) {
     if (op.batched && !r.batch_rank()) return pull_one(op, g, dx);
-    std::vector<Gradient> result = op.backward(std::vector<Gradient>(g.begin(), g.end()));
+    const std::vector<Gradient> cotangents(g.begin(), g.end());
+    std::vector<Gradient> result =
+        r.batch_rank() && op.many ? op.many(cotangents, r.batch_size()) : op.backward(cotangents);
     verify_count(op.name, result.size(), dx.size());
     std::move(result.begin(), result.end(), dx.begin());
     return;
@@ -225,7 +228,7 @@ std::atomic<std::int64_t> next_override = 1;
 }  // namespace
 
 void record_function(std::string_view name, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-                     BackwardFunction backward, TangentFunction jvp, const RecordOptions& options) {
+                     BackwardFunction backward, TangentFunction jvp, const RecordOptions& options, ManyBackward many) {
   std::vector<const Tensor*> in, out, saved;
   const bool looked_up = !backward;
   for (const auto& [list, pointers] : {std::pair(inputs, &in), std::pair(outputs, &out)})
@@ -235,9 +238,10 @@ void record_function(std::string_view name, std::span<const Tensor> inputs, std:
       saved.push_back(looked_up ? &x : nullptr);
     }
   if (!tape::active()) return;
-  auto* op = new UserOp{{1}, {}, interned(name), std::move(backward), std::move(jvp), options.batched && !looked_up};
+  auto* op = new UserOp{
+      {1}, {}, interned(name), std::move(backward), std::move(jvp), options.batched && !looked_up, std::move(many)};
   op->rule = {op->name, user_vjp, user_jvp, true, true, user_release, user_retain};
-  op->rule.batched = op->batched;
+  op->rule.batched = op->batched || op->many;
   const std::int64_t attributes[] = {std::bit_cast<std::int64_t>(op)};
   const auto done = [&] { user_release(attributes); };
   try {

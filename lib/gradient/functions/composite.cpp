@@ -94,23 +94,19 @@ std::vector<Tensor> aliases(std::span<const Tensor> tensors) {
 }
 
 std::vector<Gradient> pull_on(GradientTape& tape, std::span<const Tensor> targets, std::span<const Gradient> cotangents,
-                              std::span<const Source> sources) {
+                              std::span<const Source> sources, std::int64_t rows) {
   std::vector<Target> reached;
-  std::vector<Gradient> seeds;
+  Gradients seeds;
   for (std::size_t k = 0; k < targets.size(); ++k)
     if (is_differentiable(targets[k].dtype())) {
+      Shape shape = targets[k].shape();
+      if (rows) shape.insert(0, rows);
       reached.emplace_back(targets[k]);
-      seeds.push_back(cotangents[k] ? cotangents[k] : Gradient(zeros(targets[k].shape(), targets[k].dtype())));
+      seeds.push_back(cotangents[k] ? cotangents[k] : Gradient(zeros(shape, targets[k].dtype())));
     }
-  return as_vector(replay(GradientTapeAccess::get(tape), reached, sources, {.output_gradients = seeds}));
-}
-
-std::vector<Gradient> pull_rows_on(GradientTape& tape, std::span<const Tensor> targets,
-                                   std::span<const Gradient> cotangents, std::span<const Source> sources,
-                                   std::int64_t rows) {
-  const std::vector<Target> from(targets.begin(), targets.end());
-  return as_vector(replay_together(GradientTapeAccess::get(tape), from, sources,
-                                   Gradients(cotangents.begin(), cotangents.end()), rows));
+  tape::Tape& t = GradientTapeAccess::get(tape);
+  return as_vector(rows ? replay_together(t, reached, sources, std::move(seeds), rows)
+                        : replay(t, reached, sources, {.output_gradients = seeds}));
 }
 
 namespace {
@@ -122,7 +118,7 @@ void check_results(const char* name, std::size_t found, std::size_t expected) {
 }  // namespace
 
 std::vector<Gradient> pull_again(const char* name, const detail::FlatFunction& f, const Inputs& inputs,
-                                 std::span<const Gradient> cotangents) {
+                                 std::span<const Gradient> cotangents, std::int64_t rows) {
   ops::Draws draws = inputs.draws;
   const ops::DrawsScope same_numbers(draws, ops::DrawsScope::Mode::replay);
   const ops::FrozenReads same_constants(inputs.constants, inputs.constant_values);
@@ -133,7 +129,7 @@ std::vector<Gradient> pull_again(const char* name, const detail::FlatFunction& f
   watch_differentiable(tape, sources);
   const std::vector<Tensor> results = f(arguments);
   check_results(name, results.size(), cotangents.size());
-  return pull_on(tape, results, cotangents, sources);
+  return pull_on(tape, results, cotangents, sources, rows);
 }
 
 MovedSources moved_sources(std::span<const Source> sources, std::span<const Tensor> tangents) {
@@ -189,14 +185,15 @@ struct CompositeRun {
   std::unique_ptr<GradientTape> tape = {};
   std::vector<Tensor> run_arguments = {}, run_results = {};
 
-  std::vector<Gradient> pull(std::span<const Gradient> g) {
+  // `rows`: see pull_on; 0 if a derivative that is differentiated is an entry.
+  std::vector<Gradient> pull(std::span<const Gradient> g, std::int64_t rows = 0) {
     std::vector<Tensor> seeds;
     for (const Gradient& d : g)
       if (d) seeds.push_back(d.dense());
     const bool followed = inputs.followed(seeds);
     if (recomputed && followed) return pull_as_entry(g);
-    if (!tape || followed) return pull_again(name, again, inputs, g);
-    return pull_on(*tape, run_results, g, inputs.sources(run_arguments));
+    if (!tape || followed) return pull_again(name, again, inputs, g, rows);
+    return pull_on(*tape, run_results, g, inputs.sources(run_arguments), rows);
   }
   std::vector<Tensor> push(std::span<const Tensor> t) {
     std::vector<Tensor> defined;
@@ -265,9 +262,11 @@ struct CompositeRun {
 // Records the run of a function, whose arguments and read values are inputs of the entry.
 std::vector<Tensor> record_run(const std::shared_ptr<CompositeRun>& c, std::span<const Tensor> results) {
   const std::vector<Tensor> outputs = aliases(results);
+  ManyBackward many;
+  if (!c->recomputed) many = [c](std::span<const Gradient> g, std::int64_t rows) { return c->pull(g, rows); };
   record_function(
       c->name, c->inputs.values(), outputs, [c](std::span<const Gradient> g) { return c->pull(g); },
-      [c](std::span<const Tensor> t) { return c->push(t); });
+      [c](std::span<const Tensor> t) { return c->push(t); }, {}, std::move(many));
   return outputs;
 }
 

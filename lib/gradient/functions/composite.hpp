@@ -39,8 +39,11 @@ struct Inputs {
 bool any_reverse();
 bool any_forward();
 /// record_operation for ops of the library, which can be traced.
+/// `many` is the backward function for many rows of cotangents at once; without it, `backward` is called for each row.
+using ManyBackward = Callback<std::vector<Gradient>(std::span<const Gradient> cotangents, std::int64_t rows)>;
 void record_function(std::string_view name, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-                     BackwardFunction backward, TangentFunction jvp, const RecordOptions& options = {});
+                     BackwardFunction backward, TangentFunction jvp, const RecordOptions& options = {},
+                     ManyBackward many = {});
 /// The sources that have tangents, with these.
 struct MovedSources {
   std::vector<Source> sources;
@@ -56,16 +59,13 @@ void watch_differentiable(GradientTape& tape, std::span<const Source> sources);
 std::vector<Tensor> identities(std::span<const Tensor> tensors);
 /// Fresh handles for the outputs of an entry, so that a tape can follow them as its outputs.
 std::vector<Tensor> aliases(std::span<const Tensor> tensors);
-/// Gradients of the targets by each source, for these cotangents; zeros where there are none.
+/// Gradients of the targets by each source, for these cotangents; zeros where there are none. If `rows` is not 0, for
+/// as many cotangents at once, along a leading axis of each and of the gradients.
 std::vector<Gradient> pull_on(GradientTape& tape, std::span<const Tensor> targets, std::span<const Gradient> cotangents,
-                              std::span<const Source> sources);
-/// The same for `rows` cotangents at once, along a leading axis of each and of the gradients. Every target has one.
-std::vector<Gradient> pull_rows_on(GradientTape& tape, std::span<const Tensor> targets,
-                                   std::span<const Gradient> cotangents, std::span<const Source> sources,
-                                   std::int64_t rows);
+                              std::span<const Source> sources, std::int64_t rows = 0);
 /// Runs f on fresh handles under a tape, and pulls the cotangents back to the inputs.
 std::vector<Gradient> pull_again(const char* name, const detail::FlatFunction& f, const Inputs& inputs,
-                                 std::span<const Gradient> cotangents);
+                                 std::span<const Gradient> cotangents, std::int64_t rows = 0);
 /// Runs f on fresh handles under an accumulator: from tangents of inputs to tangents of results, empty where zero.
 std::vector<Tensor> push_again(const detail::FlatFunction& f, const Inputs& inputs, std::span<const Tensor> tangents);
 

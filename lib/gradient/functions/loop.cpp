@@ -157,9 +157,10 @@ struct Checkpointed {
 
   Tensors forward(tape::Capture& capture, std::span<const Tensor> arguments);
   Tensors sizing_step(tape::Capture& capture, std::span<const Tensor> state, std::span<const Tensor> x);
-  std::vector<Gradient> pull(std::span<const Gradient> g);
-  std::vector<Gradient> pull_step(std::int64_t i, const Tensors& state, std::span<const Gradient> g);
-  Gradient stacked(std::span<const Gradient> steps, const Tensor& x) const;
+  // `rows`: how many cotangents there are along a leading axis, or 0, as for pull_on.
+  std::vector<Gradient> pull(std::span<const Gradient> g, std::int64_t rows);
+  std::vector<Gradient> pull_step(std::int64_t i, const Tensors& state, std::span<const Gradient> g, std::int64_t rows);
+  Gradient stacked(std::span<const Gradient> steps, const Tensor& x, std::int64_t rows) const;
   Parts parts() const;
 };
 
@@ -198,7 +199,8 @@ Tensors Checkpointed::forward(tape::Capture& capture, std::span<const Tensor> ar
 }
 
 // From cotangents of the results of iteration i to those of its variables, its inputs, and all captured tensors.
-std::vector<Gradient> Checkpointed::pull_step(std::int64_t i, const Tensors& state, std::span<const Gradient> g) {
+std::vector<Gradient> Checkpointed::pull_step(std::int64_t i, const Tensors& state, std::span<const Gradient> g,
+                                              std::int64_t rows) {
   GradientTape tape({.watch_accessed_variables = false});
   Tensors run = identities(state);
   const std::size_t variables = run.size();
@@ -207,19 +209,23 @@ std::vector<Gradient> Checkpointed::pull_step(std::int64_t i, const Tensors& sta
   watch_differentiable(tape, sources);
   const Tensors results =
       repetition.step_again(loop, i, {run.data(), variables}, std::span<const Tensor>(run).subspan(variables));
-  return pull_on(tape, results, g, sources);
+  return pull_on(tape, results, g, sources, rows);
 }
 
-// The gradient of an input that is read row by row; none counts as zeros.
-Gradient Checkpointed::stacked(std::span<const Gradient> steps, const Tensor& x) const {
+// The gradient of an input that is read step by step; none counts as zeros.
+Gradient Checkpointed::stacked(std::span<const Gradient> steps, const Tensor& x, std::int64_t rows) const {
   if (!is_differentiable(x.dtype())) return {};
-  if (steps.empty()) return Gradient(zeros(x.shape(), x.dtype()));
-  Tensors rows;
-  for (const Gradient& d : steps) rows.push_back(d ? d.dense() : detail::zeros_of_step(x));
-  return Gradient(stack(rows, 0));
+  const int axis = rows ? 1 : 0;  // of the steps
+  Shape shape = x.shape();
+  if (rows) shape.insert(0, rows);
+  if (steps.empty()) return Gradient(zeros(shape, x.dtype()));
+  shape.erase(axis);
+  Tensors parts;
+  for (const Gradient& d : steps) parts.push_back(d ? d.dense() : zeros(shape, x.dtype()));
+  return Gradient(stack(parts, axis));
 }
 
-std::vector<Gradient> Checkpointed::pull(std::span<const Gradient> g) {
+std::vector<Gradient> Checkpointed::pull(std::span<const Gradient> g, std::int64_t rows) {
   const VSpace space;
   const ops::FrozenReads same_constants(inputs.constants, inputs.constant_values);
   const ops::FrozenReads same_values(inputs.variables, inputs.read);
@@ -234,11 +240,14 @@ std::vector<Gradient> Checkpointed::pull(std::span<const Gradient> g) {
     next.resize(n);
     return next;
   };
+  const auto of_step = [rows](const Tensor& all, std::int64_t i) {
+    return Gradient(rows ? squeeze(slice(all, {range(0, rows), range(i, i + 1)}), 1) : all[i]);
+  };
   for (std::int64_t i = repetition.iterations; i-- > 0;) {
     const Tensors state = states.before(i, advance);
     std::vector<Gradient> seeds = carried;
-    for (std::size_t k = 0; k < columns; ++k) seeds.push_back(g[n + k] ? Gradient(g[n + k].dense()[i]) : Gradient());
-    std::vector<Gradient> d = pull_step(i, state, seeds);
+    for (std::size_t k = 0; k < columns; ++k) seeds.push_back(g[n + k] ? of_step(g[n + k].dense(), i) : Gradient());
+    std::vector<Gradient> d = pull_step(i, state, seeds, rows);
     std::move(d.begin(), d.begin() + static_cast<std::ptrdiff_t>(n), carried.begin());
     for (std::size_t k = 0; k < others; ++k) of_inputs[k][static_cast<std::size_t>(i)] = std::move(d[n + k]);
     for (std::size_t k = 0; k < shared.size(); ++k) {
@@ -247,7 +256,7 @@ std::vector<Gradient> Checkpointed::pull(std::span<const Gradient> g) {
     }
   }
   std::vector<Gradient> result = std::move(carried);
-  for (std::size_t k = 0; k < others; ++k) result.push_back(stacked(of_inputs[k], xs()[k]));
+  for (std::size_t k = 0; k < others; ++k) result.push_back(stacked(of_inputs[k], xs()[k], rows));
   result.insert(result.end(), shared.begin(), shared.end());
   return result;
 }
@@ -321,15 +330,15 @@ Tensors run_checkpointed(const detail::FlatLoop& loop, const LoopOptions& option
     return run_parts(c, c->parts(), 0, c->repetition.iterations, x);
   };
   const Tensors outputs = aliases(results);
+  const auto pull = [c, again](std::span<const Gradient> g, std::int64_t rows) {
+    Tensors seeds;
+    for (const Gradient& d : g)
+      if (d) seeds.push_back(d.dense());
+    return c->inputs.followed(seeds) ? pull_again(c->loop.name, again, c->inputs, g, rows) : c->pull(g, rows);
+  };
   record_function(
-      loop.name, c->inputs.values(), outputs,
-      [c, again](std::span<const Gradient> g) {
-        Tensors seeds;
-        for (const Gradient& d : g)
-          if (d) seeds.push_back(d.dense());
-        return c->inputs.followed(seeds) ? pull_again(c->loop.name, again, c->inputs, g) : c->pull(g);
-      },
-      [c, again](std::span<const Tensor> t) { return push_again(again, c->inputs, t); });
+      loop.name, c->inputs.values(), outputs, [pull](std::span<const Gradient> g) { return pull(g, 0); },
+      [c, again](std::span<const Tensor> t) { return push_again(again, c->inputs, t); }, {}, pull);
   return outputs;
 }
 

@@ -69,8 +69,7 @@ Pulled pulled_by(const Differentiated& d, std::span<const Tensor> x) {
     seeds.emplace_back(d.directions(x)[k]);
   }
   pulled.gradients.resize(d.sources());
-  const std::vector<Gradient> gradients =
-      d.rows ? pull_rows_on(tape, targets, seeds, by, d.rows) : pull_on(tape, targets, seeds, by);
+  const std::vector<Gradient> gradients = pull_on(tape, targets, seeds, by, d.rows);
   for (std::size_t k = 0; k < by.size(); ++k) {
     Derived& to = pulled.gradients[number[k]];
     to.dtype = dtype_of_source(by[k]);

@@ -169,17 +169,15 @@ class Replay {
   Callback<void(std::uint32_t)> final_;
 };
 
-// One replay from these cotangents, `rows` of each target at once or, if 0, one. With `each`, gradients are handed to
-// it, too.
+// One replay from these cotangents. With `each`, gradients are handed to it, too.
 Gradients replay_from(const char* who, Tape& t, std::span<const Target> targets, std::span<const Source> sources,
-                      const GradientOptions& options, Gradients cotangents, std::int64_t rows,
-                      const FinalGradient* each = nullptr) {
+                      const GradientOptions& options, Gradients cotangents, const FinalGradient* each) {
   const ReplayedTape replayed(t);
   Replay replay(t, sources, options);
   detail::List<bool> handed_out;
   if (each) [[unlikely]]
     replay.announce(*each, handed_out);
-  Gradients result = replay.run(targets, std::move(cotangents), replayed.uses_up(), rows);
+  Gradients result = replay.run(targets, std::move(cotangents), replayed.uses_up());
   for (std::size_t k = 0; k < handed_out.size(); ++k)
     if (!handed_out[k]) (*each)(k, result[k]);
   replayed.count_entries(who);
@@ -208,7 +206,7 @@ Gradients replay_checked(Tape& t, std::span<const Target> targets, std::span<con
     g = seeds(who, targets, options, t.options.vspace ? *t.options.vspace : default_space());
     t.replay_entries += t.entries.count() - before;
   }
-  return replay_from(who, t, targets, sources, options, std::move(g), 0, each);
+  return replay_from(who, t, targets, sources, options, std::move(g), each);
 }
 
 }  // namespace
@@ -218,12 +216,58 @@ Gradients replay(Tape& t, std::span<const Target> targets, std::span<const Sourc
   return replay_checked(t, targets, sources, options, who, nullptr);
 }
 
+namespace {
+
+// How many rows of cotangents a batched pass takes at once.
+std::int64_t rows_at_once(Pass::Largest largest) {
+  // It carries about this many elements per slot: 32 MiB of float64.
+  constexpr std::int64_t most_elements = std::int64_t{1} << 22;
+  // A rule may need a further axis beside the leading one.
+  return largest.rank + 2 > max_rank ? 1 : std::max<std::int64_t>(1, most_elements / largest.elements);
+}
+
+// Joins the gradients of groups of rows: run(first, rows, batch) returns those of one, with a leading axis if batch,
+// its extent, is not 0.
+template <class Run>
+Gradients in_groups(std::span<const Source> sources, std::int64_t count, std::int64_t at_once, const Run& run) {
+  std::vector<Gradients> parts(sources.size());
+  for (std::int64_t first = 0; first < count; first += at_once) {
+    const std::int64_t rows = std::min(count - first, at_once), batch = rows > 1 ? rows : 0;
+    Gradients part = run(first, rows, batch);
+    for (std::size_t k = 0; k < part.size(); ++k)
+      parts[k].push_back(batch || !part[k] ? part[k] : Gradient(expand_dims(part[k].dense(), 0)));
+  }
+  Gradients result;
+  for (std::size_t k = 0; k < parts.size(); ++k)
+    result.push_back(joined(parts[k], count, at_once, shape_of(sources[k]), dtype_of_source(sources[k])));
+  return result;
+}
+
+}  // namespace
+
 Gradients replay_together(Tape& t, std::span<const Target> targets, std::span<const Source> sources,
                           Gradients cotangents, std::int64_t rows) {
   constexpr const char* who = "GradientTape.gradient";
   const GradientOptions options;
   check(who, t, targets, sources, options);
-  return replay_from(who, t, targets, sources, options, std::move(cotangents), rows);
+  const ReplayedTape replayed(t);
+  Replay replay(t, sources, options);
+  Pass::Largest largest;
+  for (const Target& y : targets) {
+    const Pass::Largest one = replay.largest(y);
+    largest = {std::max({largest.elements, one.elements, y.tensor().size()}), std::max(largest.rank, one.rank)};
+  }
+  const auto run = [&](std::int64_t first, std::int64_t count, std::int64_t batch) {
+    Gradients g;
+    for (const Gradient& all : cotangents)
+      g.push_back(count == rows && batch ? all
+                  : batch                ? Gradient(slice(all.dense(), {range(first, first + count)}))
+                                         : Gradient(all.dense()[first]));
+    return replay.run(targets, std::move(g), replayed.uses_up() && first + count == rows, batch);
+  };
+  Gradients result = in_groups(sources, rows, rows_at_once(largest), run);
+  replayed.count_entries(who);
+  return result;
 }
 
 namespace {
@@ -253,26 +297,15 @@ struct Seeds {
 template <class Make>
 Gradients run_in_batches(Replay& replay, const Target& target, std::span<const Source> sources, bool use_up,
                          bool one_by_one, const Seeds<Make>& seeds) {
-  // A batched pass carries about this many elements per slot: 32 MiB of float64.
-  constexpr std::int64_t most_elements = std::int64_t{1} << 22;
-  const auto [elements, rank] = replay.largest(target);
   const std::int64_t size = target.tensor().size(), count = seeds.count;
-  // A rule may need a further axis beside the leading one.
-  const bool singly = one_by_one || rank + 2 > max_rank;
-  const std::int64_t at_once = singly ? 1 : std::max<std::int64_t>(1, most_elements / std::max(elements, size));
-  std::vector<Gradients> parts(sources.size());
-  for (std::int64_t first = 0; first < count; first += at_once) {
-    const std::int64_t rows = std::min(count - first, at_once), batch = rows > 1 ? rows : 0;
+  Pass::Largest largest = replay.largest(target);
+  largest.elements = std::max(largest.elements, size);
+  const auto run = [&](std::int64_t first, std::int64_t rows, std::int64_t batch) {
     const Tensor g = seeds.make(first, rows, batch != 0);
     const tape::IdentityRows identity_rows = {batch && seeds.of_identity && count == size ? g.id() : 0, first};
-    Gradients part = replay.run({&target, 1}, {g}, use_up && first + rows == count, batch, identity_rows);
-    for (std::size_t k = 0; k < part.size(); ++k)
-      parts[k].push_back(batch || !part[k] ? part[k] : Gradient(expand_dims(part[k].dense(), 0)));
-  }
-  Gradients result;
-  for (std::size_t k = 0; k < parts.size(); ++k)
-    result.push_back(joined(parts[k], count, at_once, shape_of(sources[k]), dtype_of_source(sources[k])));
-  return result;
+    return replay.run({&target, 1}, {g}, use_up && first + rows == count, batch, identity_rows);
+  };
+  return in_groups(sources, count, one_by_one ? 1 : rows_at_once(largest), run);
 }
 
 template <class Make>

@@ -1,0 +1,160 @@
+// Jacobians through loops, branches and checkpoints: many rows of cotangents at once, against one row at a time.
+#include <functional>
+#include <reel/reel.hpp>
+
+#include "catch.hpp"
+#include "compile/check_close.hpp"
+#include "support/ramp.hpp"
+
+using namespace reel;
+
+namespace {
+
+using Function = std::function<Tensor(const Tensor&)>;
+
+Tensor row_by_row(const Function& f, const Tensor& x) {
+  std::vector<Tensor> rows;
+  const Tensor y = f(x);
+  for (std::int64_t k = 0; k < y.size(); ++k)
+    rows.push_back(grad([&](const Tensor& v) { return reshape(f(v), {-1})[k]; })(x));
+  Shape shape = y.shape();
+  for (const std::int64_t extent : x.shape()) shape.push_back(extent);
+  return reshape(stack(rows), shape);
+}
+
+// Functions of a vector of 3, by loops with these options. Bodies own what they capture: derivatives run them again.
+std::vector<Function> functions(const LoopOptions& options) {
+  const Tensor w = support::ramp({3, 3}, -.6);
+  const auto step = [w](const Tensor& s, const Tensor& x) { return tanh(matmul(w * x[0], s)) + x * .5; };
+  return {
+      [=](const Tensor& x) {
+        return fori_loop(
+            0, 5, [=](const Tensor&, const Tensor& s) { return step(s, x); }, x, options);
+      },
+      [=](const Tensor& x) {
+        return std::get<1>(while_loop([](const Tensor& i, const Tensor&) { return less(i, 5); },
+                                      [=](const Tensor& i, const Tensor& s) { return std::tuple(i + 1, step(s, x)); },
+                                      std::tuple(scalar(std::int64_t{0}), x), options));
+      },
+      [=](const Tensor& x) {
+        const auto [last, ys] = scan(
+            [](const Tensor& s, const Tensor& v) {
+              const Tensor next = sin(s) * v + s;
+              return std::pair(next, next * next);
+            },
+            x, stack({x, x * x, x + 1., x * 2.}), options);
+        return concatenate({expand_dims(last, 0), ys});
+      },
+      [=](const Tensor& x) {  // outputs of which some have no cotangent
+        return scan([](const Tensor& s, const Tensor& v) { return std::pair(s * v, std::pair(s + v, s - v)); }, x,
+                    stack({x, x * x}), options)
+            .second.first;
+      },
+      [=](const Tensor& x) {  // a branch and a nested loop
+        return fori_loop(
+            0, 4,
+            [=](const Tensor& i, const Tensor& s) {
+              return cond(
+                  less(i, 2), [=] { return step(s, x); },
+                  [=] {
+                    return fori_loop(
+                        0, 2, [=](const Tensor&, const Tensor& t) { return sin(t * x); }, s);
+                  });
+            },
+            x, options);
+      },
+      [=](const Tensor& x) {
+        return fori_loop(
+            0, 3,
+            [=](const Tensor&, const Tensor& s) {
+              return recompute_grad([=](const Tensor& t) { return step(t, t); })(s);
+            },
+            x, options);
+      },
+  };
+}
+
+constexpr LoopOptions kinds[] = {{},
+                                 {.memory_budget = 1},
+                                 {.memory_budget = 600},
+                                 {.memory_budget = 100000},
+                                 {.compiled = true},
+                                 {.memory_budget = 600, .compiled = true}};
+
+}  // namespace
+
+TEST_CASE("Jacobians through loops are those of rows one by one, in every order") {
+  const Tensor x = support::ramp({3}, .2);
+  for (const LoopOptions& options : kinds) {
+    const std::vector<Function> list = functions(options);
+    for (std::size_t k = 0; k < list.size(); ++k) {
+      CAPTURE(options.memory_budget, options.compiled, k);
+      const Function& f = list[k];
+      const Function by_rows = [&](const Tensor& v) { return row_by_row(f, v); };
+      check_close(jacobian(f)(x), by_rows(x));
+      check_close(jacobian(jacobian(f))(x), row_by_row(by_rows, x));
+      const auto total = [&](const Tensor& v) { return sum(square(f(v))); };
+      check_close(hessian(total)(x), row_by_row(grad(total), x));
+    }
+  }
+}
+
+TEST_CASE("forward Jacobians through loops are those of rows one by one") {
+  for (const LoopOptions& options : kinds) {
+    const std::vector<Function> list = functions(options);
+    for (std::size_t k = 0; k < list.size(); ++k) {
+      CAPTURE(options.memory_budget, options.compiled, k);
+      // 12 results of one parameter: by columns.
+      const Function f = [&](const Tensor& p) {
+        const Tensor y = reshape(list[k](support::ramp({3}, .2) * p), {-1});
+        return concatenate({y, y * p, sin(y), cos(y)});
+      };
+      check_close(jacobian(f)(tensor({.8})), row_by_row(f, tensor({.8})));
+    }
+  }
+}
+
+TEST_CASE("the rules in the body of a loop or a checkpoint run once for all rows of a Jacobian") {
+  const Tensor x = support::ramp({3}, .2);
+  int calls = 0;
+  const auto doubled = [&](bool batched) {
+    return custom_gradient(
+        [&](const Tensor& v) {
+          return std::pair(sin(v), [&, v](const Tensor& dy) {
+            ++calls;
+            return dy * cos(v);
+          });
+        },
+        {.batched = batched});
+  };
+  for (const bool batched : {true, false})
+    for (const LoopOptions& options : {LoopOptions{}, LoopOptions{.memory_budget = 600}}) {
+      CAPTURE(batched, options.memory_budget);
+      const auto f = doubled(batched);
+      const auto loop = [&](const Tensor& v) {
+        return fori_loop(
+            0, 4, [&](const Tensor&, const Tensor& s) { return f(s); }, v, options);
+      };
+      calls = 0;
+      const Tensor j = jacobian(loop)(x);
+      CHECK(calls == (batched ? 4 : 12));
+      check_close(j, row_by_row(loop, x));
+      const auto again = recompute_grad([&](const Tensor& v) { return f(v); });
+      calls = 0;
+      check_close(jacobian(again)(x), diag(cos(x)));
+      CHECK(calls == (batched ? 1 : 3));
+    }
+}
+
+TEST_CASE("a Jacobian through a loop takes as many rows at once as the tensors of its body allow") {
+  // 2^21 elements in the body: two rows at a time.
+  const Tensor x = support::ramp({5}, .2);
+  for (const LoopOptions& options : {LoopOptions{}, LoopOptions{.memory_budget = 100000000}}) {
+    const auto loop = [&](const Tensor& v) {
+      return fori_loop(
+          0, 1, [](const Tensor&, const Tensor& s) { return s * mean(broadcast_to(sum(s * s), {1 << 21}) * 2.); }, v,
+          options);
+    };
+    check_close(jacobian(loop)(x), row_by_row(loop, x));
+  }
+}
