@@ -209,9 +209,9 @@ class GradientTape {
   /// the structure of the sources. Total derivatives: paths through other sources count too. Terms are summed in the
   /// reverse order of recording. A tape that is not persistent stops recording and is used up: TapeError at the second
   /// call. Called inside the scope of a persistent tape, the replay itself is recorded, and can be differentiated
-  /// again. ValueError for an empty target or a wrong number of output gradients, ShapeError and TypeError for ones
-  /// that do not fit (a real one of another dtype is cast to the target's, with a warning); all are checked before
-  /// replay.
+  /// again. ValueError for a target that is an empty handle or a wrong number of output gradients, ShapeError and
+  /// TypeError for ones that do not fit (a real one of another dtype is cast to the target's, with a warning); all are
+  /// checked before replay.
   template <Tree T, Tree S>
   map_t<Gradient, S> gradient(const T& target, const S& sources, const GradientOptions& options = {}) {
     return in_structure(sources, replay(targets_of(target), sources_of(sources), options));

@@ -11,6 +11,8 @@ namespace reel {
 namespace {
 
 constexpr std::string_view blank = " \t\r";
+constexpr const char* first_line_remedy =
+    "; CsvOptions::skip passes over lines of names, CsvOptions::delimiter is the separator";
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(blank);
@@ -124,7 +126,8 @@ class CsvReader {
     const std::string place = fmt::format("line {}, column {}", line, column + 1);
     const std::string_view shown = field.substr(0, 40);
     if (error == std::errc::result_out_of_range) file_.refuse(place, "\"{}\" does not fit a float64", shown);
-    file_.refuse(place, "\"{}\" is no number", shown);
+    const bool first = line == options_.skip + 1;
+    file_.refuse(place, "\"{}\" is no number{}", shown, first ? first_line_remedy : "");
   }
 
   const io::InputFile& file_;

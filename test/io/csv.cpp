@@ -5,6 +5,7 @@
 
 using namespace reel;
 using Catch::Contains;
+using Catch::EndsWith;
 
 namespace {
 
@@ -49,6 +50,10 @@ TEST_CASE("csv: the error for invalid text names line and column") {
   CHECK_THAT(refused("+-1"), Contains("is no number"));
   CHECK_THAT(refused("0x10"), Contains("is no number"));
   CHECK_THAT(refused("\"1\""), Contains("is no number"));
+  CHECK_THAT(refused("t,x\n1,2\n"), EndsWith("is no number; CsvOptions::skip passes over lines of names, "
+                                             "CsvOptions::delimiter is the separator"));
+  CHECK_THAT(refused("h\nt\n", {.skip = 1}), Contains("CsvOptions::skip"));
+  CHECK_THAT(refused("1\nx\n"), EndsWith("\"x\" is no number"));
   CHECK_THROWS_AS(read("1,2", {.columns = {2}}), IndexError);
   CHECK_THROWS_AS(read("1,2", {.columns = {-3}}), IndexError);
   CHECK_THROWS_AS(read("1", {.skip = -1}), ValueError);

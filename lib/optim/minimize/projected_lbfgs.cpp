@@ -149,9 +149,12 @@ detail::MinimizeSummary detail::projected_lbfgs(std::span<double> x, std::span<c
   optim::require_options(op, options.max_iterations, options.gradient_tolerance);
   if (options.history < 1) fail<ValueError>(op, "history is {}, must be at least 1", options.history);
   if (lower.size() != x.size() || upper.size() != x.size())
-    fail<ShapeError>(op, "the bounds have {} and {} elements, the start {}", lower.size(), upper.size(), x.size());
+    fail<ShapeError>(op, "the bounds have {} and {} elements, the start {}; each bound needs as many as the start",
+                     lower.size(), upper.size(), x.size());
   for (std::size_t i = 0; i < x.size(); ++i)
-    if (!(lower[i] <= upper[i])) fail<ValueError>(op, "the bounds of element {} are {} and {}", i, lower[i], upper[i]);
+    if (!(lower[i] <= upper[i]))
+      fail<ValueError>(op, "the lower bound of element {} is {}, the upper {}; lower <= upper must hold", i, lower[i],
+                       upper[i]);
   optim::ProjectedLbfgs method(x, lower, upper, evaluate, options);
   const MinimizeSummary summary = method.run();
   std::copy(method.x().begin(), method.x().end(), x.begin());
