@@ -6,7 +6,8 @@ Usage: names.py ROOT [--write]. It fails for
   - a name in a first column that no header of include/reel has,
   - a row whose columns are not those of HEAD, an op named twice in a section, or a peer's name that is malformed,
   - an op whose own row names a function of TensorFlow, PyTorch or JAX, though test/op_cases/peers.txt says that it has none,
-  - lists from the peers' names to reel's that do not follow from the rows; --write writes them.
+  - lists from the peers' names to reel's, and to the optional headers that sections name, that do not follow from the
+    rows; --write writes them.
 """
 import pathlib
 import re
@@ -22,6 +23,8 @@ PEERS = {  # the column of each peer, and what its names begin with
 }
 NOTHING = "-"  # in place of reel's name: reel has no such function
 BEGIN, END = "<!-- peers' names: begin -->\n", "<!-- peers' names: end -->"
+HEADER = re.compile(r"`<reel/([\w/]+)\.hpp>`")
+SHARED = "as the next four sections"  # after a header: that of the sections that follow, too
 COMMENT = re.compile(r"//.*")
 SCOPE = r"\b(?:class|struct|enum class) {}\b"
 
@@ -56,16 +59,43 @@ def contradictions(root, rows):
                 yield f"{PAGE}: {op} is {cells[column]}, but test/op_cases/peers.txt says that there is none"
 
 
-def lists(rows):
-    """A table for each peer, from its names to reel's, by the alphabet."""
-    text = ""
+def code_of(path):
+    return COMMENT.sub("", path.read_text())
+
+
+def headers_of(root, page):
+    """For each section the headers that it names before its table, as a map from X of <reel/X.hpp> to the code."""
+    headers, shared = {}, []
+    for part in re.split(r"^### ", page.split(BEGIN)[0], flags=re.M)[1:]:
+        section, _, text = part.partition("\n")
+        said = text.split("\n|")[0]
+        headers[section] = {x: code_of(root / f"include/reel/{x}.hpp") for x in HEADER.findall(said)}
+        if shared:
+            headers[section] = shared.pop()
+        if SHARED in said:
+            shared = [headers[section]] * 4
+    return headers
+
+
+def header_of(names, headers):
+    """Those of the headers that declare one of the names; the only one that is named declares all."""
+    if len(headers) == 1 and not any("_rvs" in code for code in headers.values()):
+        return set(headers)
+    return {x for x, code in headers.items() for name in names if re.search(rf"\b{name.split('::')[0]}\b\(", code)}
+
+
+def lists(root, page):
+    """A table for each peer, from its names to reel's and their optional headers, by the alphabet."""
+    headers, text = headers_of(root, page), ""
     for peer, (column, _) in PEERS.items():
-        found = {}
-        for _, cells in rows:
-            for name in cells[column].split():
+        found, where = {}, {}
+        for section, cells in rows_of(page):
+            for name in cells[column].split() if len(cells) == 6 else ():
                 found.setdefault(name, []).extend(op for op in cells[0].split() if op not in found.get(name, []))
-        text += f"\n### From {peer}\n\n| {peer} | reel |\n|---|---|\n"
-        text += "".join(f"| {name} | {' '.join(found[name])} |\n" for name in sorted(found, key=lambda n: (n.lower(), n)))
+                where.setdefault(name, set()).update(header_of(cells[0].split(), headers.get(section, {})))
+        text += f"\n### From {peer}\n\n| {peer} | reel | header |\n|---|---|---|\n"
+        for name in sorted(found, key=lambda n: (n.lower(), n)):
+            text += f"| {name} | {' '.join(found[name])} | {''.join(x + ' ' for x in sorted(where[name]))}|\n"
     return text + "\n"
 
 
@@ -73,7 +103,7 @@ def faults(root, page):
     rows = list(rows_of(page))
     good = [row for row in rows if len(row[1]) == 6]
     yield from (f"{PAGE}: not {HEAD.count('|') - 1} columns: {' | '.join(cells)}" for _, cells in rows if len(cells) != 6)
-    code = "\n".join(COMMENT.sub("", path.read_text()) for path in (root / "include/reel").rglob("*.hpp"))
+    code = "\n".join(code_of(path) for path in (root / "include/reel").rglob("*.hpp"))
     seen = set()
     for section, cells in good:
         if (section, cells[0]) in seen and cells[0] != NOTHING:
@@ -92,14 +122,13 @@ def faults(root, page):
     for op in ops_of_table((root / "samples/README.md").read_text()):
         if op not in named:
             yield f"{PAGE}: {op} has no row; samples/README.md lists it among the ops"
-    if page != current(page):
+    if page != current(root, page):
         yield f"{PAGE}: the lists from the peers' names are not those of the rows; test/tools/readme/names.py . --write writes them"
 
 
-def current(page):
+def current(root, page):
     """The page with its lists written anew."""
-    rows = [row for row in rows_of(page) if len(row[1]) == 6]
-    return page.split(BEGIN)[0] + BEGIN + lists(rows) + END + page.split(END)[1]
+    return page.split(BEGIN)[0] + BEGIN + lists(root, page) + END + page.split(END)[1]
 
 
 def main(root, *options):
@@ -109,7 +138,7 @@ def main(root, *options):
         print(f"{PAGE}: no lines {BEGIN.strip()} and {END}")
         return 1
     if "--write" in options:
-        page = current(page)
+        page = current(root, page)
         (root / PAGE).write_text(page)
     bad = list(faults(root, page))
     names = page.split(BEGIN)[1].count("\n| ") - len(PEERS)
