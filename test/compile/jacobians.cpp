@@ -15,7 +15,7 @@ Tensor rotated(const Tensor& x) {  // complex in between
   const Tensor z = make_complex(x, square(x));
   return real(z * exp(z)) + abs(z);
 }
-Tensor doubled_until_large(const Tensor& x) {  // a loop, whose rule takes one cotangent at a time
+Tensor doubled_until_large(const Tensor& x) {  // a loop
   return while_loop([](const Tensor& y) { return sum(y) < 10.; }, [](const Tensor& y) { return y * 2. + sin(y); }, x);
 }
 Tensor chained(const Tensor& x) {

@@ -90,7 +90,7 @@ struct OwnArguments {
 };
 
 std::vector<Tensor> gradients(const Deferred& d, std::span<const Tensor> x, std::span<const std::size_t> seeded,
-                              std::span<const std::size_t> wanted) {
+                              std::span<const std::size_t> wanted, std::int64_t rows) {
   GradientTape tape({.watch_accessed_variables = false});
   const OwnArguments own(d, x);
   std::vector<Source> by;
@@ -104,13 +104,17 @@ std::vector<Tensor> gradients(const Deferred& d, std::span<const Tensor> x, std:
     seeds.emplace_back(x[d.arguments + k]);
   }
   std::vector<Tensor> list;
-  for (const Gradient& g : pull_on(tape, targets, seeds, by))
-    list.push_back(g ? g.dense() : zeros_like(by[list.size()].tensor()));
+  for (const Gradient& g : pull_on(tape, targets, seeds, by, rows)) {
+    const Tensor& like = by[list.size()].tensor();
+    Shape shape = like.shape();
+    if (rows) shape.insert(0, rows);
+    list.push_back(g ? g.dense() : zeros(shape, like.dtype()));
+  }
   return list;
 }
 
 std::vector<Tensor> tangents(const Deferred& d, std::span<const Tensor> x, std::span<const std::size_t> seeded,
-                             std::span<const std::size_t> wanted) {
+                             std::span<const std::size_t> wanted, std::int64_t) {
   const OwnArguments own(d, x);
   std::vector<Source> moved;
   std::vector<Gradient> along;
@@ -214,7 +218,28 @@ struct GradientCall {
 
 using DerivativeFunction = std::vector<Tensor> (*)(const Deferred& d, std::span<const Tensor> x,
                                                    std::span<const std::size_t> seeded,
-                                                   std::span<const std::size_t> wanted);
+                                                   std::span<const std::size_t> wanted, std::int64_t rows);
+
+// With fewer rows of cotangents, a prepared gradient for each takes less time than running the function again under a
+// tape that pulls all at once. Measured on loops of 100 steps with 4 to 64 variables.
+constexpr std::int64_t fewest_rows_at_once = 12;
+
+// Writes the gradients of a call that has left a token, the last of x.
+void pull(const Deferred& d, std::span<const Tensor> x, std::span<const std::size_t> seeded,
+          std::span<const std::size_t> wanted, std::int64_t rows, std::span<const Tensor> to) {
+  if (rows >= fewest_rows_at_once) {
+    const std::vector<Tensor> list = gradients(d, x, seeded, wanted, rows);
+    for (std::size_t k = 0; k < to.size(); ++k) loops::copy(list[k], to[k]);
+    return;
+  }
+  for (std::int64_t row = 0; row < std::max<std::int64_t>(1, rows); ++row) {
+    const auto of_row = [&](const Tensor& all) { return rows ? all[row] : all; };
+    detail::List<Tensor> cotangents(d.outputs.size()), written;
+    for (std::size_t k = 0; k < seeded.size(); ++k) cotangents[seeded[k]] = of_row(x[d.arguments + k]);
+    for (const Tensor& all : to) written.push_back(of_row(all));
+    d.pull(x.first(d.arguments), x[d.arguments + seeded.size()], cotangents, wanted, written);
+  }
+}
 
 // Whether a derivative leads from input i to output k.
 bool leads_to(const Deferred& d, std::size_t k, std::size_t i) {
@@ -235,16 +260,14 @@ std::vector<Tensor> derivative(const tape::Record& r, const Deferred& d, Derivat
   made->captured = d.captured;
   made->outputs = std::move(outputs);
   const std::vector<std::size_t> asked(wanted.begin(), wanted.end());
-  made->run = [of = hold(d), function, seeded, asked](std::span<const Tensor> x) {
-    return function(*of, x, seeded, asked);
+  const std::int64_t rows = r.batch_size();
+  made->run = [of = hold(d), function, seeded, asked, rows](std::span<const Tensor> x) {
+    return function(*of, x, seeded, asked, rows);
   };
   if (has_token && function == gradients)
-    made->compute = [of = hold(d), seeded, asked](std::span<const Tensor> x, std::span<const Tensor> to, Tensor*) {
-      detail::List<Tensor> cotangents(of->outputs.size());
-      for (std::size_t k = 0; k < seeded.size(); ++k) cotangents[seeded[k]] = x[of->arguments + k];
-      of->pull(x.first(of->arguments), x[of->arguments + seeded.size()], cotangents, asked, to);
-    };
-  if (has_token && function == gradients && d.with_tangents) {
+    made->compute = [of = hold(d), seeded, asked, rows](std::span<const Tensor> x, std::span<const Tensor> to,
+                                                        Tensor*) { pull(*of, x, seeded, asked, rows, to); };
+  if (has_token && function == gradients && d.with_tangents && !rows) {
     const GradientCall call{hold(d), seeded, asked};
     made->jvp = [call](std::span<const Tensor> x, std::span<const Tensor> t) { return call.jvp(x, t); };
     made->vjp = [call](std::span<const Tensor> x, std::span<const Tensor> g) { return call.vjp(x, g); };
@@ -276,10 +299,10 @@ void vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> d
     for (std::size_t k = 0; k < g.size(); ++k) leads = leads || (g[k].defined() && leads_to(d, k, i));
     if (!leads || !r.wanted(i)) continue;
     wanted.push_back(i);
-    outputs.push_back({r.dtype(i), r.shape(i)});
+    outputs.push_back({r.dtype(i), r.batched(r.shape(i))});
   }
   if (wanted.empty()) return;
-  if (d.vjp)
+  if (d.vjp && !r.batch_rank())
     if (std::optional<std::vector<Tensor>> all = d.vjp(saved_arguments(r, d), g)) {
       for (const std::size_t i : wanted)
         dx[i] = Gradient((*all)[i].defined() ? std::move((*all)[i]) : zeros(r.shape(i), r.dtype(i)));
@@ -316,7 +339,13 @@ void jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy
 }
 
 constexpr ops::Primitive named(const char* name, std::uint8_t effects, std::uint8_t tokens) {
-  return {.rule = {.name = name, .vjp = vjp, .jvp = jvp, .accepts_none = true, .release = release, .retain = retain},
+  return {.rule = {.name = name,
+                   .vjp = vjp,
+                   .jvp = jvp,
+                   .accepts_none = true,
+                   .release = release,
+                   .retain = retain,
+                   .batched = true},
           .infer = infer,
           .evaluate = evaluate,
           .keep_inputs = keep_inputs,

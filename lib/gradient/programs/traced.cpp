@@ -183,7 +183,7 @@ class Traced::Entry {
               .accepts_none = true,
               .release = release,
               .retain = retain,
-              .batched = traced->batched_ && !traced->prepared_,
+              .batched = traced->batched_,
               .inner_elements = traced->inner_elements_},
         traced_(std::move(traced)),
         inputs_(std::move(inputs)) {}
@@ -502,7 +502,7 @@ detail::List<Tensor> Traced::pull(const Inputs& inputs, std::span<const Tensor> 
   const DefinedTensors seeds(cotangents, rows);
   if (inputs.followed(seeds.tensors) || program::Trace::current())
     return differentiate(pulls_, gradients_of, inputs, seeds);
-  const bool is_prepared = prepared_ && inputs.pullback == prepared_;
+  const bool is_prepared = prepared_ && inputs.pullback == prepared_ && !rows;
   return pull_unfollowed(inputs, is_prepared ? DefinedTensors(filled_all(cotangents, results())) : seeds);
 }
 

@@ -1,5 +1,6 @@
 // Jacobians through loops, branches and checkpoints: many rows of cotangents at once, against one row at a time.
 #include <functional>
+#include <reel/compile.hpp>
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
@@ -97,6 +98,31 @@ TEST_CASE("Jacobians through loops are those of rows one by one, in every order"
       check_close(hessian(total)(x), row_by_row(grad(total), x));
     }
   }
+}
+
+TEST_CASE("Jacobians of many rows through compiled loops are those of rows one by one") {
+  const Tensor x = support::ramp({3}, .2);
+  const std::vector<Function> plain = functions({}), with_option = functions({.compiled = true}),
+                              with_budget = functions({.memory_budget = 600, .compiled = true});
+  for (std::size_t k = 0; k < plain.size(); ++k)
+    for (const Function& f : {Function(compile(plain[k])), with_option[k], with_budget[k]}) {
+      CAPTURE(k);
+      const auto many = [](const Function& g) {  // at least 15 results
+        return [g](const Tensor& v) {
+          const Tensor y = reshape(g(v), {-1});
+          return concatenate({y, y * 2., sin(y), cos(y), y * y});
+        };
+      };
+      const auto rows = [&](const Tensor& v) {
+        GradientTape tape;
+        tape.watch(v);
+        const Tensor y = many(f)(v);
+        return tape.jacobian(y, v).dense();
+      };
+      check_close(rows(x), row_by_row(many(plain[k]), x));
+      check_close(grad([&](const Tensor& v) { return sum(square(rows(identity(v)))); })(x),
+                  grad([&](const Tensor& v) { return sum(square(row_by_row(many(plain[k]), v))); })(x));
+    }
 }
 
 TEST_CASE("forward Jacobians through loops are those of rows one by one") {
