@@ -48,7 +48,7 @@ Tensor lognorm_kl(const Operand& s1, const Operand& scale1, const Operand& s2, c
 Tensor chi2_kl(const Operand& df1, const Operand& df2);
 /// bernoulli_kl(p1, p2) / p1, 0 < p1, p2 <= 1. Gradient: for p2 g (p2 - p1) / (p1 p2 (1 - p2)).
 Tensor geom_kl(const Operand& p1, const Operand& p2);
-/// Of binomial distributions of the same whole n, which has no gradient: n bernoulli_kl(p1, p2).
+/// Of binomial distributions of the same whole n, which has no gradient: n bernoulli_kl(p1, p2), 0 for n = 0.
 Tensor binom_kl(const Operand& n, const Operand& p1, const Operand& p2);
 /// Of negative binomial distributions of the same n: n geom_kl(p1, p2).
 Tensor nbinom_kl(const Operand& n, const Operand& p1, const Operand& p2);

@@ -25,6 +25,8 @@ using std::numbers::egamma, std::numbers::ln2, std::numbers::pi, std::numbers::s
 constexpr double root_of_third = std::numbers::inv_sqrt3;
 
 Lane positive_or_nan(L x) { return where(x > 0, x, not_a_number); }
+// The value, or inf where P is somewhere that Q is not. NaN values stay NaN.
+Lane or_infinite(const LaneMask& beyond, L value) { return where(beyond && !isnan(value), infinity, value); }
 // The divergence of -log: r - 1 - log(r), r = x / y.
 Lane of_ratio(L x, L y) { return kl_div(0 * x + 1, x / y); }
 
@@ -106,12 +108,12 @@ Lane weibull_min_kl_of(X x) {
 }
 Lane uniform_kl_of(X x) {
   const Lane scale1 = positive_or_nan(x[1]), scale2 = positive_or_nan(x[3]), y = log(scale2 / scale1);
-  return where(x[0] < x[2] || x[0] + scale1 > x[2] + scale2, infinity, y + 0 * (x[0] - x[2]));
+  return or_infinite(x[0] < x[2] || x[0] + scale1 > x[2] + scale2, y + 0 * (x[0] - x[2]));
 }
 Lane pareto_kl_of(X x) {
   const Lane b1 = positive_or_nan(x[0]), scale1 = positive_or_nan(x[1]), b2 = positive_or_nan(x[2]),
              scale2 = positive_or_nan(x[3]);
-  return where(scale1 < scale2, infinity, of_ratio(b2, b1) + b2 * log(scale1 / scale2));
+  return or_infinite(scale1 < scale2, of_ratio(b2, b1) + b2 * log(scale1 / scale2));
 }
 Lane lognorm_kl_of(X x) {
   const Lane mean = log(positive_or_nan(x[1]) / positive_or_nan(x[3]));
@@ -128,15 +130,13 @@ Lane geom_kl_of(X x) {
 }
 Lane binom_kl_of(X x) {
   const Lane n = where(x[0] >= 0 && equal(x[0], round(x[0])) && isfinite(x[0]), round(x[0]), not_a_number);
-  return n * bernoulli_kl_of(x + 1);
+  const Lane y = bernoulli_kl_of(x + 1);
+  return n * where(equal(n, 0) && isinf(y), 0, y);
 }
 
 // Of two families. A law P diverges from a normal law Q by its divergence from the normal law of its own mean and
 // variance, the negentropy, and by that of the two normal laws; other pairs are split likewise into terms of at least 0
 // and what is left of the entropy of P.
-
-// The value, or inf where P is somewhere that Q is not. NaN values stay NaN.
-Lane or_infinite(const LaneMask& beyond, L value) { return where(beyond && !isnan(value), infinity, value); }
 
 // Stirling's remainder, lgamma(x) - (x - 1/2) log(x) + x - log(2 pi) / 2, and its derivative, for x >= stirling_min.
 struct Remainder {

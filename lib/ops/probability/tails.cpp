@@ -335,7 +335,7 @@ Tensor geom_ppf(const Operand& q, const Operand& p) {
   const Tensor k = maximum(ceil(log1p(-least) / log1p(-rest)), 1);
   const Tensor near =
       where(logical_and(greater(k, 1), greater_equal(cdf(k - 1), least)), k - 1, where(less(cdf(k), least), k + 1, k));
-  return ops::cast_to(where(equal(level, 0), 0, where(certain, 1, near)) + 0 * chance, c.result);
+  return ops::cast_to(where(equal(level, 0), 0, where(certain, 1, near)) + 0 * (level + chance), c.result);
 }
 
 Tensor t_ppf(const Operand& p, const Operand& df, const Operand& loc, const Operand& scale) {

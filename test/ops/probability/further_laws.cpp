@@ -225,7 +225,7 @@ TEST_CASE("further laws: outside the support, ends, parameters out of range") {
       {"binom_ppf", {{0.5, 2.5, 0.5}, {0.5, -1, 0.5}, {0, 5, 1.5}, {1.5, 5, 0.5}, {qnan, 5, 0.5}}},
       {"nbinom_ppf", {{0.5, 0, 0.5}, {0.5, 2, 0}, {1, 2, 2}, {-1, 2, 0.5}, {qnan, 2, 0.5}}},
       {"bernoulli_ppf", {{0.5, 1.5}, {0, -1}, {1.5, 0.5}, {qnan, 0.5}, {0, qnan}}},
-      {"geom_ppf", {{0.5, 0}, {0, 1.5}, {-1, 0.5}, {qnan, 0.5}}},
+      {"geom_ppf", {{0.5, 0}, {0, 1.5}, {-1, 0.5}, {qnan, 0.5}, {-1, 1}, {1.5, 1}, {qnan, 1}}},
       {"norm_kl", {{0, 0, 0, 1}, {0, 1, 0, -1}, {qnan, 1, 0, 1}}},
       {"expon_kl", {{0, 1}, {1, -1}}},
       {"gamma_kl", {{0, 1, 1, 1}, {1, 1, 1, 0}, {1, qnan, 1, 1}, {20, 1, -1, 1}, {1, 1, 0, 1}}},
@@ -236,8 +236,10 @@ TEST_CASE("further laws: outside the support, ends, parameters out of range") {
       {"cauchy_kl", {{0, 0, 0, 1}, {0, 1, 0, -1}, {qnan, 1, 0, 1}}},
       {"gumbel_r_kl", {{0, 0, 0, 1}, {0, 1, 0, -1}, {qnan, 1, 0, 1}}},
       {"weibull_min_kl", {{0, 1, 1, 1}, {1, -1, 1, 1}, {1, 1, 0, 1}, {1, 1, 1, -1}, {1, qnan, 1, 1}}},
-      {"uniform_kl", {{0, 0, 0, 1}, {0, 1, 0, -1}, {qnan, 1, 0, 1}, {0, 1, qnan, 9}}},
-      {"pareto_kl", {{0, 1, 1, 1}, {1, -1, 1, 1}, {1, 1, 0, 1}, {1, 1, 1, -1}, {1, qnan, 1, 1}}},
+      {"uniform_kl",
+       {{0, 0, 0, 1}, {0, 1, 0, -1}, {qnan, 1, 0, 1}, {0, 1, qnan, 9}, {-1, 1, 0, -1}, {9, 1, 0, qnan}, {-1, 0, 0, 1}}},
+      {"pareto_kl",
+       {{0, 1, 1, 1}, {1, -1, 1, 1}, {1, 1, 0, 1}, {1, 1, 1, -1}, {1, qnan, 1, 1}, {0, 1, 1, 2}, {1, 1, -1, 2}}},
       {"lognorm_kl", {{0, 1, 1, 1}, {1, -1, 1, 1}, {1, 1, 0, 1}, {1, 1, 1, -1}, {1, qnan, 1, 1}}},
       {"vonmises_kl", {{-1, 1, 1, 1}, {1, 1, -1, 1}, {1, qnan, 1, 1}}},
       {"chi2_kl", {{0, 1}, {1, -1}, {qnan, 1}}},
@@ -272,6 +274,8 @@ TEST_CASE("divergences: equal laws, other supports, the second derivative where 
   CHECK(value("pareto_kl", {1, 1, 1, 2}) == inf);
   CHECK(value("geom_kl", {0.5, 1}) == inf);
   CHECK(value("binom_kl", {3, 0, 0.5}) == 3 * value("bernoulli_kl", {0, 0.5}));
+  CHECK(value("binom_kl", {3, 0.5, 0}) == inf);
+  for (const double p2 : {0.0, 0.25, 1.0}) check_constant("binom_kl", {0, 0.5, p2}, 0);  // both laws are all at 0
   CHECK(std::abs(value("vonmises_kl", {0, 1, 0, 2})) == 0);
   const Tensor loc = scalar(1.5);
   GradientTape outer;
