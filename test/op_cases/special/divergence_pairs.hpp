@@ -78,7 +78,8 @@ REEL_REFERENCE(UniformExpon, 3, to_expon<N>(x[0] + (x[1] + 2.0L) * 0.5L, x[2]) -
 REEL_REFERENCE(UniformGamma, 4, to_gamma<N>(x[0] + x[1] * 0.5L, mean_log(x[0], x[1]), x[2] + 2.0L, x[3]) - log_of(x[1]));
 REEL_REFERENCE(UniformGumbel, 4, to_gumbel<N>(x[0] + x[1] * 0.5L, exp_of(-(x[0] / x[3])) * (1.0L - exp_of(-(x[1] / x[3]))) * x[3] / x[1], x[2], x[3]) - log_of(x[1]));
 REEL_REFERENCE(UniformNorm, 4, to_norm<N>(x[0] + x[1] * 0.5L, square_of(x[1]) / 12.0L, x[2], x[3]) - log_of(x[1]));
-REEL_REFERENCE(UniformPareto, 4, (x[2] + 3.0L) * mean_log<N>(x[0] + 2.0L, x[1]) - (x[2] + 2.0L) * log_of(x[3]) - log_of((x[2] + 2.0L) * x[1]));
+// By the mean of log(x / x3), so that jets bound the error of terms that cancel in derivatives by x0 and x3.
+REEL_REFERENCE(UniformPareto, 4, mean_log<N>(x[0] + 2.0L, x[1]) + (x[2] + 2.0L) * mean_log<N>((x[0] + 2.0L) / x[3], x[1] / x[3]) - log_of((x[2] + 2.0L) * x[1]));
 // clang-format on
 
 /// Calls add(name, reference, support, op) for each pair of families.
