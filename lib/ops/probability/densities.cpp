@@ -53,16 +53,23 @@ Lane log_poisson(const Lane& k, const Lane& mu) {
   return where(by.large, where(equal(mu, 0), -infinity, where(isnan(mu), mu, large)), small);
 }
 
+// log_poisson(n, n), which is log_gamma_density(n, n) too.
+Lane log_poisson_at_mean(const Lane& n) {
+  const LaneMask is_large = n >= stirling_min;
+  const Lane a = where(is_large, n, stirling_min), b = where(is_large, 1, n);
+  return where(is_large, -0.5 * log(a) - log_root_2pi - stirling_error(a), xlogy(b, b) - b - lgamma(b + 1));
+}
+
 // log of Gamma(j + k + 1) / (Gamma(j + 1) Gamma(k + 1)) p^j q^k, p + q = 1: the Poisson distributions of j and k given
 // j + k.
 Lane log_binomial(const Lane& j, const Lane& k, const Lane& p, const Lane& q) {
   const Lane n = j + k;
-  return log_poisson(j, n * p) + log_poisson(k, n * q) - log_poisson(n, n);
+  return log_poisson(j, n * p) + log_poisson(k, n * q) - log_poisson_at_mean(n);
 }
 
 Lane log_beta_density(P p) {
   const Lane n = p.a + p.b, rest = where(p.z < 0.5, 1 - p.z, (p.scale - p.d) / p.scale);
-  return log_gamma_density(p.a, n * p.z) + log_gamma_density(p.b, n * rest) - log_gamma_density(n, n) + log(n);
+  return log_gamma_density(p.a, n * p.z) + log_gamma_density(p.b, n * rest) - log_poisson_at_mean(n) + log(n);
 }
 
 // lgamma(h + 1/2) - lgamma(h).
