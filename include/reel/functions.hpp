@@ -495,9 +495,9 @@ auto grad(F f, HasAux) {
 ///
 /// Reverse mode, many rows at once as in GradientTape.jacobian, unless forward mode (one column per element of the
 /// parameters) is cheaper: from four results per parameter on; from two on if a user's rule on the path
-/// (custom_gradient, record_operation) takes one cotangent at a time. An op without a jvp
-/// on the path, or one with an OverrideGuard, requires reverse mode. A rule that takes a batch of cotangents
-/// (CustomGradientOptions::batched) is called once for many rows, any other once per row, a jvp once per column.
+/// (custom_gradient, record_operation) takes one cotangent at a time. An op without a jvp on the path, or one with an
+/// OverrideGuard, requires reverse mode. A rule that takes a batch of cotangents (CustomGradientOptions::batched) is
+/// called once for many rows, any other once per row, a jvp once per column.
 template <int... I, class F>
 auto jacobian(F f) {
   return detail::Jacobian<detail::Pick<I...>, F>{"jacobian", std::move(f)};
