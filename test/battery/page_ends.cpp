@@ -451,7 +451,10 @@ TEST_CASE("casts, copies, scans and complex parts stay inside their operands") {
       copy_nontemporal(m.in[0].at(edge, bytes), m.out.at(edge, bytes), bytes);
       nontemporal_fence();
       for (const Scan scan : {cumsum(from), cumprod(from)})
-        if (scan && n > 0) scan(m.in[0].operand(edge, from, n, 1), m.out.at(edge, bytes), 1, n);
+        if (scan && n > 0) {
+          scan(m.in[0].operand(edge, from, n, 1), m.out.at(edge, bytes), 1, n, 1, 0);
+          if (n <= 40) scan({m.in[0].at(edge, 5 * bytes), 1}, m.out.at(edge, 5 * bytes), 1, n, 5, n);
+        }
       if (n > 0 && n <= 40) {  // a matrix of 3 columns, and its transpose
         const std::size_t matrix = 3 * bytes;
         copy_matrix(m.in[0].at(edge, matrix), 3, 1, m.out.at(edge, matrix), 3, n, 3, size);

@@ -448,14 +448,14 @@ TEST_CASE("softmax, log_softmax, logsumexp of a row and their vjps") {
 
 TEST_CASE("scans run in order, with any stride, also in place") {
   double x[] = {1, 2, 3, 4, 5}, out[10] = {};
-  cumsum(DType::float64)({x, 1}, out, 2, 5);
+  cumsum(DType::float64)({x, 1}, out, 2, 5, 1, 0);
   CHECK((out[0] == 1 && out[2] == 3 && out[4] == 6 && out[6] == 10 && out[8] == 15 && out[1] == 0));
-  cumprod(DType::float64)({x + 4, -1}, out, 1, 5);
+  cumprod(DType::float64)({x + 4, -1}, out, 1, 5, 1, 0);
   CHECK((out[0] == 5 && out[1] == 20 && out[2] == 60 && out[3] == 120 && out[4] == 120));
-  cumsum(DType::float64)({x, 1}, x, 1, 5);
+  cumsum(DType::float64)({x, 1}, x, 1, 5, 1, 0);
   CHECK(x[4] == 15);
   std::int32_t whole[] = {2147483647, 1};
-  cumsum(DType::int32)({whole, 1}, whole, 1, 2);
+  cumsum(DType::int32)({whole, 1}, whole, 1, 2, 1, 0);
   CHECK(whole[1] == std::numeric_limits<std::int32_t>::min());
   CHECK(cumsum(DType::boolean) == nullptr);
 }

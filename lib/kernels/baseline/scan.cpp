@@ -1,4 +1,4 @@
-// Cumulative sums and products: a sequential chain of operations, for which no instruction set is faster than another.
+// Cumulative sums and products: sequential chains of operations, for which no instruction set is faster than another.
 #include "kernels/kernels.hpp"
 #include "kernels/simd/complex.hpp"
 #include "kernels/simd/integer.hpp"
@@ -20,17 +20,29 @@ struct Times {
   }
 };
 
+template <std::ptrdiff_t Columns, class Operation, class E>
+void scan_columns(const E* in, std::ptrdiff_t in_stride, E* out, std::ptrdiff_t out_stride, std::ptrdiff_t n,
+                  std::ptrdiff_t apart) {
+  E totals[Columns];
+  for (std::ptrdiff_t c = 0; c < Columns; ++c) out[c * apart] = totals[c] = in[c * apart];
+  for (std::ptrdiff_t i = 1; i < n; ++i) {
+    in += in_stride;
+    out += out_stride;
+    for (std::ptrdiff_t c = 0; c < Columns; ++c) out[c * apart] = totals[c] = Operation{}(totals[c], in[c * apart]);
+  }
+}
+
+// Four columns at a time: each operation waits for the one before it in its column.
 template <class E, class Operation>
-void scan(Strided in, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n) {
+void scan(Strided in, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n, std::ptrdiff_t columns,
+          std::ptrdiff_t apart) {
   if (n < 1) return;
   const E* p = static_cast<const E*>(in.data);
   E* o = static_cast<E*>(out);
-  E total = *p;
-  *o = total;
-  for (std::ptrdiff_t i = 1; i < n; ++i) {
-    total = Operation{}(total, p[i * in.stride]);
-    o[i * out_stride] = total;
-  }
+  std::ptrdiff_t c = 0;
+  for (; c + 4 <= columns; c += 4)
+    scan_columns<4, Operation>(p + c * apart, in.stride, o + c * apart, out_stride, n, apart);
+  for (; c < columns; ++c) scan_columns<1, Operation>(p + c * apart, in.stride, o + c * apart, out_stride, n, apart);
 }
 
 template <class Operation>

@@ -1,4 +1,4 @@
-// Many columns: row after row. Few columns: one by one.
+// Many columns: row after row. Few columns, and rows of the last axis: a few at a time, each by itself.
 #include "loops/reduce/scan.hpp"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ Tensor identity_of(ScanFunction f, DType d) {
 }
 
 struct Scan {
-  kernels::Scan along;    // along one column
+  kernels::Scan along;    // along columns
   kernels::Loop combine;  // of two rows
   Extents e;
   bool exclusive;
@@ -69,13 +69,12 @@ struct Scan {
   std::int64_t matrix(std::int64_t o, std::int64_t first) const { return (o * e.n * e.inner + first) * bytes; }
 };
 
-void scan_columns(const Scan& s, std::int64_t o, std::int64_t first, std::int64_t count) {
-  const std::int64_t stride = s.out_step / s.bytes, skip = s.exclusive ? 1 : 0;
-  for (std::int64_t c = 0; c < count; ++c) {
-    const std::int64_t column = s.matrix(o, first + c) + s.out_start;
-    if (s.exclusive) std::memcpy(s.out + column, s.identity, static_cast<std::size_t>(s.bytes));
-    s.along({s.x + column, stride}, s.out + column + skip * s.out_step, stride, s.e.n - skip);
-  }
+// `count` columns from this one on, whose elements are `apart` from those of the one before.
+void scan_columns(const Scan& s, std::int64_t o, std::int64_t first, std::int64_t count, std::int64_t apart) {
+  const std::int64_t stride = s.out_step / s.bytes, skip = s.exclusive ? 1 : 0, column = s.matrix(o, first);
+  std::byte* const out = s.out + column + s.out_start;
+  if (s.exclusive) kernels::fill(s.identity, out, apart, count, static_cast<std::size_t>(s.bytes));
+  s.along({s.x + column + s.out_start, stride}, out + skip * s.out_step, stride, s.e.n - skip, count, apart);
 }
 
 void scan_rows(const Scan& s, std::int64_t o, std::int64_t first, std::int64_t count) {
@@ -174,8 +173,14 @@ void scan(ScanFunction f, const Tensor& strided, int axis, bool exclusive, bool 
                detail::mutable_data<std::byte>(x),
                exclusive ? detail::mutable_data<std::byte>(identity) : nullptr,
                detail::mutable_data<std::byte>(out)};
+  if (e.inner == 1)
+    return parallel_for(e.outer, std::max<std::int64_t>(1, parallel_threshold / e.n),
+                        [&](std::int64_t row, std::int64_t end) { scan_columns(s, row, 0, end - row, e.n); });
   for_strips(e, strip_columns, [&](std::int64_t o, std::int64_t first, std::int64_t count) {
-    (e.inner < least_scan_columns ? scan_columns : scan_rows)(s, o, first, count);
+    if (e.inner < least_scan_columns)
+      scan_columns(s, o, first, count, 1);
+    else
+      scan_rows(s, o, first, count);
   });
 }
 
