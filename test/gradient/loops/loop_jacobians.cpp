@@ -184,3 +184,37 @@ TEST_CASE("a Jacobian through a loop takes as many rows at once as the tensors o
     check_close(jacobian(loop)(x), row_by_row(loop, x));
   }
 }
+
+TEST_CASE("Jacobians through a loop that draws and reads a variable: all rows have the same draws") {
+  const Tensor x = support::ramp({3}, .2);
+  const Variable scale(support::ramp({3}, .5));
+  for (const LoopOptions& options : {LoopOptions{}, LoopOptions{.memory_budget = 600}}) {
+    Generator generator(7);
+    GradientTape tape({.persistent = true});
+    tape.watch(x);
+    const Tensor y = fori_loop(
+        0, 5,
+        [&](const Tensor&, const Tensor& s) {
+          return sin(s) * scale + s * random_uniform(generator, {3}, 0, 1, s.dtype());
+        },
+        x, options);
+    tape.stop();
+    const auto of_row = [&](std::int64_t k, const auto& source) {
+      return tape.gradient(y, source, {.output_gradients = one_hot(k, 3, y.dtype())}).dense();
+    };
+    check_close(tape.jacobian(y, x).dense(), stack({of_row(0, x), of_row(1, x), of_row(2, x)}));
+    check_close(tape.jacobian(y, scale).dense(), stack({of_row(0, scale), of_row(1, scale), of_row(2, scale)}));
+  }
+}
+
+TEST_CASE("Jacobians through a loop over a tensor without elements, and through one without iterations") {
+  for (const std::int64_t n : {0, 3})
+    for (const std::int64_t steps : {0, 2}) {
+      const auto loop = [steps](const Tensor& v) {
+        return fori_loop(
+            0, steps, [](const Tensor&, const Tensor& s) { return s * s; }, v);
+      };
+      const Tensor x = full({n}, 2.);
+      check_close(jacobian(loop)(x), diag(steps == 0 ? ones({n}, x.dtype()) : x * x * x * 4));
+    }
+}
