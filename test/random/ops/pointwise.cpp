@@ -302,9 +302,6 @@ static void add_kinked(std::vector<Op>& t) {
                                 : less(-3, x) ? x * (x + 3) / 6
                                               : Jet(0); }, -i, i, false);
   add_unary(
-      t, "hardshrink", [](const Operand& x) { return reel::hardshrink(x, 0.5); },
-      [](const Jet& x) { return less(0.5L, absolute(x)) ? x : Jet(0); }, -i, i, false);
-  add_unary(
       t, "gammasgn", reel::gammasgn, [](const Jet& x) { return integer_of(x, gamma_sign); }, -6, 6, false);
   add_unary(
       t, "round", reel::round, [](const Jet& x) { return integer_of(x, round_half_even); }, -i, i, true);
@@ -428,6 +425,9 @@ static void add_composed(std::vector<Op>& t) {
       [](const Jet& x, const Jet& l) { return less(l, x)    ? x - l
                                               : less(x, -l) ? x + l
                                                             : Jet(0); }, {.low = 0.1});
+  add_binary(
+      t, "hardshrink", [](const Operand& x, const Operand& l) { return reel::hardshrink(x, l); },
+      [](const Jet& x, const Jet& l) { return less(l, absolute(x)) ? x : Jet(0); }, {.low = 0.1});
   add_binary(
       t, "threshold", [](const Operand& x, const Operand& value) { return reel::threshold(x, 0.5, value); },
       [](const Jet& x, const Jet& value) { return less(0.5L, x) ? x : value; });
