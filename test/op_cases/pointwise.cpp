@@ -169,8 +169,9 @@ constexpr Pointwise rows[] = {
     {"divide_no_nan", [](X x) { return divide_no_nan(x[0], x[1]); }, 2, {{-3, 3}, {0.5, 3}}, [](auto x) { return x[0] / x[1]; }},
     {"multiply_no_nan", [](X x) { return multiply_no_nan(x[0], x[1]); }, 2, {{-3, 3}, {-3, 3}}, [](auto x) { return x[0] * x[1]; }},
     {"entr", [](X x) { return entr(x[0]); }, 1, {{0.6, 4}}, [](auto x) { return 0 - x[0] * log(x[0]); }, {{0.001, 50}}},
-    {"rel_entr", [](X x) { return rel_entr(x[0], x[1]); }, 2, {{0.6, 4}, {0.6, 4}}, [](auto x) { return x[0] * log(x[0] / x[1]); }},
-    {"kl_div", [](X x) { return kl_div(x[0], x[1]); }, 2, {{4, 9}, {0.6, 1.4}}, [](auto x) { return x[0] * log(x[0] / x[1]) - x[0] + x[1]; }},
+    // Not the logarithm of the quotient, which two negative operands have, too.
+    {"rel_entr", [](X x) { return rel_entr(x[0], x[1]); }, 2, {{0.6, 4}, {0.6, 4}}, [](auto x) { return x[0] * (log(x[0]) - log(x[1])); }},
+    {"kl_div", [](X x) { return kl_div(x[0], x[1]); }, 2, {{4, 9}, {0.6, 1.4}}, [](auto x) { return x[0] * (log(x[0]) - log(x[1])) - x[0] + x[1]; }},
     {"gelu_tanh", [](X x) { return gelu_tanh(x[0]); }, 1, {{-3, 3}},
       [](auto x) { return x[0] / (1 + exp(-2 * 0.79788456080286535587989211986876373L * (x[0] + 0.044715L * x[0] * x[0] * x[0]))); }, {{-1, 5}}},
     {"relu6", [](X x) { return relu6(x[0]); }, 1, {{-3, 9}}, [](R x) { return std::min(std::max(x[0], 0.0L), 6.0L); }, {}, off_hinges<0, 6>},

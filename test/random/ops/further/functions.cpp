@@ -95,6 +95,35 @@ void add(std::vector<Op>& t, const FunctionOp& op) {
 }
 
 // The upper right block of the exponential of [a, e; 0, a].
+JetMatrix frechet(const JetMatrix& a, const JetMatrix& e) {
+  const std::size_t n = a.size();
+  JetMatrix block = jet_matrix(2 * n, 2 * n), z = jet_matrix(n, n);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j) {
+      block[i][j] = block[i + n][j + n] = a[i][j];
+      block[i][j + n] = e[i][j];
+    }
+  block = exponential(block);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j) z[i][j] = block[i][j + n];
+  return z;
+}
+// The sum of what each coefficient of e alone gives, each rounded at its own size: the parts may cancel.
+JetMatrix settled_frechet(const JetMatrix& a, const JetMatrix& e) {
+  JetMatrix sum = jet_matrix(a.size(), a.size());
+  for (int k = 0; k < Jet::count; ++k) {
+    JetMatrix part = e;
+    for (auto& row : part)
+      for (Jet& x : row)
+        for (int m = 0; m < Jet::count; ++m)
+          if (m != k) x.v[m] = 0, x.e[m] = 0;
+    part = frechet(a, part);
+    settle(part, 200);
+    const Exactly exactly;
+    sum = sum_of(sum, 1, part);
+  }
+  return sum;
+}
 void add_frechet(std::vector<Op>& t) {
   Op o;
   o.name = "expm_frechet";
@@ -106,20 +135,11 @@ void add_frechet(std::vector<Op>& t) {
   };
   o.eval = [](const Statement&, const Inputs& in, Arrays& out) {
     Array y(real_dtype(in), in[0]->shape);
-    const JetMatrix a = jets_of(*in[0]), e = jets_of(*in[1]);
-    const std::size_t n = a.size();
-    JetMatrix block = jet_matrix(2 * n, 2 * n), z = jet_matrix(n, n);
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = 0; j < n; ++j) {
-        if (!(std::fabs(a[i][j].v[0]) < 6)) throw Unfit();
-        block[i][j] = block[i + n][j + n] = a[i][j];
-        block[i][j + n] = e[i][j];
-      }
-    block = exponential(block);
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = 0; j < n; ++j) z[i][j] = block[i][j + n];
-    settle(z, 200);
-    store(z, y);
+    const JetMatrix a = jets_of(*in[0]);
+    for (const auto& row : a)
+      for (const Jet& x : row)
+        if (!(std::fabs(x.v[0]) < 6)) throw Unfit();
+    store(settled_frechet(a, jets_of(*in[1])), y);
     out.push_back(std::move(y));
   };
   o.call = [](const Statement&, const Operands& a, std::vector<Tensor>& out) {
