@@ -1,7 +1,10 @@
 // Jacobians through loops, branches and checkpoints: many rows of cotangents at once, against one row at a time.
 #include <functional>
 #include <reel/compile.hpp>
+#include <reel/ops/scans.hpp>
 #include <reel/reel.hpp>
+#include <reel/sequence.hpp>
+#include <reel/switch.hpp>
 
 #include "catch.hpp"
 #include "compile/check_close.hpp"
@@ -217,4 +220,49 @@ TEST_CASE("Jacobians through a loop over a tensor without elements, and through 
       const Tensor x = full({n}, 2.);
       check_close(jacobian(loop)(x), diag(steps == 0 ? ones({n}, x.dtype()) : x * x * x * 4));
     }
+}
+
+TEST_CASE("Jacobians through a switch, a tree of combinations and recurrent networks are those of rows one by one") {
+  const Tensor x = support::ramp({3}, .2), weights = support::ramp({12, 3}, .3), hidden = support::ramp({12, 3}, -.4);
+  const auto chosen = [](const Tensor& index, const Tensor& v) {
+    const auto first = [](const Tensor& t) { return sin(t) * t; };
+    const auto second = [](const Tensor& t) { return exp(t) + sum(t); };
+    return switch_case(index, std::tuple(first, second), v);
+  };
+  const Function functions[] = {
+      [=](const Tensor& v) { return chosen(scalar(std::int64_t{1}), v) * chosen(scalar(std::int64_t{0}), v); },
+      [=](const Tensor& v) {
+        return fori_loop(
+            0, 4, [=](const Tensor& i, const Tensor& s) { return chosen(floor_divide(i, 2), s) * .4 + s; }, v);
+      },
+      [](const Tensor& v) {
+        return associative_scan([](const Tensor& a, const Tensor& b) { return a * b; }, outer(v, sin(v)) + 1.);
+      },
+      [=](const Tensor& v) {
+        return lstm(reshape(outer(v, v + .5), {3, 1, 3}), weights, hidden).output;
+      },
+      [=](const Tensor& v) {
+        return gru(reshape(outer(v, v + .5), {3, 1, 3}), weights(range(0, 9)), hidden(range(0, 9))).output;
+      }};
+  for (const Function& f : functions) {
+    CAPTURE(&f - functions);
+    check_close(jacobian(f)(x), row_by_row(f, x));
+    const Function compiled = compile(f);
+    check_close(jacobian(compiled)(x), row_by_row(f, x));
+    const Function by_rows = [&](const Tensor& v) { return row_by_row(f, v); };
+    check_close(jacobian(jacobian(f))(x), row_by_row(by_rows, x));
+  }
+}
+
+TEST_CASE("Jacobians of each example through loops are blocks of the whole Jacobian") {
+  const Tensor x = support::ramp({4, 3}, .2);
+  for (const LoopOptions& options : kinds) {
+    CAPTURE(options.memory_budget, options.compiled);
+    const auto f = [&](const Tensor& v) {
+      return fori_loop(
+          0, 5, [](const Tensor&, const Tensor& s) { return tanh(s) * sum(s, {-1}, true) + s * .5; }, v, options);
+    };
+    const Tensor blocks = batch_jacobian(f)(x), whole = jacobian(f)(x);
+    for (std::int64_t k = 0; k < 4; ++k) check_close(blocks[k], whole(k, all, k));
+  }
 }
