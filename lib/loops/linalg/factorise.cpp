@@ -25,6 +25,28 @@ using reel::detail::mutable_data;
 
 }  // namespace
 
+template <class T>
+bool finite(const T* x, std::int64_t n) {
+  using Real = decltype(std::real(T()));
+  const Real* from = reinterpret_cast<const Real*>(x);
+  const std::int64_t count = n * static_cast<std::int64_t>(sizeof(T) / sizeof(Real));
+  constexpr std::int64_t parts = 8;  // sums, since each waits for its last addition
+  Real sum = 0;                      // x - x is 0 or NaN
+  std::int64_t i = 0;
+  if (count >= parts) {
+    Real sums[parts] = {};
+    for (; i + parts <= count; i += parts)
+      for (std::int64_t part = 0; part < parts; ++part) sums[part] += from[i + part] - from[i + part];
+    sum = std::accumulate(sums, sums + parts, sum);
+  }
+  for (; i < count; ++i) sum += from[i] - from[i];
+  return sum == 0;
+}
+template bool finite<float>(const float*, std::int64_t);
+template bool finite<double>(const double*, std::int64_t);
+template bool finite<std::complex<float>>(const std::complex<float>*, std::int64_t);
+template bool finite<std::complex<double>>(const std::complex<double>*, std::int64_t);
+
 FactorInfo cholesky(const Tensor& a) {
   const std::int64_t n = order_of(a), count = count_of(a, n);
   detail::List<int> codes(static_cast<std::size_t>(count));

@@ -22,16 +22,10 @@ inline FactorInfo first_info(const detail::List<int>& codes) {
   return {};
 }
 
-/// Whether all elements are finite.
+/// Whether all elements are finite, of LAPACK's four types. Defined in factorise.cpp: the linker might take an inline
+/// function from a source that is compiled for size.
 template <class T>
-bool finite(const T* x, std::int64_t n) {
-  T sums[4] = {};  // x - x is 0 or NaN; four sums, since each waits for its last addition
-  std::int64_t i = 0;
-  for (; i + 4 <= n; i += 4)
-    for (int part = 0; part < 4; ++part) sums[part] += x[i + part] - x[i + part];
-  for (; i < n; ++i) sums[0] += x[i] - x[i];
-  return (sums[0] + sums[1]) + (sums[2] + sums[3]) == T(0);
-}
+bool finite(const T* x, std::int64_t n);
 
 /// NaN, of complex numbers in both parts.
 template <class T>
