@@ -17,6 +17,7 @@
 #include "loops/linalg/factors/plain.hpp"
 #include "loops/linalg/matrices.hpp"
 #include "loops/loops.hpp"
+#include "loops/workspaces.hpp"
 
 namespace reel::loops {
 
@@ -171,28 +172,44 @@ bool rows_of_pivots(const Tensor& pivots, const Tensor& rows) {
 
 // ---- Spectra
 
+namespace {
+
+template <class T>
+bool triangle_is_finite(const T* a, std::int64_t n, bool lower) {
+  if (finite(a, n * n)) return true;
+  for (std::int64_t i = 0; i < n; ++i)
+    if (!finite(a + i * n + (lower ? 0 : i), lower ? i + 1 : n - i)) return false;
+  return true;
+}
+
+// LAPACK reads the transpose, which is the conjugate: the same eigenvalues, conjugate eigenvectors. work: n * n
+// elements and read_behind(n) more.
+template <class T>
+int eigh_of(const T* a, std::int64_t n, bool lower, T* work, Real<T>* values, T* vectors) {
+  if (!triangle_is_finite(a, n, lower)) return fill_nan(values, n), fill_nan(vectors, n * n), 0;
+  std::copy_n(a, n * n, work);
+  const int code = kernels::heevd(vectors != nullptr, lower ? kernels::Triangle::upper : kernels::Triangle::lower, n,
+                                  work, n, values);
+  if (vectors) transpose(work, n, n, vectors);
+  if constexpr (!std::is_floating_point_v<T>)
+    for (std::int64_t i = 0; vectors && i < n * n; ++i) vectors[i] = std::conj(vectors[i]);
+  return code;
+}
+
+}  // namespace
+
 FactorInfo eigh([[maybe_unused]] const Tensor& a, [[maybe_unused]] bool lower, [[maybe_unused]] const Tensor& w,
                 [[maybe_unused]] const Tensor& v) {
   if constexpr (kernels::has_lapack) {
-    const std::int64_t n = batch_of(a).rows;
+    const Batch b = batch_of(a);
+    const std::int64_t n = b.rows;
+    Workspaces scratch(b.count, n * (n + 1) * static_cast<std::int64_t>(item_size(a.dtype())));
     return for_each(a, [&]<class T>(const T* matrix, std::int64_t at) {
-      auto* values = at_matrix<Real<T>>(w, at, n);
-      T* vectors = at_matrix<T>(v, at, n * n);
       int code = 0;
-      const auto work = matrix_scratch<T>(n, n, code);
-      if (code != 0) return code;
-      bool is_finite = true;
-      for (std::int64_t i = 0; i < n; ++i) {
-        const std::int64_t begin = lower ? 0 : i, end = lower ? i + 1 : n;
-        is_finite = is_finite && finite(matrix + i * n + begin, end - begin);
-      }
-      if (!is_finite) return fill_nan(values, n), fill_nan(vectors, n * n), 0;
-      // The transpose is the conjugate, with the same eigenvalues and conjugate eigenvectors.
-      std::copy_n(matrix, n * n, work.get());
-      code = kernels::heevd(v.defined(), lower ? kernels::Triangle::upper : kernels::Triangle::lower, n, work.get(), n,
-                            values);
-      for (std::int64_t i = 0; vectors && i < n; ++i)
-        for (std::int64_t j = 0; j < n; ++j) vectors[i * n + j] = conjugate(work[static_cast<std::size_t>(j * n + i)]);
+      scratch.use([&](std::byte* memory) {
+        code = eigh_of(matrix, n, lower, reinterpret_cast<T*>(memory), at_matrix<Real<T>>(w, at, n),
+                       at_matrix<T>(v, at, n * n));
+      });
       return code;
     });
   }
