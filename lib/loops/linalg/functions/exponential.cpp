@@ -35,15 +35,6 @@ double bound_of(const Pade& p, std::size_t parts) {
   return p.bound * std::pow(2 * p.degree + 1, -order / (2 * p.degree));
 }
 
-std::vector<double> magnitudes(const Tensor& a) {
-  std::vector<double> sizes(static_cast<std::size_t>(a.size()));
-  const bool complex = is_complex(a.dtype());
-  const double* from = numbers(a);
-  for (std::size_t i = 0; i < sizes.size(); ++i)
-    sizes[i] = complex ? std::hypot(from[2 * i], from[2 * i + 1]) : std::abs(from[i]);
-  return sizes;
-}
-
 // to += row m, where m is square. This source is compiled for size, BLAS is not.
 void add_row_product(const std::vector<double>& row, const std::vector<double>& m, std::vector<double>& to) {
   constexpr std::size_t blas_order_min = 32;
@@ -135,22 +126,21 @@ std::array<double, 14> coefficients(int m) {
 template <class AnyPerturbed>
 AnyPerturbed even_polynomial(const Powers<AnyPerturbed>& powers, const std::array<double, 14>& b, int first,
                              int degree) {
-  AnyPerturbed z = zeros_like(powers(2));
-  add_identity(z, b[static_cast<std::size_t>(first)]);
-  for (int j = first + 2; j <= degree; j += 2) add(z, b[static_cast<std::size_t>(j)], powers(j - first));
-  return z;
+  WeightedSum<AnyPerturbed> sum{b[static_cast<std::size_t>(first)]};
+  for (int j = first + 2; j <= degree; j += 2) sum.add(b[static_cast<std::size_t>(j)], powers(j - first));
+  return value_of(sum);
 }
 // The same of degree 12 or 13, by powers up to 6.
 template <class AnyPerturbed>
 AnyPerturbed even_polynomial_13(const Powers<AnyPerturbed>& powers, const std::array<double, 14>& b, int first) {
-  AnyPerturbed high = zeros_like(powers(2));
+  WeightedSum<AnyPerturbed> low{b[static_cast<std::size_t>(first)]}, high;
   for (int power = 2; power <= 6; power += 2) {
-    const int degree = first + 6 + power;
-    add(high, b[static_cast<std::size_t>(degree)], powers(power));
+    const int degree = first + power;
+    low.add(b[static_cast<std::size_t>(degree)], powers(power));
+    high.add(b[static_cast<std::size_t>(degree + 6)], powers(power));
   }
-  AnyPerturbed z = product(powers(6), high);
-  add(z, 1, even_polynomial(powers, b, first, first + 6));
-  return z;
+  const AnyPerturbed rest = product(powers(6), value_of(high));
+  return value_of(low.add(1, rest));
 }
 
 // The exponential of 2^halvings x where the square of x's matrix is zero: terms of the series beyond power 2 k + 1 of a
@@ -201,11 +191,9 @@ void exponentiate(AnyPerturbed& x) {
   const bool high = choice.degree == 13;
   const AnyPerturbed odd =
       product(x, high ? even_polynomial_13(powers, b, 1) : even_polynomial(powers, b, 1, choice.degree));
-  AnyPerturbed numerator = high ? even_polynomial_13(powers, b, 0) : even_polynomial(powers, b, 0, choice.degree - 1);
-  AnyPerturbed denominator = copy_of(numerator);
-  add(numerator, 1, odd);
-  add(denominator, -1, odd);
-  x = quotient(denominator, numerator);
+  const AnyPerturbed even = high ? even_polynomial_13(powers, b, 0) : even_polynomial(powers, b, 0, choice.degree - 1);
+  const auto even_and = [&](double sign) { return value_of(WeightedSum<AnyPerturbed>().add(1, even).add(sign, odd)); };
+  x = quotient(even_and(-1), even_and(1));
   for (; halvings > 0; --halvings) x = product(x, x);
 }
 

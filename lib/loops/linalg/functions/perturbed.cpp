@@ -8,6 +8,7 @@
 #include "core/block.hpp"
 #include "loops/linalg/factorise.hpp"
 #include "loops/linalg/factors/codes.hpp"
+#include "loops/linalg/functions/elements.hpp"
 #include "loops/linalg/functions/schur.hpp"
 #include "loops/linalg/matmul.hpp"
 #include "loops/linalg/matrices.hpp"
@@ -25,7 +26,7 @@ namespace {
 Tensor made_like(const Tensor& x) { return empty(x.dtype(), x.shape()); }
 Tensor zeros_like(const Tensor& x) {
   Tensor z = made_like(x);
-  std::fill_n(numbers(z), number_count(z), 0.0);
+  std::memset(numbers(z), 0, static_cast<std::size_t>(number_count(z)) * sizeof(double));
   return z;
 }
 
@@ -116,8 +117,11 @@ Perturbed zeros_like(const Perturbed& x) {
   return z;
 }
 Perturbed copy_of(const Perturbed& x) {
-  Perturbed z = zeros_like(x);
-  add(z, 1, x);
+  Perturbed z;
+  for (const Tensor& part : x) {
+    z.push_back(made_like(part));
+    std::copy_n(numbers(part), number_count(part), numbers(z[z.size() - 1]));
+  }
   return z;
 }
 
@@ -150,45 +154,54 @@ Perturbed quotient(const Perturbed& q, const Perturbed& x) {
   return r;
 }
 
-void add(Perturbed& z, double factor, const Perturbed& x) {
-  for (std::size_t part = 0; part < z.size(); ++part) {
-    double* to = numbers(z[part]);
-    const double* from = numbers(x[part]);
-    for (std::int64_t i = 0, n = number_count(x[part]); i < n; ++i) to[i] += factor * from[i];
+// A row of all terms after the other: it stays in the first-level cache.
+Perturbed value_of(const WeightedSum<Perturbed>& sum) {
+  const Perturbed& like = *sum.terms[0].x;
+  const std::int64_t n = order_of(like[0]), width = is_complex(like[0].dtype()) ? 2 : 1;
+  Perturbed z;
+  for (std::size_t part = 0; part < like.size(); ++part) {
+    z.push_back(made_like(like[part]));
+    for (std::int64_t i = 0; i < n; ++i) {
+      double* row = numbers(z[part]) + i * n * width;
+      std::memset(row, 0, static_cast<std::size_t>(n * width) * sizeof(double));
+      if (part == 0) row[i * width] = sum.identity;
+      for (std::size_t k = 0; k < sum.count; ++k)
+        functions::add_multiple(row, sum.terms[k].factor, numbers((*sum.terms[k].x)[part]) + i * n * width, n * width);
+    }
   }
+  return z;
+}
+
+void add(Perturbed& z, double factor, const Perturbed& x) {
+  for (std::size_t part = 0; part < z.size(); ++part)
+    functions::add_multiple(numbers(z[part]), factor, numbers(x[part]), number_count(x[part]));
 }
 void add_identity(Perturbed& z, double factor) {
   const std::int64_t n = order_of(z[0]), width = is_complex(z[0].dtype()) ? 2 : 1;
   for (std::int64_t i = 0; i < n; ++i) numbers(z[0])[i * (n + 1) * width] += factor;
 }
 void scale(Perturbed& z, double factor) {
-  for (const Tensor& part : z) {
-    double* to = numbers(part);
-    for (std::int64_t i = 0, n = number_count(part); i < n; ++i) to[i] *= factor;
-  }
+  for (const Tensor& part : z) functions::multiply(numbers(part), factor, number_count(part));
+}
+
+std::vector<double> magnitudes(const Tensor& x) {
+  std::vector<double> sizes(static_cast<std::size_t>(x.size()));
+  functions::add_magnitudes(numbers(x), is_complex(x.dtype()), x.size(), sizes.data());
+  return sizes;
 }
 
 double one_norm(const Tensor& x) {
   const std::int64_t n = order_of(x);
   const bool complex = is_complex(x.dtype());
   std::vector<double> sums(static_cast<std::size_t>(n));
-  const double* from = numbers(x);
   for (std::int64_t i = 0; i < n; ++i)
-    for (double& sum : sums) {
-      sum += complex ? std::hypot(from[0], from[1]) : std::abs(*from);
-      from += complex ? 2 : 1;
-    }
+    functions::add_magnitudes(numbers(x) + i * n * (complex ? 2 : 1), complex, n, sums.data());
   double largest = 0;
   for (const double sum : sums) largest = sum > largest || std::isnan(sum) ? sum : largest;
   return largest;
 }
 
-bool is_finite(const Tensor& x) {
-  double sum = 0;  // x - x is 0 or NaN
-  const double* from = numbers(x);
-  for (std::int64_t i = 0, n = number_count(x); i < n; ++i) sum += from[i] - from[i];
-  return sum == 0;
-}
+bool is_finite(const Tensor& x) { return finite(numbers(x), number_count(x)); }
 
 namespace {
 

@@ -3,8 +3,10 @@
 // coefficient of e_1 ... e_k (Higham and Relton, "Higher order Frechet derivatives of matrix functions", 2014).
 #pragma once
 #include <algorithm>
+#include <array>
 #include <new>
 #include <reel/tensor.hpp>
+#include <vector>
 
 #include "kernels/blas.hpp"
 #include "kernels/lapack.hpp"
@@ -26,11 +28,31 @@ Perturbed copy_of(const Perturbed& x);
 Perturbed product(const Perturbed& x, const Perturbed& y);
 /// q^-1 x for a q whose part 0 is nonsingular.
 Perturbed quotient(const Perturbed& q, const Perturbed& x);
+/// identity I + the sum of factor x over the terms, at most `terms_max`.
+template <class AnyPerturbed>
+struct WeightedSum {
+  struct Term {
+    double factor;
+    const AnyPerturbed* x;
+  };
+  static constexpr std::size_t terms_max = 4;
+  double identity = 0;
+  std::array<Term, terms_max> terms = {};
+  std::size_t count = 0;
+
+  WeightedSum& add(double factor, const AnyPerturbed& x) {
+    terms[count++] = {factor, &x};
+    return *this;
+  }
+};
+/// Its value, in one pass over memory.
+Perturbed value_of(const WeightedSum<Perturbed>& sum);
 /// z += factor x, z += factor I, z *= factor
 void add(Perturbed& z, double factor, const Perturbed& x);
 void add_identity(Perturbed& z, double factor);
 void scale(Perturbed& z, double factor);
-/// The largest sum of magnitudes of a column.
+/// The magnitudes of the elements, and the largest sum of those of a column.
+std::vector<double> magnitudes(const Tensor& x);
 double one_norm(const Tensor& x);
 bool is_finite(const Tensor& x);
 

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "loops/linalg/functions/perturbed.hpp"
+
 namespace reel::loops {
 
 /// [n, n], row-major.
@@ -55,6 +57,13 @@ void add(SmallPerturbed<T>& z, double factor, const SmallPerturbed<T>& x) {
 template <class T>
 void add_identity(SmallPerturbed<T>& z, double factor) {
   for (std::int64_t i = 0; i < z[0].n; ++i) z[0].row(i)[i] += factor;
+}
+template <class T>
+SmallPerturbed<T> value_of(const WeightedSum<SmallPerturbed<T>>& sum) {
+  SmallPerturbed<T> z = zeros_like(*sum.terms[0].x);
+  add_identity(z, sum.identity);
+  for (std::size_t k = 0; k < sum.count; ++k) add(z, sum.terms[k].factor, *sum.terms[k].x);
+  return z;
 }
 template <class T>
 void scale(SmallPerturbed<T>& z, double factor) {

@@ -87,6 +87,27 @@ TEST_CASE("expm of large matrices: scaled, squared, and out of range") {
   CHECK(relative(expm_frechet(a, a), matmul(a, expm(a))) < 1e-13);
 }
 
+// c times the edges of the path 0, 1, ..., 6, whose last node has edges to all others: power 7 has a row of c^7.
+Tensor path_with_fan(std::int64_t n, double c) {
+  std::vector<double> edges(static_cast<std::size_t>(n * n));
+  for (std::int64_t i = 0; i < 6; ++i) edges[static_cast<std::size_t>(i * n + i + 1)] = c;
+  for (std::int64_t j = 7; j < n; ++j) edges[static_cast<std::size_t>(6 * n + j)] = c;
+  return from_data(edges, {n, n});
+}
+
+TEST_CASE("expm chooses its degree by sums of columns, for small and large orders") {
+  const double c = 0.0125, seventh = std::pow(c, 7);
+  for (const std::int64_t n : {28, 32, 64}) {
+    INFO(n);
+    const Tensor a = path_with_fan(n, c);
+    // Sums of columns let degree 3 suffice, whose coefficient 7 is 1 / 4800. Sums of rows ask for degree 5.
+    for (const double element : slice(expm(a), {0, range(7, n)}).to_vector())
+      CHECK(element / seventh == Approx(1.0 / 4800).epsilon(1e-12));
+    for (const double element : slice(expm(transpose(a)), {range(7, n), 0}).to_vector())
+      CHECK(element / seventh == Approx(1.0 / 5040).epsilon(1e-12));
+  }
+}
+
 TEST_CASE("the square root squared and expm of the logarithm give the matrix, for larger matrices") {
   const Tensor a = drawn({30, 30}, "a") + 8 * eye(30);
   CHECK(relative(matmul(sqrtm(a), sqrtm(a)), a) < 1e-14);
