@@ -61,10 +61,15 @@ void place_diagonal(const Tensor& strided, std::int64_t row, std::int64_t column
       for (std::int64_t first = begin; first < end; first += chunk) {
         const std::int64_t last = std::min(end, first + chunk);
         std::memset(to->data + first * columns * size, 0, static_cast<std::size_t>((last - first) * columns * size));
-        for (std::int64_t r = first; r < last; ++r)
-          if (const std::int64_t k = r % rows - row; k >= 0 && k < length)
-            std::memcpy(to->data + (r * columns + column + k) * size, from + (r / rows * length + k) * size,
+        std::int64_t matrix = first / rows, k = first % rows - row;
+        for (std::int64_t r = first; r < last; ++r) {
+          if (k >= 0 && k < length)
+            std::memcpy(to->data + (r * columns + column + k) * size, from + (matrix * length + k) * size,
                         sizeof element);
+          if (++k + row < rows) continue;
+          k = -row;
+          ++matrix;
+        }
       }
     });
   });
