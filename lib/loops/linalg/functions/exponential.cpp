@@ -71,16 +71,15 @@ double log2_norm_of_magnitudes(const Matrix& a, int power) {
   return std::log2(norm) + exponents;
 }
 
-// Further halvings so that the leading error term is negligible: the function l of section 5.
+// Least halvings so that the leading error term is negligible: the function l of section 5.
 template <class Matrix>
-int further_halvings(const Matrix& a, int degree, int halvings) {
+int least_halvings(const Matrix& a, int degree) {
   const double norm = one_norm(a);
   if (norm == 0) return 0;
   double reciprocal = 1;  // of the coefficient: binomial(2m, m) (2m + 1)!
   for (int i = 1; i <= degree; ++i) reciprocal *= static_cast<double>(degree + i) / i;
   for (int i = 2; i <= 2 * degree + 1; ++i) reciprocal *= i;
-  const double log2_size =
-      log2_norm_of_magnitudes(a, 2 * degree + 1) - std::log2(norm) - std::log2(reciprocal) - 2.0 * degree * halvings;
+  const double log2_size = log2_norm_of_magnitudes(a, 2 * degree + 1) - std::log2(norm) - std::log2(reciprocal);
   return static_cast<int>(std::max(0.0, std::ceil((log2_size + 53) / (2 * degree))));
 }
 
@@ -99,18 +98,19 @@ template <class AnyPerturbed>
 PadeScaling choose(const AnyPerturbed& a, const Powers<AnyPerturbed>& powers) {
   const double four = std::max(powers.root(4), powers.root(6));
   for (const Pade& p : approximants)
-    if (p.degree < 13 && four <= bound_of(p, a.size()) && further_halvings(a[0], p.degree, 0) == 0)
-      return {p.degree, 0};
-  const double bound = bound_of(approximants[4], a.size());
-  double size = four;
-  if (size > bound) {  // the norms of still higher powers may be smaller
+    if (p.degree < 13 && four <= bound_of(p, a.size()) && least_halvings(a[0], p.degree) == 0) return {p.degree, 0};
+  const auto halvings_of = [bound = bound_of(approximants[4], a.size())](double size) {
+    return size > bound ? static_cast<int>(std::ceil(std::log2(size / bound))) : 0;
+  };
+  const int least = least_halvings(a[0], 13);
+  int halvings = halvings_of(four);
+  if (halvings > least) {  // the norms of still higher powers may be smaller
     const AnyPerturbed fourth{powers(4)[0]}, sixth{powers(6)[0]};
     const double eight = std::pow(one_norm(product(fourth, fourth)[0]), 1.0 / 8),
                  ten = std::pow(one_norm(product(fourth, sixth)[0]), 1.0 / 10);
-    size = std::min({size, std::max(powers.root(6), eight), std::max(eight, ten)});
+    halvings = halvings_of(std::min({four, std::max(powers.root(6), eight), std::max(eight, ten)}));
   }
-  const int halvings = size > bound ? static_cast<int>(std::ceil(std::log2(size / bound))) : 0;
-  return {13, halvings + further_halvings(a[0], 13, halvings)};
+  return {13, std::max(halvings, least)};
 }
 
 // Coefficient j of the numerator, divided by the constant one.

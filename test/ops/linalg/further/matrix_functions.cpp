@@ -108,6 +108,35 @@ TEST_CASE("expm chooses its degree by sums of columns, for small and large order
   }
 }
 
+TEST_CASE("expm scales by powers up to 10: more halvings would cost digits") {
+  // I + c N with N^5 = 0: power 6 asks for 18 halvings, powers 8 and 10 for 9, each of which doubles rounding errors.
+  const double c = 0x1p20;
+  for (const std::int64_t n : {5, 40}) {
+    std::vector<double> elements(static_cast<std::size_t>(n * n));
+    for (std::int64_t i = 0; i < 5; ++i) elements[static_cast<std::size_t>(i * n + i)] = 1;
+    for (std::int64_t i = 0; i < 4; ++i) elements[static_cast<std::size_t>(i * n + i + 1)] = c;
+    const std::vector<double> got = expm(from_data(elements, {n, n})).to_vector();
+    double expected = std::exp(1);
+    for (std::int64_t j = 0; j < 5; expected *= c / static_cast<double>(++j))
+      CHECK(got[static_cast<std::size_t>(j)] / expected == Approx(1).epsilon(2e-13));
+  }
+}
+
+TEST_CASE("expm scales by powers of magnitudes where those of the matrix cancel") {
+  // Layers of two nodes, with edges c [1, 1; 1, -1] to the next layer: power 27 is c^27 2^13 times that. A norm of
+  // power 4 of sqrt(2) c asks for no halving, that of |a|^27 for one. Without it the element has an error of 1e-7.
+  constexpr std::int64_t layers = 28, n = 2 * layers;
+  const double c = 47.0 / 16;
+  std::vector<double> edges(static_cast<std::size_t>(n * n));
+  for (std::int64_t i = 0; i + 2 < n; ++i)
+    for (std::int64_t j = 0; j < 2; ++j)
+      edges[static_cast<std::size_t>(i * n + i / 2 * 2 + 2 + j)] = i % 2 == 1 && j == 1 ? -c : c;
+  const std::vector<double> got = expm(from_data(edges, {n, n})).to_vector();
+  const double expected = std::exp(27 * std::log(c) + 13 * std::log(2) - std::lgamma(28));
+  CHECK(got[n - 1] / expected == Approx(1).epsilon(1e-10));
+  CHECK(got[2 * n - 1] / expected == Approx(-1).epsilon(1e-10));
+}
+
 TEST_CASE("the square root squared and expm of the logarithm give the matrix, for larger matrices") {
   const Tensor a = drawn({30, 30}, "a") + 8 * eye(30);
   CHECK(relative(matmul(sqrtm(a), sqrtm(a)), a) < 1e-14);
