@@ -54,7 +54,7 @@ int heevd(bool vectors, Triangle triangle, std::ptrdiff_t n, T* a, std::ptrdiff_
     call(&best, &query, &best_real, &query, &best_integer, &query, &code);
   }
   const Buffer<T> work(asked(best), code, n);
-  const Buffer<Real<T>> reals(asked(best_real), code);
+  const Buffer<Real<T>> reals(has_parts<T> ? asked(best_real) : 0, code);
   const Buffer<int> integers(asked(best_integer), code);
   if (code == 0) {
     call(work.data(), work.length(), reals.data(), reals.length(), integers.data(), integers.length(), &code);
