@@ -52,8 +52,9 @@ inline Real log_ratio(Real x, Real y) {
   const Real d = (x - y) / y;
   return std::abs(d) < 0.5L ? std::log1p(d) : std::log(x / y);
 }
-// x log(x / y) - x + y for positive numbers: for close ones by y (d^2 / 2 - d^3 / 6 + d^4 / 12 - ...), x = y (1 + d).
+// x log(x / y) - x + y for x, y >= 0: for close numbers by y (d^2 / 2 - d^3 / 6 + d^4 / 12 - ...), x = y (1 + d).
 inline Real kl_div(Real x, Real y) {
+  if (x == 0) return y;
   const Real d = (x - y) / y;
   if (std::abs(d) > 0.25L) return x * std::log(x / y) - x + y;
   Real sum = 0, power = d * d;

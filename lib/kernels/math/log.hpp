@@ -143,16 +143,14 @@ template <class T>
 
 namespace math {
 
-// (arctanh(t) - t) / t^3 with w = t^2 <= 1/4, by test/ops/special/make_fits.py.
+// (arctanh(t) - t) / t^3 with w = t^2 <= 1/9, by test/ops/special/make_fits.py.
 [[gnu::always_inline]] inline Vec<float> arctanh_rest(Vec<float> w) {
-  return polynomial(w, 0x1.555556p-2F, 0x1.99999ep-3F, 0x1.2490bep-3F, 0x1.c77ccep-4F, 0x1.6eaa28p-4F, 0x1.691cfcp-4F,
-                    0x1.289faap-6F, 0x1.44ecc0p-3F);
+  return polynomial(w, 0x1.555556p-2F, 0x1.9998d2p-3F, 0x1.24c9bep-3F, 0x1.bc7be0p-4F, 0x1.dbef8ep-4F);
 }
 [[gnu::always_inline]] inline Vec<double> arctanh_rest(Vec<double> w) {
-  return polynomial(w, 0x1.5555555555555p-2, 0x1.9999999999980p-3, 0x1.249249249422fp-3, 0x1.c71c71c56d113p-4,
-                    0x1.745d17ac75577p-4, 0x1.3b13a28f5dbc7p-4, 0x1.11126e528f8cep-4, 0x1.e1b58728e1b2fp-5,
-                    0x1.b1230263ad358p-5, 0x1.75fe7ddfc0eb0p-5, 0x1.c18cff40fe82ep-5, -0x1.a5782844db3ccp-8,
-                    0x1.52156d09356aap-3, -0x1.7d942907bd861p-3, 0x1.d2132c7011b14p-3);
+  return polynomial(w, 0x1.5555555555555p-2, 0x1.999999999a418p-3, 0x1.24924923d0cb1p-3, 0x1.c71c7273cd4dcp-4,
+                    0x1.745cf03af86e5p-4, 0x1.3b18be9653a85p-4, 0x1.10abbe149f39fp-4, 0x1.eb9d2c9df957ep-5,
+                    0x1.683cdca2a27cep-5, 0x1.4b47d0848d30cp-4);
 }
 
 }  // namespace math
@@ -170,27 +168,38 @@ template <class T>
   return where(near, close, all(near | safe) ? far : where(safe, far, log(x) - log(y)));
 }
 
-// x log(x / y) - x + y, within 6 ulp. Between y / 3 and 3 y it is (x - y) t (1 + (1 + t) (arctanh(t) / t - 1)) with
-// t = (x - y) / (x + y), whose terms cancel little.
+// x log(x / y) - x + y, within 4 ulp. With a power of two c, d = x - c y and t = d / (x + c y) it is
+// (c log c - c + 1) y + d (log c + t + (t^2 + t^3) arctanh_rest(t^2)). c is the power next to x / y towards 1. Then d
+// is exact and no term is negative. Where c leaves the range or c y is inexact, log(x / y) is computed instead.
 template <class T>
 [[gnu::noinline]] Vec<T> kl_div(Vec<T> x, Vec<T> y) {
   using L = Vec<T>;
-  constexpr T infinity = std::numeric_limits<T>::infinity(), half = T(0.5);
+  using N = std::numeric_limits<T>;
+  constexpr T half = T(0.5), high = sizeof(T) == 8 ? T(0x1p1000) : T(0x1p100), low = 1 / high;
   const auto both = (x > 0) & (y > 0);
   const L u = where(both, x, 1), v = where(both, y, 1);
-  const auto near = (u <= 3 * v) & (v <= 3 * u);
-  const L difference = where(near, u - v, 0), t = half * difference / (half * u + half * v), w = t * t;
-  L z = difference * t * fma(t + w, math::arctanh_rest(w), 1);
-  if (!all(near)) {
-    const L quotient = u / v;
-    const auto in_range = (quotient >= std::numeric_limits<T>::min()) & (quotient < infinity);
-    L ratio = log(quotient);
-    if (!all(in_range)) ratio = where(in_range, ratio, log(u) - log(v));
-    z = where(near, z, fma(u, ratio, -u) + v);
+  const auto above = half * u > v, below = half * v > u;
+  auto in_range = !(above | below);
+  L center = v, log_c = 0, at_center = 0, quotient = 1;
+  if (!all(in_range)) {
+    quotient = u / v;
+    in_range = in_range | ((quotient > where(u < N::min(), L(T(0.125)), L(low))) & (quotient < high));
+    const L power = math::from_bits<T>(math::bits(quotient) & math::Bits<T>(math::bits_of(N::infinity())));
+    const L c = where(in_range, where(above, power, where(below, power + power, L(1))), L(1));
+    center = where(in_range, c * v, u);
+    log_c = math::split(c).k * T(0.69314718055994530942);
+    at_center = v * fma(c, log_c, 1 - c);
+  }
+  const L d = u - center, t = half * d / (u - half * d), w = t * t;
+  L z = fma(d, fma(fma(w, t, w), math::arctanh_rest(w), t + log_c), at_center);
+  if (!all(in_range)) {
+    const auto of_quotient = (quotient > low) & (quotient < high);
+    const L apart = log(u) - log(v) + (u - u);  // NaN for infinite u
+    z = where(in_range, z, fma(u, where(of_quotient, log(where(of_quotient, quotient, 1)), apart) - 1, v));
   }
   if (all(both)) return z;
   const auto zero = (x == 0) & (y >= 0), number = (x == x) & (y == y);
-  return where(both, z, where(zero, L(0), where(number, L(infinity), x + y)) - x + y);
+  return where(both, z, where(zero, L(0), where(number, L(N::infinity()), x + y)) - x + y);
 }
 
 // log(1 + e^x)

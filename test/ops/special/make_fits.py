@@ -3,7 +3,7 @@ of lib/kernels/math/log.hpp.
 
 With d = erf(z), q = erfc(|z|), w = -log(q (2 - q)) and s = sqrt(-log q):
 erfinv_series is (z / d - sqrt(pi) / 2) / w for w < 5, erfcinv_less_root is |z| - s as a function of (s - K) / (s + K) beyond.
-arctanh_rest is (arctanh(t) - t) / t^3 as a function of t^2 for |t| <= 1/2.
+arctanh_rest is (arctanh(t) - t) / t^3 as a function of t^2 for |t| <= 1/3.
 """
 import mpmath as mp
 
@@ -54,5 +54,5 @@ for dtype, near_size, far_size, K, s_squared_most in ("float", 9, 8, 3, 105), ("
                                ("erfcinv_less_root", in_powers(far[:far_size], *ends))):
         print(f"{name}, {dtype}: {', '.join(literal(c, dtype) for c in coefficients)}")
 
-for dtype, error in ("float", -29), ("double", -56):
-    print(f"arctanh_rest, {dtype}: {', '.join(literal(c, dtype) for c in powers(arctanh_rest, mp.mpf(2) ** error, 0, mp.mpf(1) / 4))}")
+for dtype, error in ("float", -26), ("double", -52):
+    print(f"arctanh_rest, {dtype}: {', '.join(literal(c, dtype) for c in powers(arctanh_rest, mp.mpf(2) ** error, 0, mp.mpf(1) / 9))}")
