@@ -127,19 +127,40 @@ DType common_dtype(const char* op, std::span<const Operand* const> operands) {
 
 Tensor cast_to(const Tensor& x, DType d) { return x.dtype() == d ? x : cast(x, d); }
 
-int normalize(const char* op, std::int64_t axis, int rank) {
-  const std::int64_t from_front = axis < 0 ? axis + rank : axis;
-  if (from_front < 0 || from_front >= rank)
-    fail<IndexError>(op, "axis {} is out of range for a tensor of rank {}", axis, rank);
-  return static_cast<int>(from_front);
+namespace {
+
+// The axis counted from the front; negative out of range.
+int from_front(std::int64_t axis, int rank) noexcept {
+  const std::int64_t a = axis < 0 ? axis + rank : axis;
+  return a < 0 || a >= rank ? -1 : static_cast<int>(a);
 }
 
-Shape normalize(const char* op, const Axes& axes, int rank) {
+[[noreturn, gnu::cold, gnu::noinline]] void fail_axis(const char* op, std::int64_t axis, const Shape& shape, int rank) {
+  if (rank <= 0) fail<IndexError>(op, "axis {} is out of range: shape {} has too few axes", axis, shape);
+  fail<IndexError>(op, "axis {} is out of range for shape {}: it must be from {} to {}", axis, shape, -rank, rank - 1);
+}
+
+}  // namespace
+
+int normalize(const char* op, std::int64_t axis, const Tensor& x, int more) {
+  const int rank = x.rank() + more, a = from_front(axis, rank);
+  if (a < 0) fail_axis(op, axis, x.shape(), rank);
+  return a;
+}
+
+int normalize(const char* op, std::int64_t axis, const Shape& shape, int more) {
+  const int rank = shape.rank() + more, a = from_front(axis, rank);
+  if (a < 0) fail_axis(op, axis, shape, rank);
+  return a;
+}
+
+Shape normalize(const char* op, const Axes& axes, const Tensor& x) {
+  const int rank = x.rank();
   bool chosen[max_rank] = {};
   if (axes.all()) std::fill_n(chosen, rank, true);
   for (std::int64_t axis : axes.list()) {
-    bool& c = chosen[normalize(op, axis, rank)];
-    if (c) fail<ValueError>(op, "axis {} is named twice in {}", axis, axes.list());
+    bool& c = chosen[normalize(op, axis, x)];
+    if (c) fail<ValueError>(op, "axis {} is named twice in {}, for shape {}", axis, axes.list(), x.shape());
     c = true;
   }
   Shape result;

@@ -95,10 +95,11 @@ Tensor in_float32(const Tensor& x, const F& f) {
   return cast(f(cast(x, DType::float32)), x.dtype());
 }
 
-/// `axis` counted from the front. IndexError out of range.
-int normalize(const char* op, std::int64_t axis, int rank);
-/// The axes counted from the front, ascending. IndexError out of range, ValueError when one is named twice.
-Shape normalize(const char* op, const Axes& axes, int rank);
+/// `axis` counted from the front, among the axes of x and `more`. IndexError out of range.
+int normalize(const char* op, std::int64_t axis, const Tensor& x, int more = 0);
+int normalize(const char* op, std::int64_t axis, const Shape& shape, int more = 0);
+/// The axes of x counted from the front, ascending. IndexError out of range, ValueError when one is named twice.
+Shape normalize(const char* op, const Axes& axes, const Tensor& x);
 /// The shape that both broadcast to. ShapeError naming both.
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b);
 /// Sums x down to `shape`, which broadcasts to x's shape. Recorded; the transpose of broadcast_to.

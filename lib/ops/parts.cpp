@@ -176,7 +176,7 @@ Tensor glu(const Operand& operand, std::int64_t axis) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("glu", operand);
   if (is_complex(x.dtype())) fail<TypeError>("glu", "is not defined for {}; {}", x.dtype(), ops::remedy(x.dtype()));
-  const int a = ops::normalize("glu", axis, x.rank());
+  const int a = ops::normalize("glu", axis, x);
   const std::int64_t half = x.shape()[a] / 2;
   if (x.shape()[a] != 2 * half)
     fail<ShapeError>("glu", "axis {} has an extent of {}; it must be even: x has shape {}", a, x.shape()[a], x.shape());

@@ -66,10 +66,10 @@ TEST_CASE("reshape is a view if the strides allow it") {
 TEST_CASE("permutations and axes are checked") {
   const Tensor x = zeros({2, 3, 4});
   CHECK(transpose(x, {2, 0, -2}).shape() == Shape{4, 2, 3});
-  CHECK_THROWS_WITH(transpose(x, {0, 1}), Contains("permutation") && Contains("rank 3"));
+  CHECK_THROWS_WITH(transpose(x, {0, 1}), Contains("permutation") && Contains("shape [2, 3, 4]"));
   CHECK_THROWS_AS(transpose(x, {0, 0, 1}), ValueError);
   CHECK_THROWS_AS(transpose(x, {0, 1, 3}), IndexError);
-  CHECK_THROWS_WITH(moveaxis(x, 3, 0), Contains("axis 3") && Contains("rank 3"));
+  CHECK_THROWS_WITH(moveaxis(x, 3, 0), Contains("axis 3 is out of range for shape [2, 3, 4]: it must be from -3 to 2"));
   CHECK_THROWS_WITH(squeeze(x, 1), Contains("extent 3"));
   CHECK_THROWS_AS(squeeze(x, {0, 0}), ValueError);
   CHECK(squeeze(zeros({1, 0, 1})).shape() == Shape{0});

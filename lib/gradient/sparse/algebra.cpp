@@ -127,7 +127,8 @@ Csr matmul(const Csr& a, const Csr& b) {
 
 Tensor sum(const Csr& a, std::int64_t axis) {
   static_cast<void>(checked_rows("sum", a));
-  if (axis < -2 || axis > 1) fail<IndexError>("sum", "axis {} is out of range for a matrix", axis);
+  if (axis < -2 || axis > 1)
+    fail<IndexError>("sum", "axis {} is out of range for shape {}: it must be from -2 to 1", axis, a.pattern.shape);
   const bool along_rows = axis == 1 || axis == -1;
   return segment_sum(a.values, along_rows ? a.pattern.rows() : a.pattern.columns, a.pattern.shape[along_rows ? 0 : 1]);
 }

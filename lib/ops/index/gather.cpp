@@ -225,7 +225,7 @@ Tensor scatter_rows(const Tensor& g, const Tensor& positions, const Shape& shape
 Tensor gather(const Operand& operand, const Operand& indices, std::int64_t axis) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("gather", operand);
-  const int a = ops::normalize("gather", axis, x.rank());
+  const int a = ops::normalize("gather", axis, x);
   const Tensor at = ops::checked_indices("gather", indices, a, x.shape()[a]);
   ops::require_rank("gather", x.rank() - 1 + at.rank());
   return ops::gather_at(x, at, a);
@@ -237,7 +237,7 @@ Tensor take_along_axis(const Operand& operand, const Operand& indices, std::int6
   const Shape chosen = ops::to_tensor("take_along_axis", indices, "indices").shape();
   if (chosen.rank() != x.rank())
     fail<ShapeError>("take_along_axis", "x has shape {}, indices {}: they must have the same rank", x.shape(), chosen);
-  const int a = ops::normalize("take_along_axis", axis, x.rank());
+  const int a = ops::normalize("take_along_axis", axis, x);
   Tensor at = ops::checked_indices("take_along_axis", indices, a, x.shape()[a]);
   // All other axes broadcast.
   Shape ones_at_axis = x.shape(), common = chosen;

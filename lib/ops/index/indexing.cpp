@@ -231,7 +231,7 @@ class Along {
  public:
   Tensor x, terms;
   Along(const char* op, const Tensor& tensor, const Operand& indices, const Operand& values, std::int64_t axis)
-      : x(tensor), op_(op), indices_(to_tensor(op, indices, "indices")), axis_(normalize(op, axis, tensor.rank())) {
+      : x(tensor), op_(op), indices_(to_tensor(op, indices, "indices")), axis_(normalize(op, axis, tensor)) {
     require_integers(op, indices_);
     const Shape chosen = indices_.shape();
     if (chosen.rank() != tensor.rank())

@@ -92,7 +92,7 @@ Tensor compress(const Operand& condition, const Operand& operand, std::int64_t a
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("compress", operand);
   const Tensor mask = ops::to_mask("compress", condition, "condition");
-  const int a = ops::normalize("compress", axis, x.rank());
+  const int a = ops::normalize("compress", axis, x);
   if (mask.rank() != 1 || mask.size() > x.shape()[a])
     fail<ShapeError>("compress", "the condition has shape {}, x {}: it must have one axis, no longer than axis {} of x",
                      mask.shape(), x.shape(), a);

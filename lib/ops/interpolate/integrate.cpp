@@ -27,7 +27,7 @@ Sampled sampled(const char* op, const Operand& samples, const Operand& spacing, 
   s.dtype = d;
   const Quantity y = real_operand(op, samples, wide, "y");
   const Quantity x = real_operand(op, spacing, wide, "spacing");
-  s.axis = normalize(op, axis, y.rank());
+  s.axis = normalize(op, axis, y);
   s.n = y.shape()[s.axis];
   s.y = moveaxis(y, s.axis, -1);
   s.even_spacing = x.rank() == 0;
@@ -88,7 +88,9 @@ Tensor cumulative_trapezoid(const Operand& y, const Operand& spacing, std::int64
   constexpr const char* op = "cumulative_trapezoid";
   const tape::OpScope scope(y);
   const ops::Sampled s = ops::sampled(op, y, spacing, axis);
-  if (s.n == 0) fail<ShapeError>(op, "axis {} of y has no samples; at least one is needed", s.axis);
+  if (s.n == 0)
+    fail<ShapeError>(op, "axis {} of y, of shape {}, has no samples; at least one is needed", s.axis,
+                     moveaxis(s.y, -1, s.axis).shape());
   const ops::Quantity first = 0 * ops::last_axis(s.y, 0, 1);
   ops::Quantity sums = s.n < 2 ? slice(s.y, {ellipsis, range(0, 0)}) : cumsum(ops::trapezia(s), -1);
   if (initial) sums = ops::joined(first, sums);
@@ -98,7 +100,9 @@ Tensor cumulative_trapezoid(const Operand& y, const Operand& spacing, std::int64
 Tensor simpson(const Operand& y, const Operand& spacing, std::int64_t axis) {
   const tape::OpScope scope(y);
   const ops::Sampled s = ops::sampled("simpson", y, spacing, axis);
-  if (s.n == 0) fail<ShapeError>("simpson", "axis {} of y has no samples; at least one is needed", s.axis);
+  if (s.n == 0)
+    fail<ShapeError>("simpson", "axis {} of y, of shape {}, has no samples; at least one is needed", s.axis,
+                     moveaxis(s.y, -1, s.axis).shape());
   if (s.n == 1) return ops::nothing(s);
   if (s.n == 2) return ops::cast_to(ops::sum_of_rows(ops::trapezia(s)), s.dtype);
   const ops::Quantity whole = ops::parabolas(s, s.n % 2 == 1 ? s.n : s.n - 1);

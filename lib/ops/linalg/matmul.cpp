@@ -198,14 +198,14 @@ struct CommonOperands {
   const Tensor &a, &b;
 };
 
-Shape listed(const char* op, const Axes& axes, int rank) {
+Shape listed(const char* op, const Axes& axes, const Tensor& x) {
   Shape from_front;
   if (axes.all()) {
-    for (int d = 0; d < rank; ++d) from_front.push_back(d);
+    for (int d = 0; d < x.rank(); ++d) from_front.push_back(d);
     return from_front;
   }
-  for (std::int64_t axis : axes.list()) from_front.push_back(normalize(op, axis, rank));
-  static_cast<void>(normalize(op, axes, rank));  // throws for an axis named twice
+  for (std::int64_t axis : axes.list()) from_front.push_back(normalize(op, axis, x));
+  static_cast<void>(normalize(op, axes, x));  // throws for an axis named twice
   return from_front;
 }
 
@@ -302,8 +302,7 @@ Tensor tensordot(const Operand& a, const Operand& b, const Axes& axes_a, const A
   const tape::OpScope scope(a);
   const ops::CommonOperands operands("tensordot", a, b);
   const Tensor &x = operands.a, &y = operands.b;
-  return ops::contract("tensordot", x, y, ops::listed("tensordot", axes_a, x.rank()),
-                       ops::listed("tensordot", axes_b, y.rank()));
+  return ops::contract("tensordot", x, y, ops::listed("tensordot", axes_a, x), ops::listed("tensordot", axes_b, y));
 }
 
 }  // namespace reel

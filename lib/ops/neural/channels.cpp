@@ -115,7 +115,7 @@ Tensor l2_normalize(const Operand& operand, const L2NormalizeOptions& options) {
   ops::check_epsilon_of(op, options.epsilon);
   const auto [d, wide] = ops::floating_dtypes(op, {&operand});
   const Tensor x = ops::to_tensor(op, operand, wide, "x");
-  const Tensor n = norm(x, 2, ops::normalize(op, options.axes, x.rank()), true);
+  const Tensor n = norm(x, 2, ops::normalize(op, options.axes, x), true);
   // Zeros that replace a vector of zeros have gradient 0.
   const double least = std::sqrt(options.epsilon);
   const Tensor none = equal(n, 0), divisor = where(none, 1.0, where(less(n, least), least, n));

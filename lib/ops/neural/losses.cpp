@@ -155,7 +155,7 @@ Tensor softmax_cross_entropy(const Operand& logits, const Operand& labels, const
                      x.shape(), p.shape());
   const double s = options.label_smoothing;
   if (!(s >= 0 && s <= 1)) fail<ValueError>(op, "label_smoothing is {}; it must be between 0 and 1", s);
-  const int axis = ops::normalize(op, options.axis, x.rank());
+  const int axis = ops::normalize(op, options.axis, x);
   Tensor moved[2];
   if (s != 0) p = p * (1 - s) + s / static_cast<double>(x.shape()[axis]);
   return ops::cast_to(ops::dense(ops::last(x, axis, moved[0]), ops::last(p, axis, moved[1])), d);
@@ -172,7 +172,7 @@ Tensor sparse_softmax_cross_entropy(const Operand& logits, const Operand& labels
   if (!is_integer(classes.dtype()))
     fail<TypeError>(op, "labels must be integers, not {}; for probabilities use softmax_cross_entropy",
                     classes.dtype());
-  const int axis = ops::normalize(op, options.axis, x.rank());
+  const int axis = ops::normalize(op, options.axis, x);
   Shape wanted = x.shape();
   wanted.erase(axis);
   if (classes.shape() != wanted)

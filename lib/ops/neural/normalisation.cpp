@@ -189,9 +189,9 @@ constexpr Primitive group_norm_primitive = {.rule = batched({"group_norm", group
 
 // The axes of x in the order in which the caller names them, which is also that of scale and offset.
 Shape named_axes(const char* op, const Axes& axes, const Tensor& x) {
-  if (axes.all()) return normalize(op, axes, x.rank());
+  if (axes.all()) return normalize(op, axes, x);
   Shape named;
-  for (std::int64_t a : axes.list()) named.push_back(normalize(op, a, x.rank()));
+  for (std::int64_t a : axes.list()) named.push_back(normalize(op, a, x));
   return named;
 }
 
@@ -219,7 +219,7 @@ void check_epsilon(const char* op, double epsilon) {
 
 Tensor layer_norm_over(const Tensor& x, const Tensor& scale, const Tensor& offset, const LayerNormOptions& options) {
   check_epsilon("layer_norm", options.epsilon);
-  const std::int64_t mask = axes_mask("layer_norm", options.axes, x.rank()), n = reduced_count(x.shape(), mask);
+  const std::int64_t mask = axes_mask("layer_norm", options.axes, x), n = reduced_count(x.shape(), mask);
   const Shape named = named_axes("layer_norm", options.axes, x);
   if (scale.defined()) {
     check_extents("layer_norm", "scale", scale, x, named);
@@ -340,7 +340,7 @@ Tensor rms_norm(const Operand& operand, const Operand& scale, const LayerNormOpt
   ops::check_epsilon(op, options.epsilon);
   const auto [d, wide] = ops::floating_dtypes(op, {&operand, &scale});
   const Tensor x = ops::to_tensor(op, operand, wide, "x"), factor = ops::to_tensor(op, scale, wide, "scale");
-  const Shape axes = ops::normalize(op, options.axes, x.rank()), named = ops::named_axes(op, options.axes, x);
+  const Shape axes = ops::normalize(op, options.axes, x), named = ops::named_axes(op, options.axes, x);
   ops::check_extents(op, "scale", factor, x, named);
   Shape broad;
   for (int k = 0; k < x.rank(); ++k) broad.push_back(1);
@@ -358,7 +358,7 @@ BatchNorm batch_norm(const Operand& operand, const Operand& scale, const Operand
   const auto [d, wide] = ops::floating_dtypes(op, {&operand, &scale, &offset});
   const Tensor x = ops::to_tensor(op, operand, wide, "x"), a = ops::to_tensor(op, scale, wide, "scale"),
                b = ops::to_tensor(op, offset, wide, "offset");
-  const int axis = ops::normalize(op, options.axis, x.rank());
+  const int axis = ops::normalize(op, options.axis, x);
   ops::check_channels("scale", a, x, axis);
   ops::check_channels("offset", b, x, axis);
   const ops::ChannelAxes axes(x.shape(), axis);
@@ -379,7 +379,7 @@ Tensor batch_norm(const Operand& operand, const Operand& scale, const Operand& o
   ops::check_epsilon(op, options.epsilon);
   const ops::Computed in = ops::floating_dtypes(op, {&operand, &scale, &offset, &mean, &variance});
   const Tensor x = ops::to_tensor(op, operand, in.wide, "x");
-  const int axis = ops::normalize(op, options.axis, x.rank());
+  const int axis = ops::normalize(op, options.axis, x);
   const ops::ChannelAxes axes(x.shape(), axis);
   const auto channels = [&](const Operand& t, const char* what) {
     const Tensor row = ops::to_tensor(op, t, in.wide, what);

@@ -42,7 +42,7 @@ template <const char* const& Name>
 Classes classes_of(const Tensor& x, const Operand& labels_operand, std::int64_t along, std::int64_t ignored) {
   const Tensor labels = to_tensor(Name, labels_operand, "labels");
   if (!is_integer(labels.dtype())) fail<TypeError>(Name, "labels must be integers, not {}; cast them", labels.dtype());
-  const int axis = normalize(Name, along, x.rank());
+  const int axis = normalize(Name, along, x);
   Shape wanted = x.shape();
   wanted.erase(axis);
   if (labels.shape() != wanted)
@@ -124,7 +124,7 @@ Tensor cosine_similarity(const Operand& x, const Operand& y, std::int64_t axis) 
   const tape::OpScope scope(x);
   const auto [d, wide] = ops::floating_dtypes(op, {&x, &y});
   const auto [a, b] = ops::of_one_shape<2>(op, {&x, &y}, {"x", "y"}, wide);
-  const int along = ops::normalize(op, axis, a.rank());
+  const int along = ops::normalize(op, axis, a);
   return ops::cast_to(sum(ops::unit_vector(a, along) * ops::unit_vector(b, along), along), d);
 }
 
@@ -136,7 +136,7 @@ Tensor triplet_margin(const Operand& anchor, const Operand& positive, const Oper
   const auto [d, wide] = ops::floating_dtypes(op, {&anchor, &positive, &negative});
   const auto [a, b, c] =
       ops::of_one_shape<3>(op, {&anchor, &positive, &negative}, {"anchor", "positive", "negative"}, wide);
-  const int axis = ops::normalize(op, options.axis, a.rank());
+  const int axis = ops::normalize(op, options.axis, a);
   const auto distance = [&](const Tensor& x, const Tensor& y) {
     return norm(x - y + options.epsilon, options.p, axis);
   };

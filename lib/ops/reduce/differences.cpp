@@ -122,7 +122,7 @@ Tensors scanned(const Combine& f, const Tensors& x) {
 Tensor diff(const Operand& operand, std::int64_t n, std::int64_t axis) {
   const tape::OpScope scope(operand);
   Tensor x = ops::numbers("diff", operand);
-  const int a = ops::normalize("diff", axis, x.rank());
+  const int a = ops::normalize("diff", axis, x);
   if (n < 0) fail<ValueError>("diff", "n is {}; it must be at least 0", n);
   for (; n > 0 && x.shape()[a] > 0; --n)
     x = ops::along(x, a, range_from(1)) - ops::along(x, a, range(0, x.shape()[a] - 1));
@@ -138,7 +138,7 @@ Tensor ediff1d(const Operand& operand) {
 Tensor gradient_along(const Operand& operand, std::int64_t axis, const Operand& spacing, int edge_order) {
   const tape::OpScope scope(operand);
   const Tensor uncast = ops::to_tensor("gradient_along", operand);
-  const int a = ops::normalize("gradient_along", axis, uncast.rank());
+  const int a = ops::normalize("gradient_along", axis, uncast);
   if (edge_order != 1 && edge_order != 2)
     fail<ValueError>("gradient_along", "edge_order is {}; it must be 1 or 2", edge_order);
   const std::int64_t n = uncast.shape()[a];
@@ -164,7 +164,7 @@ std::vector<Tensor> associative_scan(const ScanStep& f, const std::vector<Tensor
   int a = 0;
   for (std::size_t k = 0; k < tensors.size(); ++k) {
     x.push_back(ops::to_tensor("associative_scan", tensors[k]));
-    const int own = ops::normalize("associative_scan", axis, x[k].rank());
+    const int own = ops::normalize("associative_scan", axis, x[k]);
     if (k == 0) a = own;
     if (own != a || x[k].shape()[a] != x[0].shape()[a])
       fail<ShapeError>("associative_scan", "tensor {} has shape {}, tensor 0 {}: they must agree along axis {}", k,

@@ -115,7 +115,7 @@ Tensor spread_of(const Primitive& primitive, const Operand& operand, const Axes&
                  im = spread_of(primitive, imag(from), axes, ddof, keepdims);
     return &primitive == &std_primitive ? hypot(re, im) : re + im;
   }
-  const std::int64_t mask = axes_mask(op, axes, from.rank());
+  const std::int64_t mask = axes_mask(op, axes, from);
   const Tensor& x = in_dtype(from, floating_of(from.dtype()), converted);
   return apply(primitive, {&x}, words(mask, keepdims, ddof));
 }
@@ -170,7 +170,7 @@ Tensor norm(const Operand& operand, double p, const Axes& axes, bool keepdims) {
   if (ops::is_half(from.dtype()))
     return ops::in_float32(from, [&](const Tensor& wide) { return norm(wide, p, axes, keepdims); });
   if (is_complex(from.dtype())) return norm(abs(from), p, axes, keepdims);
-  const std::int64_t mask = ops::axes_mask("norm", axes, from.rank()), count = ops::reduced_count(from.shape(), mask);
+  const std::int64_t mask = ops::axes_mask("norm", axes, from), count = ops::reduced_count(from.shape(), mask);
   const Tensor& x = ops::in_dtype(from, ops::floating_of(from.dtype()), converted);
   if (p < 0 && count == 0 && ops::reduced_shape(from.shape(), mask, false).elements() > 0)
     fail<ValueError>("norm", "x has no elements along the reduced axes, and p is {}: its shape is {}", p, x.shape());

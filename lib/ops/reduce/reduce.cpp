@@ -16,10 +16,10 @@ namespace reel {
 
 namespace ops {
 
-std::int64_t axes_mask(const char* op, const Axes& axes, int rank) {
-  if (axes.all()) return (std::int64_t{1} << rank) - 1;
+std::int64_t axes_mask(const char* op, const Axes& axes, const Tensor& x) {
+  if (axes.all()) return (std::int64_t{1} << x.rank()) - 1;
   std::int64_t mask = 0;
-  for (const std::int64_t a : normalize(op, axes, rank)) mask |= std::int64_t{1} << a;
+  for (const std::int64_t a : normalize(op, axes, x)) mask |= std::int64_t{1} << a;
   return mask;
 }
 
@@ -230,7 +230,7 @@ Tensor extreme(const Operand& operand, const Axes& axes, bool keepdims) {
   Tensor scratch;
   const Tensor& x = as_tensor(op, operand, scratch);
   if (is_half(x.dtype())) return in_float32(x, [&](const Tensor& wide) { return extreme<F>(wide, axes, keepdims); });
-  const std::int64_t mask = axes_mask(op, axes, x.rank());
+  const std::int64_t mask = axes_mask(op, axes, x);
   if (!loops::has_reduction(F, x.dtype())) fail_no_kernel(op, x.dtype());
   require_elements(op, x.shape(), mask);
   return apply(extreme_primitive<F>, {&x}, words(mask, keepdims));
@@ -256,7 +256,7 @@ Tensor arg_extreme(const Operand& operand, std::int64_t axis, bool keepdims) {
   const char* op = arg_primitive<F>.rule.name;
   const tape::OpScope scope(operand);
   const Tensor uncast = to_tensor(op, operand), x = is_half(uncast.dtype()) ? cast(uncast, DType::float32) : uncast;
-  const int along = normalize(op, axis, x.rank());
+  const int along = normalize(op, axis, x);
   if (!loops::has_arg_reduction(x.dtype())) fail_no_kernel(op, x.dtype());
   if (x.shape()[along] == 0 && reduced_shape(x.shape(), std::int64_t{1} << along, false).elements() != 0)
     fail<ValueError>(op, "x has no elements along axis {}: its shape is {}", along, x.shape());
@@ -286,7 +286,7 @@ Tensor truth(const Operand& operand, const Axes& axes, bool keepdims) {
   const tape::OpScope scope(operand);
   Tensor scratch;
   const Tensor& x = as_tensor(op, operand, scratch);
-  return apply(truth_primitive<F>, {&x}, words(axes_mask(op, axes, x.rank()), keepdims));
+  return apply(truth_primitive<F>, {&x}, words(axes_mask(op, axes, x), keepdims));
 }
 
 // ---- sum and prod, mean
@@ -295,7 +295,7 @@ Tensor truth(const Operand& operand, const Axes& axes, bool keepdims) {
 Tensor complex_prod(const Operand& operand, const Axes& axes, bool keepdims) {
   const tape::OpScope scope(operand);
   const Tensor x = operand.tensor();
-  const std::int64_t mask = axes_mask("prod", axes, x.rank());
+  const std::int64_t mask = axes_mask("prod", axes, x);
   const Shape shape = reduced_shape(x.shape(), mask, keepdims);
   const Tensor rows = to_rows(x, mask);
   const std::int64_t n = rows.shape()[-1];
@@ -314,7 +314,7 @@ Tensor accumulate(const Primitive& primitive, ReduceFunction f, const Operand& o
   const Tensor& from = as_tensor(op, operand, scratch);
   if (is_half(from.dtype()))
     return in_float32(from, [&](const Tensor& wide) { return accumulate(primitive, f, wide, axes, keepdims); });
-  const std::int64_t mask = axes_mask(op, axes, from.rank());
+  const std::int64_t mask = axes_mask(op, axes, from);
   const Tensor& x = in_dtype(from, accumulated(from.dtype()), converted);
   if (!loops::has_reduction(f, x.dtype())) fail_no_kernel(op, x.dtype());
   return apply(primitive, {&x}, words(mask, keepdims));
@@ -367,7 +367,7 @@ Tensor mean(const Operand& operand, const Axes& axes, bool keepdims) {
   const Tensor& from = ops::as_tensor("mean", operand, scratch);
   if (ops::is_half(from.dtype()))
     return ops::in_float32(from, [&](const Tensor& wide) { return mean(wide, axes, keepdims); });
-  const std::int64_t mask = ops::axes_mask("mean", axes, from.rank());
+  const std::int64_t mask = ops::axes_mask("mean", axes, from);
   const Tensor& x = ops::in_dtype(from, ops::floating_of(from.dtype()), converted);
   return ops::apply(ops::mean_primitive, {&x}, ops::words(mask, keepdims));
 }

@@ -9,7 +9,7 @@
 namespace reel::ops {
 
 /// The axes as a mask. IndexError and ValueError as normalize().
-std::int64_t axes_mask(const char* op, const Axes& axes, int rank);
+std::int64_t axes_mask(const char* op, const Axes& axes, const Tensor& x);
 /// The axes of a mask, ascending.
 Shape axes_of(std::int64_t mask);
 /// The number of elements that are combined into one.

@@ -44,7 +44,7 @@ constexpr Primitive running_primitive = {.rule = batched({"running_extreme", run
 RunningExtreme running_extreme(const char* op, const Operand& operand, std::int64_t axis, bool largest, bool reverse) {
   const tape::OpScope scope(operand);
   const Tensor x = ordered(op, operand);
-  const int a = normalize(op, axis, x.rank());
+  const int a = normalize(op, axis, x);
   const Tensor* in[] = {&x};
   Tensor both[2];
   apply(running_primitive, in, words(a, largest, reverse), both);
@@ -151,7 +151,7 @@ Tensor logcumsumexp(const Operand& operand, std::int64_t axis, bool exclusive, b
   const Tensor uncast = ops::to_tensor("logcumsumexp", operand);
   if (ops::is_half(uncast.dtype()))
     return ops::in_float32(uncast, [&](const Tensor& wide) { return logcumsumexp(wide, axis, exclusive, reverse); });
-  const int a = ops::normalize("logcumsumexp", axis, uncast.rank());
+  const int a = ops::normalize("logcumsumexp", axis, uncast);
   const Tensor x = ops::cast_to(uncast, ops::floating_of(uncast.dtype()));
   if (is_complex(x.dtype())) ops::fail_no_kernel("logcumsumexp", x.dtype());
   const Tensor z = ops::apply(ops::logcumsumexp_primitive, {&x}, ops::words(a, reverse));

@@ -40,7 +40,7 @@ Tensor scan(const Primitive& primitive, loops::ScanFunction f, const Operand& op
   const Tensor& from = as_tensor(op, operand, scratch);
   if (is_half(from.dtype()))
     return in_float32(from, [&](const Tensor& wide) { return scan(primitive, f, wide, axis, exclusive, reverse); });
-  const int along = normalize(op, axis, from.rank());
+  const int along = normalize(op, axis, from);
   const Tensor& x = in_dtype(from, std::max(from.dtype(), DType::int64), converted);
   if (!loops::has_scan(f, x.dtype())) fail_no_kernel(op, x.dtype());
   return apply(primitive, {&x}, words(along, exclusive, reverse));

@@ -75,7 +75,7 @@ Tensor normalised(const Primitive& primitive, const Operand& operand, std::int64
   const Tensor& from = as_tensor(op, operand, scratch);
   if (is_half(from.dtype()))
     return in_float32(from, [&](const Tensor& wide) { return normalised(primitive, wide, axis); });
-  const int along = normalize(op, axis, from.rank());
+  const int along = normalize(op, axis, from);
   const Tensor& x = in_dtype(from, floating_of(from.dtype()), converted);
   require_row_functions(op, x.dtype());
   return apply(primitive, {&x}, words(along));
@@ -165,7 +165,7 @@ Tensor logsumexp(const Operand& operand, const Axes& axes, bool keepdims) {
   const Tensor& from = ops::as_tensor("logsumexp", operand, scratch);
   if (ops::is_half(from.dtype()))
     return ops::in_float32(from, [&](const Tensor& wide) { return logsumexp(wide, axes, keepdims); });
-  const std::int64_t mask = ops::axes_mask("logsumexp", axes, from.rank());
+  const std::int64_t mask = ops::axes_mask("logsumexp", axes, from);
   const Tensor& x = ops::in_dtype(from, ops::floating_of(from.dtype()), converted);
   ops::require_row_functions("logsumexp", x.dtype());
   return ops::apply(ops::logsumexp_primitive, {&x}, ops::words(mask, keepdims));

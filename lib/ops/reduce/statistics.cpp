@@ -57,7 +57,7 @@ constexpr Primitive nan_extreme_primitive = {.rule = batched({"nan_extreme", nan
 Tensor nan_extreme(const char* op, const Operand& operand, const Axes& axes, bool keepdims, bool largest) {
   const tape::OpScope scope(operand);
   const Tensor x = ordered(op, operand);
-  const std::int64_t mask = axes_mask(op, axes, x.rank());
+  const std::int64_t mask = axes_mask(op, axes, x);
   require_elements(op, x.shape(), mask);
   const auto f = largest ? reel::max : reel::min;
   if (!is_floating(x.dtype())) return f(x, axes, keepdims);
@@ -107,7 +107,7 @@ Tensor real_floating(const char* op, const Operand& operand) {
 // Weights in a shape that broadcasts to x.
 Tensor aligned(const Tensor& x, const Tensor& weights, const Axes& axes) {
   if (weights.rank() == 1 && x.rank() > 1 && !axes.all() && axes.list().size() == 1) {
-    const int a = normalize("average", axes.list()[0], x.rank());
+    const int a = normalize("average", axes.list()[0], x);
     Shape shape{weights.size()};
     while (shape.rank() < x.rank() - a) shape.push_back(1);
     if (weights.size() == x.shape()[a]) return reshape(weights, shape);
@@ -185,7 +185,7 @@ Tensor ptp(const Operand& operand, const Axes& axes, bool keepdims) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::ordered("ptp", operand);
   if (x.dtype() == DType::boolean) fail<TypeError>("ptp", "is not defined for {}; cast x first", x.dtype());
-  ops::require_elements("ptp", x.shape(), ops::axes_mask("ptp", axes, x.rank()));
+  ops::require_elements("ptp", x.shape(), ops::axes_mask("ptp", axes, x));
   return max(x, axes, keepdims) - min(x, axes, keepdims);
 }
 
@@ -220,7 +220,7 @@ Tensor masked_softmax(const Operand& operand, const Operand& mask_operand, std::
   if (ops::broadcast_shapes("masked_softmax", x.shape(), mask.shape()) != x.shape())
     fail<ShapeError>("masked_softmax", "the mask has shape {}, which does not broadcast to {}, that of x", mask.shape(),
                      x.shape());
-  const int a = ops::normalize("masked_softmax", axis, x.rank());
+  const int a = ops::normalize("masked_softmax", axis, x);
   const Tensor here = broadcast_to(mask, x.shape());
   // A row without true elements is replaced by zeros until it is masked.
   const Tensor outside = where(any(here, a, true), -std::numeric_limits<double>::infinity(), 0.0);
@@ -238,7 +238,7 @@ SignedLog weighted_logsumexp(const Operand& operand, const Operand& factors, con
   const Shape shape = ops::broadcast_shapes("weighted_logsumexp", x.shape(), b.shape());
   if (x.shape() != shape) x = broadcast_to(x, shape);
   const double lowest = -std::numeric_limits<double>::infinity();
-  const std::int64_t mask = ops::axes_mask("weighted_logsumexp", axes, x.rank());
+  const std::int64_t mask = ops::axes_mask("weighted_logsumexp", axes, x);
   if (ops::reduced_count(shape, mask) == 0) {
     const Tensor nothing = sum(x * b, axes, keepdims);
     return {ops::cast_to(nothing + lowest, dtype), ops::cast_to(stop_gradient(nothing), dtype)};

@@ -45,10 +45,10 @@ detail::List<std::int64_t> moved_order(const Tensor& x, const Axes& source, cons
   detail::List<std::int64_t> order(static_cast<std::size_t>(x.rank()), free);
   detail::List<bool> moved(order.size());
   for (int k = 0; k < from.rank(); ++k) {
-    const auto a = static_cast<std::size_t>(normalize(op, from[k], x.rank())),
-               b = static_cast<std::size_t>(normalize(op, to[k], x.rank()));
+    const auto a = static_cast<std::size_t>(normalize(op, from[k], x)),
+               b = static_cast<std::size_t>(normalize(op, to[k], x));
     if (moved[a] || order[b] != free)
-      fail<ValueError>(op, "an axis occurs twice in source {} or destination {}", from, to);
+      fail<ValueError>(op, "an axis of shape {} occurs twice in source {} or destination {}", x.shape(), from, to);
     moved[a] = true;
     order[b] = static_cast<std::int64_t>(a);
   }
@@ -102,7 +102,7 @@ Tensor moveaxis(const Operand& operand, const Axes& source, const Axes& destinat
 Tensor unflatten(const Operand& operand, std::int64_t axis, const Shape& extents) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("unflatten", operand);
-  return reshape(x, ops::unflattened(x, ops::normalize("unflatten", axis, x.rank()), extents));
+  return reshape(x, ops::unflattened(x, ops::normalize("unflatten", axis, x), extents));
 }
 
 Tensor swapaxes(const Operand& operand, std::int64_t first, std::int64_t second) {
@@ -110,7 +110,7 @@ Tensor swapaxes(const Operand& operand, std::int64_t first, std::int64_t second)
   const Tensor x = ops::to_tensor("swapaxes", operand);
   detail::List<std::int64_t> order(static_cast<std::size_t>(x.rank()));
   std::iota(order.begin(), order.end(), std::int64_t{0});
-  const int a = ops::normalize("swapaxes", first, x.rank()), b = ops::normalize("swapaxes", second, x.rank());
+  const int a = ops::normalize("swapaxes", first, x), b = ops::normalize("swapaxes", second, x);
   std::swap(order[static_cast<std::size_t>(a)], order[static_cast<std::size_t>(b)]);
   return x.rank() == 0 ? x : transpose(x, order);
 }
@@ -124,7 +124,7 @@ Tensor flatten(const Operand& operand) {
 Tensor rot90(const Operand& operand, std::int64_t k, std::int64_t first, std::int64_t second) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("rot90", operand);
-  const int a = ops::normalize("rot90", first, x.rank()), b = ops::normalize("rot90", second, x.rank());
+  const int a = ops::normalize("rot90", first, x), b = ops::normalize("rot90", second, x);
   if (a == b) fail<ValueError>("rot90", "both axes are {}; they must differ", a);
   const std::int64_t quarters = (k % 4 + 4) % 4;
   if (quarters == 0) return identity(x);

@@ -200,7 +200,7 @@ Tensor ops::join(const char* op, std::span<const Tensor> tensors, std::int64_t a
   const detail::List<Tensor> parts = promoted(op, tensors);
   Shape shape = parts[0].shape();
   if (shape.rank() == 0) fail<ShapeError>(op, "the parts have rank 0; join them along a new axis with stack");
-  const int a = normalize(op, axis, shape.rank());
+  const int a = normalize(op, axis, shape);
   Integers attributes;
   attributes.reserve(1 + parts.size());
   attributes.push_back(a);
@@ -228,7 +228,7 @@ Tensor stack(std::span<const Tensor> tensors, std::int64_t axis, const detail::C
   const tape::CallScope scope(at);
   const detail::List<Tensor> parts = ops::promoted("stack", tensors);
   Shape shape = parts[0].shape();
-  const int a = ops::normalize("stack", axis, shape.rank() + 1);
+  const int a = ops::normalize("stack", axis, shape, 1);
   for (std::size_t i = 1; i < parts.size(); ++i)
     if (const Shape own = parts[i].shape(); own != shape)
       fail<ShapeError>("stack", "part {} has shape {}, part 0 {}: they must be equal", i, own, shape);
@@ -241,7 +241,7 @@ Tensor stack(std::initializer_list<Tensor> parts, std::int64_t axis, const detai
 std::vector<Tensor> split(const Operand& operand, std::int64_t parts, std::int64_t axis) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("split", operand);
-  const int a = ops::normalize("split", axis, x.rank());
+  const int a = ops::normalize("split", axis, x);
   const std::int64_t extent = x.shape()[a];
   if (parts < 1) fail<ValueError>("split", "parts is {}; it must be at least 1", parts);
   if (extent % parts != 0)
@@ -255,7 +255,7 @@ std::vector<Tensor> split(const Operand& operand, std::int64_t parts, std::int64
 std::vector<Tensor> split_sizes(const Operand& operand, const Shape& extents, std::int64_t axis) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("split_sizes", operand);
-  const int a = ops::normalize("split_sizes", axis, x.rank());
+  const int a = ops::normalize("split_sizes", axis, x);
   std::int64_t total = 0;
   bool fits = true;
   for (std::int64_t e : extents) fits = fits && e >= 0 && !__builtin_add_overflow(total, e, &total);
@@ -270,7 +270,7 @@ std::vector<Tensor> split_sizes(const Operand& operand, const Shape& extents, st
 std::vector<Tensor> unstack(const Operand& operand, std::int64_t axis) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("unstack", operand);
-  const int a = ops::normalize("unstack", axis, x.rank());
+  const int a = ops::normalize("unstack", axis, x);
   return ops::cut(ops::unstack_primitive, x, ops::words(a), static_cast<std::size_t>(x.shape()[a]));
 }
 

@@ -170,7 +170,7 @@ Tensor block(std::initializer_list<BlockRow> rows, const detail::CallLine& at) {
 std::vector<Tensor> array_split(const Operand& operand, std::int64_t parts, std::int64_t axis) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("array_split", operand);
-  const int a = ops::normalize("array_split", axis, x.rank());
+  const int a = ops::normalize("array_split", axis, x);
   if (parts < 1) fail<ValueError>("array_split", "parts is {}; it must be at least 1", parts);
   if (parts > ops::most_parts)
     fail<ValueError>("array_split", "parts is {}; there may be {} at most", parts, ops::most_parts);
@@ -216,7 +216,7 @@ std::vector<Tensor> broadcast_arrays(std::initializer_list<Tensor> x, const deta
 Tensor repeat(const Operand& operand, const Tensor& counts_operand, std::int64_t axis) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("repeat", operand);
-  const int a = ops::normalize("repeat", axis, x.rank());
+  const int a = ops::normalize("repeat", axis, x);
   Tensor counts = ops::to_tensor("repeat", counts_operand, "counts");
   if (!is_integer(counts.dtype()))
     fail<TypeError>("repeat", "counts must be integers, not {}; cast them to int64", counts.dtype());
@@ -237,8 +237,7 @@ Tensor reverse_sequence(const Operand& operand, const Operand& lengths_operand, 
                         std::int64_t batch_axis) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("reverse_sequence", operand);
-  const int a = ops::normalize("reverse_sequence", axis, x.rank()),
-            b = ops::normalize("reverse_sequence", batch_axis, x.rank());
+  const int a = ops::normalize("reverse_sequence", axis, x), b = ops::normalize("reverse_sequence", batch_axis, x);
   if (a == b) fail<ValueError>("reverse_sequence", "both axes are {}; they must differ", a);
   const std::int64_t n = x.shape()[a], batch = x.shape()[b];
   const Tensor lengths = ops::checked_indices("reverse_sequence", lengths_operand, a, n + 1);

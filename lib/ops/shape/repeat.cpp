@@ -213,7 +213,7 @@ Tensor roll(const Operand& operand, std::int64_t shift, std::int64_t axis) {
   const tape::OpScope scope(operand);
   Tensor scratch;
   const Tensor& x = ops::as_tensor("roll", operand, scratch);
-  const int a = ops::normalize("roll", axis, x.rank());
+  const int a = ops::normalize("roll", axis, x);
   const std::int64_t n = x.shape()[a], forwards = n == 0 ? 0 : (shift % n + n) % n;
   return ops::apply(ops::roll_primitive, {&x}, ops::words(forwards, a));
 }
@@ -239,7 +239,7 @@ Tensor repeat(const Operand& operand, std::int64_t count, std::int64_t axis) {
   const tape::OpScope scope(operand);
   Tensor scratch;
   const Tensor& x = ops::as_tensor("repeat", operand, scratch);
-  const int a = ops::normalize("repeat", axis, x.rank());
+  const int a = ops::normalize("repeat", axis, x);
   if (count < 0) fail<ValueError>("repeat", "count is {}; it must be at least 0", count);
   return ops::apply(ops::repeat_primitive, {&x}, ops::words(count, a));
 }

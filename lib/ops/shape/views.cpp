@@ -19,7 +19,8 @@ void set_broadcast_strides(const detail::Block& x, const Shape& shape, Shape& st
         d < added || (x.extents()[d - added] == 1 && shape.begin()[d] != 1) ? 0 : x.strides()[d - added];
 }
 
-Shape permutation_of(const char* op, const Axes& axes, int rank) {
+Shape permutation_of(const char* op, const Axes& axes, const Tensor& x) {
+  const int rank = x.rank();
   Shape order;
   if (axes.all()) {
     for (int i = rank; i-- > 0;) order.push_back(i);
@@ -27,14 +28,16 @@ Shape permutation_of(const char* op, const Axes& axes, int rank) {
   }
   bool seen[max_rank] = {};
   for (std::int64_t a : axes.list()) {
-    const int i = normalize(op, a, rank);
-    if (seen[i]) fail<ValueError>(op, "{} is not a permutation of the axes: {} is named twice", axes.list(), a);
+    const int i = normalize(op, a, x);
+    if (seen[i])
+      fail<ValueError>(op, "{} is not a permutation of the axes of shape {}: {} is named twice", axes.list(), x.shape(),
+                       a);
     seen[i] = true;
     order.push_back(i);
   }
   if (order.rank() != rank)
-    fail<ValueError>(op, "{} is not a permutation of the axes: x has rank {}, so {} axes must be named", axes.list(),
-                     rank, rank);
+    fail<ValueError>(op, "{} is not a permutation of the axes of shape {}: {} axes must be named", axes.list(),
+                     x.shape(), rank);
   return order;
 }
 
@@ -250,7 +253,7 @@ Tensor transpose(const Operand& operand, const Axes& permutation) {
   const tape::OpScope scope(operand);
   Tensor scratch;
   const Tensor& x = ops::as_tensor("transpose", operand, scratch);
-  const Shape order = ops::permutation_of("transpose", permutation, x.rank());
+  const Shape order = ops::permutation_of("transpose", permutation, x);
   return ops::apply(ops::transpose_primitive, {&x}, order);
 }
 
@@ -258,7 +261,7 @@ Tensor moveaxis(const Operand& operand, std::int64_t source, std::int64_t destin
   const tape::OpScope scope(operand);
   Tensor scratch;
   const Tensor& x = ops::as_tensor("moveaxis", operand, scratch);
-  const int from = ops::normalize("moveaxis", source, x.rank()), to = ops::normalize("moveaxis", destination, x.rank());
+  const int from = ops::normalize("moveaxis", source, x), to = ops::normalize("moveaxis", destination, x);
   Shape order;
   for (int i = 0; i < x.rank(); ++i)
     if (i != from) order.push_back(i);
@@ -276,7 +279,7 @@ Tensor squeeze(const Operand& operand, const Axes& axes) {
     for (int d = 0; d < b->rank; ++d)
       if (b->extents()[d] == 1) dropped.push_back(d);
   } else {
-    dropped = ops::normalize("squeeze", axes, b->rank);
+    dropped = ops::normalize("squeeze", axes, x);
     for (std::int64_t d : dropped)
       if (b->extents()[d] != 1)
         fail<ShapeError>("squeeze", "axis {} of x, of shape {}, has extent {}; only axes of extent 1 can go", d,
@@ -289,7 +292,7 @@ Tensor expand_dims(const Operand& operand, std::int64_t axis) {
   const tape::OpScope scope(operand);
   Tensor scratch;
   const Tensor& x = ops::as_tensor("expand_dims", operand, scratch);
-  const int at = ops::normalize("expand_dims", axis, x.rank() + 1);
+  const int at = ops::normalize("expand_dims", axis, x, 1);
   return ops::apply(ops::expand_dims_primitive, {&x}, ops::words(at));
 }
 
@@ -312,7 +315,7 @@ Tensor flip(const Operand& operand, const Axes& axes) {
   const tape::OpScope scope(operand);
   Tensor scratch;
   const Tensor& x = ops::as_tensor("flip", operand, scratch);
-  return ops::apply(ops::flip_primitive, {&x}, ops::normalize("flip", axes, x.rank()));
+  return ops::apply(ops::flip_primitive, {&x}, ops::normalize("flip", axes, x));
 }
 
 Tensor contiguous(const Operand& operand) {

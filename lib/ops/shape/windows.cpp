@@ -180,7 +180,7 @@ Tensor sliding_window(const Operand& operand, std::int64_t window, std::int64_t 
                       std::int64_t dilation) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("sliding_window", operand);
-  const int a = ops::normalize("sliding_window", axis, x.rank());
+  const int a = ops::normalize("sliding_window", axis, x);
   ops::check_steps("sliding_window", stride, dilation);
   if (window < 1) fail<ValueError>("sliding_window", "window is {}; it must be at least 1", window);
   ops::require_rank("sliding_window", x.rank() + 1);
@@ -198,7 +198,7 @@ Tensor overlap_add(const Operand& operand, std::int64_t axis, std::int64_t strid
   if (x.rank() < 2)
     fail<ShapeError>("overlap_add", "x has shape {}; it must have an axis of windows and a last axis of their elements",
                      x.shape());
-  const int a = ops::normalize("overlap_add", axis, x.rank() - 1);
+  const int a = ops::normalize("overlap_add", axis, x, -1);
   ops::check_steps("overlap_add", stride, dilation);
   const std::int64_t count = x.shape()[a], size = x.shape()[-1];
   if (count == 0 || size == 0)

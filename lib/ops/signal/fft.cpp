@@ -163,15 +163,16 @@ Tensor real_along(const char* op, const Tensor& x, std::int64_t n, int axis, Fft
 struct TransformAxes {
   detail::List<int> axes;
   detail::List<std::int64_t> n;
-  TransformAxes(const char* op, const Shape& shape, const Axes& requested, int rank) {
-    const int entries = shape.rank();
+  TransformAxes(const char* op, const Shape& shape, const Axes& requested, const Tensor& x) {
+    const int entries = shape.rank(), rank = x.rank();
     if (!requested.all()) {
-      static_cast<void>(normalize(op, requested, rank));  // refuses repeated ones
-      for (const std::int64_t axis : requested.list()) axes.push_back(normalize(op, axis, rank));
+      static_cast<void>(normalize(op, requested, x));  // refuses repeated ones
+      for (const std::int64_t axis : requested.list()) axes.push_back(normalize(op, axis, x));
       if (entries != 0 && entries != requested.list().rank())
         fail<ValueError>(op, "shape {} and axes {} must have as many entries", shape, requested.list());
     } else {
-      if (entries > rank) fail<ValueError>(op, "shape {} has more entries than x has axes, {}", shape, rank);
+      if (entries > rank)
+        fail<ValueError>(op, "shape {} has more entries than x, of shape {}, has axes", shape, x.shape());
       for (int axis = entries == 0 ? 0 : rank - entries; axis < rank; ++axis) axes.push_back(axis);
     }
     for (std::size_t i = 0; i < axes.size(); ++i) n.push_back(entries == 0 ? -1 : shape[static_cast<std::int64_t>(i)]);
@@ -182,14 +183,14 @@ Tensor complex_along_all(const char* op, const Operand& operand, const Shape& sh
                          bool inverse) {
   const tape::OpScope scope(operand);
   Tensor x = operand_of(op, operand, false);
-  const TransformAxes along(op, shape, axes, x.rank());
+  const TransformAxes along(op, shape, axes, x);
   for (std::size_t i = along.axes.size(); i-- > 0;) x = complex_along(op, x, along.n[i], along.axes[i], norm, inverse);
   return along.axes.empty() ? identity(x) : x;
 }
 Tensor half_along_all(const char* op, const Operand& operand, const Shape& shape, const Axes& axes, FftNorm norm) {
   const tape::OpScope scope(operand);
   Tensor x = operand_of(op, operand, true);
-  const TransformAxes along(op, shape, axes, x.rank());
+  const TransformAxes along(op, shape, axes, x);
   if (along.axes.empty()) fail<ValueError>(op, "there must be an axis to halve; x has shape {}", x.shape());
   x = half_along(op, x, along.n.back(), along.axes.back(), norm, false);
   for (std::size_t i = along.axes.size() - 1; i-- > 0;)
@@ -199,7 +200,7 @@ Tensor half_along_all(const char* op, const Operand& operand, const Shape& shape
 Tensor real_along_all(const char* op, const Operand& operand, const Shape& shape, const Axes& axes, FftNorm norm) {
   const tape::OpScope scope(operand);
   Tensor x = operand_of(op, operand, false);
-  const TransformAxes along(op, shape, axes, x.rank());
+  const TransformAxes along(op, shape, axes, x);
   if (along.axes.empty()) fail<ValueError>(op, "there must be an axis that was halved; x has shape {}", x.shape());
   for (std::size_t i = 0; i + 1 < along.axes.size(); ++i)
     x = complex_along(op, x, along.n[i], along.axes[i], norm, true);
@@ -209,7 +210,7 @@ Tensor real_along_all(const char* op, const Operand& operand, const Shape& shape
 Tensor shifted(const char* op, const Operand& operand, const Axes& axes, bool inverse) {
   const tape::OpScope scope(operand);
   Tensor x = to_tensor(op, operand);
-  const Shape all = normalize(op, axes, x.rank());
+  const Shape all = normalize(op, axes, x);
   for (const std::int64_t axis : all) {
     const std::int64_t half = x.shape()[axis] / 2;
     x = roll(x, inverse ? -half : half, axis);
@@ -235,32 +236,32 @@ using ops::complex_along, ops::half_along, ops::real_along, ops::operand_of;
 Tensor fft(const Operand& x, std::int64_t n, std::int64_t axis, FftNorm norm) {
   const tape::OpScope scope(x);
   const Tensor z = operand_of("fft", x, false);
-  return complex_along("fft", z, n, ops::normalize("fft", axis, z.rank()), norm, false);
+  return complex_along("fft", z, n, ops::normalize("fft", axis, z), norm, false);
 }
 Tensor ifft(const Operand& x, std::int64_t n, std::int64_t axis, FftNorm norm) {
   const tape::OpScope scope(x);
   const Tensor z = operand_of("ifft", x, false);
-  return complex_along("ifft", z, n, ops::normalize("ifft", axis, z.rank()), norm, true);
+  return complex_along("ifft", z, n, ops::normalize("ifft", axis, z), norm, true);
 }
 Tensor rfft(const Operand& x, std::int64_t n, std::int64_t axis, FftNorm norm) {
   const tape::OpScope scope(x);
   const Tensor z = operand_of("rfft", x, true);
-  return half_along("rfft", z, n, ops::normalize("rfft", axis, z.rank()), norm, false);
+  return half_along("rfft", z, n, ops::normalize("rfft", axis, z), norm, false);
 }
 Tensor irfft(const Operand& x, std::int64_t n, std::int64_t axis, FftNorm norm) {
   const tape::OpScope scope(x);
   const Tensor z = operand_of("irfft", x, false);
-  return real_along("irfft", z, n, ops::normalize("irfft", axis, z.rank()), norm, true);
+  return real_along("irfft", z, n, ops::normalize("irfft", axis, z), norm, true);
 }
 Tensor hfft(const Operand& x, std::int64_t n, std::int64_t axis, FftNorm norm) {
   const tape::OpScope scope(x);
   const Tensor z = operand_of("hfft", x, false);
-  return real_along("hfft", conj(z), n, ops::normalize("hfft", axis, z.rank()), norm, false);
+  return real_along("hfft", conj(z), n, ops::normalize("hfft", axis, z), norm, false);
 }
 Tensor ihfft(const Operand& x, std::int64_t n, std::int64_t axis, FftNorm norm) {
   const tape::OpScope scope(x);
   const Tensor z = operand_of("ihfft", x, true);
-  return conj(half_along("ihfft", z, n, ops::normalize("ihfft", axis, z.rank()), norm, true));
+  return conj(half_along("ihfft", z, n, ops::normalize("ihfft", axis, z), norm, true));
 }
 
 Tensor fftn(const Operand& x, const Shape& shape, const Axes& axes, FftNorm norm) {

@@ -58,7 +58,7 @@ ConvolutionOperands operands_of(const char* op, const Operand& x, const Operand&
   o.h = cast_to(o.h, d);
   if (o.x.rank() != o.h.rank())
     fail<ShapeError>(op, "x has shape {}, h {}; they must have as many axes", o.x.shape(), o.h.shape());
-  o.axes = normalize(op, axes, o.x.rank());
+  o.axes = normalize(op, axes, o.x);
   for (const std::int64_t axis : o.axes)
     if (o.x.shape()[axis] == 0 || o.h.shape()[axis] == 0)
       fail<ShapeError>(op, "x has shape {}, h {}; both need elements on axis {}", o.x.shape(), o.h.shape(), axis);
@@ -194,7 +194,7 @@ Tensor lfilter(const Operand& b_operand, const Operand& a_operand, const Operand
   Tensor x = ops::cast_to(ops::to_tensor(op, x_operand, d, "x"), d);
   if (b.rank() != 1 || a.rank() != 1 || b.size() == 0 || a.size() == 0)
     fail<ShapeError>(op, "b has shape {}, a {}; they must be vectors of at least one number", b.shape(), a.shape());
-  const int at = ops::normalize(op, axis, x.rank());
+  const int at = ops::normalize(op, axis, x);
   if (x.size() == 0) return ops::in_promised_dtype(x * sum(b) * sum(a), promised);
   x = moveaxis(x, at, -1);
   ops::require_rank(op, x.rank() + 1);
@@ -219,7 +219,7 @@ Tensor sosfilt(const Operand& sections_operand, const Operand& x_operand, std::i
   if (sections.rank() != 2 || sections.shape()[1] != 6 || sections.shape()[0] == 0)
     fail<ShapeError>(op, "sections have shape {}; they must be [count, 6] with a count of at least 1",
                      sections.shape());
-  const int at = ops::normalize(op, axis, y.rank());
+  const int at = ops::normalize(op, axis, y);
   ops::require_rank(op, y.rank() + 1);
   for (std::int64_t k = 0; k < sections.shape()[0]; ++k) {
     const Tensor section = sections[k];

@@ -75,7 +75,7 @@ Tensor cosine_or_sine(const char* op, const Operand& operand, int type, std::int
   const tape::OpScope scope(operand);
   const DType promised = floating_of(to_tensor(op, operand).dtype());
   Tensor x = real_signal(op, operand);
-  const int at = normalize(op, axis, x.rank());
+  const int at = normalize(op, axis, x);
   const std::int64_t n = x.shape()[at];
   if (type < 1 || type > 4) fail<ValueError>(op, "type is {}; it must be from 1 to 4", type);
   if (n < (type == 1 && !sine ? 2 : 1))
@@ -192,7 +192,7 @@ Tensor unwrap(const Operand& operand, std::int64_t axis, double period) {
   constexpr const char* op = "unwrap";
   const DType promised = ops::floating_of(ops::to_tensor(op, operand).dtype());
   const Tensor x = ops::real_signal(op, operand);
-  const int at = ops::normalize(op, axis, x.rank());
+  const int at = ops::normalize(op, axis, x);
   if (!(period > 0)) fail<ValueError>(op, "the period is {}; it must be positive", period);
   const std::int64_t n = x.shape()[at];
   if (n < 2) return ops::in_promised_dtype(identity(x), promised);
@@ -210,7 +210,7 @@ Tensor detrend(const Operand& operand, std::int64_t axis, bool linear) {
   constexpr const char* op = "detrend";
   const DType promised = ops::floating_of(ops::to_tensor(op, operand).dtype());
   Tensor x = ops::real_signal(op, operand);
-  const int at = ops::normalize(op, axis, x.rank());
+  const int at = ops::normalize(op, axis, x);
   const std::int64_t n = x.shape()[at];
   if (n == 0) fail<ValueError>(op, "axis {} of x, of shape {}, has no elements", at, x.shape());
   x = moveaxis(x, at, -1);

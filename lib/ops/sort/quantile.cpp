@@ -33,7 +33,7 @@ struct ReducedRows {
   Tensor rows;
   std::int64_t count;
   ReducedRows(const char* op, const Tensor& x, const Axes& axes, bool keepdims) {
-    const std::int64_t mask = axes_mask(op, axes, x.rank());
+    const std::int64_t mask = axes_mask(op, axes, x);
     count = reduced_count(x.shape(), mask);
     shape = reduced_shape(x.shape(), mask, keepdims);
     if (count == 0)

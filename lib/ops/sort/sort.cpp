@@ -78,7 +78,7 @@ struct Moved {
   int axis;
   Tensor x;
   Moved(const char* op, const Operand& operand, std::int64_t requested) : x(ordered(op, operand)) {
-    axis = normalize(op, requested, x.rank());
+    axis = normalize(op, requested, x);
     if (axis + 1 < x.rank()) x = moveaxis(x, axis, -1);
   }
   std::int64_t extent() const { return x.shape()[-1]; }

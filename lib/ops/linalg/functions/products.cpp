@@ -47,7 +47,7 @@ struct VectorsAlongAxis {
   Tensor a, b;  // the axis comes last
 };
 VectorsAlongAxis last_axes(const char* op, const ProductOperands& x, std::int64_t axis) {
-  return {moveaxis(x.a, normalize(op, axis, x.a.rank()), -1), moveaxis(x.b, normalize(op, axis, x.b.rank()), -1)};
+  return {moveaxis(x.a, normalize(op, axis, x.a), -1), moveaxis(x.b, normalize(op, axis, x.b), -1)};
 }
 
 // ---- multi_dot
@@ -164,8 +164,7 @@ Tensor cross(const Operand& first, const Operand& second, std::int64_t axis) {
   const auto [a, b] = ops::last_axes(op, pair, axis);
   if (a.shape()[-1] != 3 || b.shape()[-1] != 3)
     fail<ShapeError>(op, "axis {} must have 3 elements: a is {}, b is {}", axis, pair.a.shape(), pair.b.shape());
-  const int rank = ops::broadcast_shapes(op, a.shape(), b.shape()).rank();
-  const int place = ops::normalize(op, axis, rank);
+  const int place = ops::normalize(op, axis, ops::broadcast_shapes(op, a.shape(), b.shape()));
   const Tensor x = ops::widened(a), y = ops::widened(b);
   const Tensor z = subtract(multiply(roll(x, -1, -1), roll(y, -2, -1)), multiply(roll(x, -2, -1), roll(y, -1, -1)));
   return moveaxis(ops::cast_to(z, a.dtype()), -1, place);
