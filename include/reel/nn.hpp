@@ -257,6 +257,11 @@ struct L2NormalizeOptions {
 /// vector of zeros: 0, with gradient 0 (TensorFlow's is g / sqrt(epsilon)). Gradient with y the result and n the
 /// root: (g - y sum(g y)) / n, or g / n where epsilon decides.
 Tensor l2_normalize(const Operand& x, const L2NormalizeOptions& options = {});
+/// The same over one axis.
+template <detail::Integer T>
+Tensor l2_normalize(const Operand& x, T axis, double epsilon = 1e-12) {
+  return l2_normalize(x, L2NormalizeOptions{.axes = axis, .epsilon = epsilon});
+}
 
 // Bags of embeddings
 

@@ -292,6 +292,14 @@ TEST_CASE("l2_normalize: zeros, the bound, and squares that would overflow") {
   CHECK(g[1] == Approx((2 - 0.8 * 2.2) / 5).epsilon(1e-14));
 }
 
+TEST_CASE("l2_normalize over an axis that is given as a number") {
+  const Tensor x = reshape(numbers({3.0, 4.0, 4.0, 3.0}), {2, 2});
+  CHECK(array_equal(l2_normalize(x, -1), l2_normalize(x)));
+  CHECK(array_equal(l2_normalize(x, 0), l2_normalize(x, {.axes = 0})));
+  CHECK(array_equal(l2_normalize(x, std::size_t{1}, 100), l2_normalize(x, {.axes = 1, .epsilon = 100})));
+  CHECK(array_equal(l2_normalize(x, {}), l2_normalize(x)));
+}
+
 TEST_CASE("group_norm with scale and offset: a large mean costs no digits, two groups of many elements") {
   const Tensor x = cast(waves({2, 4, 300}, 1.3) + 4096, DType::float32),
                g = cast(waves({2, 4, 300}, 0.7) + waves({2, 4, 300}, 1.3), DType::float32);
