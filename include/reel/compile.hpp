@@ -23,7 +23,9 @@
 //
 // Variables that f reads are read at each call; those that it assigns are assigned when the program has run, so that a
 // call that throws changes none. A call is one entry on the tapes and accumulators that follow its arguments, its
-// variables or captured tensors, to any order; its derivative is a program too, traced on first request.
+// variables or captured tensors, to any order; its derivative is a program too, traced on first request. For that the
+// entry keeps a copy of f and runs it: objects that f captures by reference must live until then. In a function that
+// returns the compiled object, or results that its caller differentiates, capture by value.
 #pragma once
 #include <array>
 #include <map>

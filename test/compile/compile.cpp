@@ -29,6 +29,21 @@ Tensor loss(const Tensor& x, const Tensor& w) { return sum(tanh(matmul(x, w)) * 
 
 }  // namespace
 
+TEST_CASE("compiled: the function runs again for a gradient, on the copy that the entry keeps") {
+  const auto runs = std::make_shared<int>(0);
+  const Tensor x = support::ramp({3}, 0);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = compile([runs](const Tensor& v) {
+    ++*runs;
+    return sum(v * v);
+  })(x);
+  CHECK(*runs == 1);
+  CHECK(runs.use_count() > 1);  // the compiled object is gone
+  CHECK(array_equal(*tape.gradient(y, x), 2.0 * x));
+  CHECK(*runs == 2);
+}
+
 TEST_CASE("compiled: has the bits of the function and is traced once per signature") {
   int traced = 0;
   const auto f = compile([&](const Tensor& x, const Tensor& w) {
