@@ -7,7 +7,13 @@ namespace [[gnu::visibility("default")]] reel {
 
 namespace detail {
 struct LocatedText;
-}
+/// The line of a call, for errors: the last argument of functions of lists, whose elements do not know it.
+struct CallLine {
+  const char* file;
+  int line;
+  constexpr CallLine(const char* from = __builtin_FILE(), int at = __builtin_LINE()) noexcept : file(from), line(at) {}
+};
+}  // namespace detail
 
 /// Base of everything the library throws, bad_alloc apart.
 class Error : public std::runtime_error {
@@ -44,5 +50,23 @@ class TraceError : public Error { public: using Error::Error; ~TraceError() over
 /// A file that cannot be read or written, or whose content is malformed.
 class IoError : public Error { public: using Error::Error; ~IoError() override; };
 // clang-format on
+
+namespace detail {
+
+/// Adds the line to the message of an error of the library, which is being handled, unless it names one.
+void name_line(Error& error, const CallLine& at) noexcept;
+/// f(). Errors of the library that leave it name the line of the call, unless they name the line of an op that f
+/// called.
+template <class F>
+decltype(auto) naming_line(const CallLine& at, const F& f) {
+  try {
+    return f();
+  } catch (Error& error) {
+    name_line(error, at);
+    throw;
+  }
+}
+
+}  // namespace detail
 
 }  // namespace reel

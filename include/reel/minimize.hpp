@@ -44,6 +44,13 @@ List<Tensor> tensors_of(const T& tree) {
   return leaves;
 }
 
+// item(), whose errors would name the line in this header.
+inline double number_of(const Tensor& x) {
+  double value;
+  copy_out(x, DType::float64, &value, true);
+  return value;
+}
+
 }  // namespace detail
 
 /// The inverse of ravel: from a vector to a tree of tensors with the original shapes and dtypes.
@@ -110,10 +117,10 @@ class Objective {
   /// The value at x, and its gradient if `gradient` is not null: `size()` doubles both.
   double operator()(const double* x, double* gradient) const {
     const Tensor at = vector(x);
-    if (!gradient) return static_cast<Tensor>(f_(unravel_(at))).template item<double>();
+    if (!gradient) return detail::number_of(f_(unravel_(at)));
     const auto [value, slope] = flat_value_and_grad()(at);
     detail::copy_out(slope, DType::float64, gradient, false);
-    return value.template item<double>();
+    return detail::number_of(value);
   }
   /// pair(value, gradient) of a vector [size()].
   auto flat_value_and_grad() const {
@@ -236,15 +243,27 @@ MinimizeResult<map_t<Tensor, T>> result_of(const char* op, const MinimizeSummary
   return {objective.tree(x), s.value, s.gradient_size, s.iterations, s.evaluations, s.products, s.reason};
 }
 
-// method(x, evaluate) moves x, which has the elements of the start.
+// method(objective, x) moves x, which has the elements of the start.
 template <class F, class T, class Method>
-MinimizeResult<map_t<Tensor, T>> minimize_by_gradients(const char* op, F f, const T& start, const Method& method) {
-  const Objective<F, T> flat(op, std::move(f), start);
-  std::vector<double> x(static_cast<std::size_t>(flat.size()));
-  flat.start(x.data());
-  const Evaluate evaluate = [&flat](const double* at, double* gradient) { return flat(at, gradient); };
-  const MinimizeSummary summary = method(std::span<double>(x), evaluate);
-  return result_of(op, summary, flat, x);
+MinimizeResult<map_t<Tensor, T>> minimize_by_vectors(const char* op, F f, const T& start, const CallLine& at,
+                                                     const Method& method) {
+  return naming_line(at, [&] {
+    require_untraced(op);
+    const Objective<F, T> flat(op, std::move(f), start);
+    std::vector<double> x(static_cast<std::size_t>(flat.size()));
+    flat.start(x.data());
+    const MinimizeSummary summary = method(flat, std::span<double>(x));
+    return result_of(op, summary, flat, x);
+  });
+}
+// method(x, evaluate) does.
+template <class F, class T, class Method>
+MinimizeResult<map_t<Tensor, T>> minimize_by_gradients(const char* op, F f, const T& start, const Method& method,
+                                                       const CallLine& at) {
+  return minimize_by_vectors(op, std::move(f), start, at, [&](const Objective<F, T>& flat, std::span<double> x) {
+    const Evaluate evaluate = [&flat](const double* v, double* gradient) { return flat(v, gradient); };
+    return method(x, evaluate);
+  });
 }
 
 // Copies the elements of a tree's leaves, one after another.
@@ -258,24 +277,24 @@ std::vector<double> raveled(const T& tree) {
 /// A local minimum of f, a function of a tree like `start`, near `start`: limited-memory BFGS (Nocedal, "Updating
 /// quasi-Newton matrices with limited storage", 1980) with the line search of More and Thuente, 1994. Points where f or
 /// its gradient is not finite are rejected. ValueError if `start` is such a point, if no gradient reaches the
-/// parameters there, and for invalid options; exceptions of f pass through. Computes in float64; leaves keep their
-/// dtypes.
+/// parameters there, and for invalid options; exceptions of f pass through. Errors name the caller's line. Computes in
+/// float64; leaves keep their dtypes.
 template <class F, Tree T>
-MinimizeResult<map_t<Tensor, T>> lbfgs(F f, const T& start, const LbfgsOptions& options = {}) {
-  detail::require_untraced("lbfgs");
+MinimizeResult<map_t<Tensor, T>> lbfgs(F f, const T& start, const LbfgsOptions& options = {},
+                                       const detail::CallLine& at = {}) {
   return detail::minimize_by_gradients(
       "lbfgs", std::move(f), start,
-      [&](std::span<double> x, const detail::Evaluate& evaluate) { return detail::lbfgs(x, evaluate, options); });
+      [&](std::span<double> x, const detail::Evaluate& evaluate) { return detail::lbfgs(x, evaluate, options); }, at);
 }
 
 /// The same by nonlinear conjugate gradients (Hager and Zhang, 2005): less memory, more iterations.
 template <class F, Tree T>
-MinimizeResult<map_t<Tensor, T>> nonlinear_cg(F f, const T& start, const NonlinearCgOptions& options = {}) {
-  detail::require_untraced("nonlinear_cg");
-  return detail::minimize_by_gradients("nonlinear_cg", std::move(f), start,
-                                       [&](std::span<double> x, const detail::Evaluate& evaluate) {
-                                         return detail::nonlinear_cg(x, evaluate, options);
-                                       });
+MinimizeResult<map_t<Tensor, T>> nonlinear_cg(F f, const T& start, const NonlinearCgOptions& options = {},
+                                              const detail::CallLine& at = {}) {
+  return detail::minimize_by_gradients(
+      "nonlinear_cg", std::move(f), start,
+      [&](std::span<double> x, const detail::Evaluate& evaluate) { return detail::nonlinear_cg(x, evaluate, options); },
+      at);
 }
 
 /// The same within bounds, lower <= parameters <= upper: trees with leaves of the parameters' shapes, infinite where
@@ -285,38 +304,37 @@ MinimizeResult<map_t<Tensor, T>> nonlinear_cg(F f, const T& start, const Nonline
 /// ShapeError where a bound has another number of elements.
 template <class F, Tree T, Tree B>
 MinimizeResult<map_t<Tensor, T>> projected_lbfgs(F f, const T& start, const B& lower, const B& upper,
-                                                 const LbfgsOptions& options = {}) {
-  detail::require_untraced("projected_lbfgs");
-  const std::vector<double> least = detail::raveled(lower), most = detail::raveled(upper);
-  return detail::minimize_by_gradients("projected_lbfgs", std::move(f), start,
-                                       [&](std::span<double> x, const detail::Evaluate& evaluate) {
-                                         return detail::projected_lbfgs(x, least, most, evaluate, options);
-                                       });
+                                                 const LbfgsOptions& options = {}, const detail::CallLine& at = {}) {
+  return detail::minimize_by_gradients(
+      "projected_lbfgs", std::move(f), start,
+      [&](std::span<double> x, const detail::Evaluate& evaluate) {
+        return detail::projected_lbfgs(x, detail::raveled(lower), detail::raveled(upper), evaluate, options);
+      },
+      at);
 }
 
 /// The same by Newton's method: steps by conjugate gradients within a trust region (Steihaug, "The conjugate gradient
 /// method and trust regions in large scale optimization", 1983), with Hessian products by forward over reverse mode.
 /// Few but expensive iterations: for functions that are hard for lbfgs.
 template <class F, Tree T>
-MinimizeResult<map_t<Tensor, T>> newton_cg(F f, const T& start, const NewtonOptions& options = {}) {
-  detail::require_untraced("newton_cg");
-  const Objective<F, T> flat("newton_cg", std::move(f), start);
-  std::vector<double> x(static_cast<std::size_t>(flat.size()));
-  flat.start(x.data());
-  const auto vector = [n = flat.size()](const double* p) {
-    return detail::copy_in(p, static_cast<std::size_t>(n), {n}, DType::float64);
-  };
-  const auto linearize_at = [&](const double* at, double* gradient, Callback<void(const double*, double*)>* product) {
-    auto linearized = linearize(flat.flat_value_and_grad(), vector(at));
-    *product = [vector, linear = std::move(linearized.second)](const double* v, double* to) {
-      detail::copy_out(linear({vector(v)}).second, DType::float64, to, false);
+MinimizeResult<map_t<Tensor, T>> newton_cg(F f, const T& start, const NewtonOptions& options = {},
+                                           const detail::CallLine& at = {}) {
+  const auto method = [&](const auto& flat, std::span<double> x) {
+    const auto vector = [n = flat.size()](const double* p) {
+      return detail::copy_in(p, static_cast<std::size_t>(n), {n}, DType::float64);
     };
-    detail::copy_out(linearized.first.second, DType::float64, gradient, false);
-    return linearized.first.first.template item<double>();
+    const auto linearize_at = [&](const double* v, double* gradient, Callback<void(const double*, double*)>* product) {
+      auto linearized = linearize(flat.flat_value_and_grad(), vector(v));
+      *product = [vector, linear = std::move(linearized.second)](const double* along, double* to) {
+        detail::copy_out(linear({vector(along)}).second, DType::float64, to, false);
+      };
+      detail::copy_out(linearized.first.second, DType::float64, gradient, false);
+      return detail::number_of(linearized.first.first);
+    };
+    const auto evaluate = [&flat](const double* v, double* gradient) { return flat(v, gradient); };
+    return detail::newton_cg(x, evaluate, linearize_at, options);
   };
-  const auto summary = detail::newton_cg(
-      x, [&flat](const double* at, double* gradient) { return flat(at, gradient); }, linearize_at, options);
-  return detail::result_of("newton_cg", summary, flat, x);
+  return detail::minimize_by_vectors("newton_cg", std::move(f), start, at, method);
 }
 
 /// A local minimum of the sum of squares of `residuals`, a function of a tree like `start` that returns a real floating
@@ -325,16 +343,15 @@ MinimizeResult<map_t<Tensor, T>> newton_cg(F f, const T& start, const NewtonOpti
 /// Jacobian is formed: for many parameters and residuals, where levenberg_marquardt would need a large matrix. `value`
 /// is the sum of squares, `products` counts products with J^T J. Otherwise as newton_cg.
 template <class F, Tree T>
-MinimizeResult<map_t<Tensor, T>> gauss_newton(F residuals, const T& start, const NewtonOptions& options = {}) {
-  detail::require_untraced("gauss_newton");
-  const Objective<F, T> flat("gauss_newton", std::move(residuals), start);
-  std::vector<double> x(static_cast<std::size_t>(flat.size()));
-  flat.start(x.data());
-  const detail::ResidualFunction of_vector = [&flat](const Tensor& v) -> Tensor {
-    return flat.function()(flat.unravel()(v));
+MinimizeResult<map_t<Tensor, T>> gauss_newton(F residuals, const T& start, const NewtonOptions& options = {},
+                                              const detail::CallLine& at = {}) {
+  const auto method = [&](const auto& flat, std::span<double> x) {
+    const detail::ResidualFunction of_vector = [&flat](const Tensor& v) -> Tensor {
+      return flat.function()(flat.unravel()(v));
+    };
+    return detail::gauss_newton(x, of_vector, options);
   };
-  const auto summary = detail::gauss_newton(x, of_vector, options);
-  return detail::result_of("gauss_newton", summary, flat, x);
+  return detail::minimize_by_vectors("gauss_newton", std::move(residuals), start, at, method);
 }
 
 }  // namespace reel

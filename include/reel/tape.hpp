@@ -211,24 +211,32 @@ class GradientTape {
   /// call. Called inside the scope of a persistent tape, the replay itself is recorded, and can be differentiated
   /// again. ValueError for a target that is an empty handle or a wrong number of output gradients, ShapeError and
   /// TypeError for ones that do not fit (a real one of another dtype is cast to the target's, with a warning); all are
-  /// checked before replay.
+  /// checked before replay. Errors name the caller's line, unless an op in a gradient function knows its own.
   template <Tree T, Tree S>
-  map_t<Gradient, S> gradient(const T& target, const S& sources, const GradientOptions& options = {}) {
-    return in_structure(sources, replay(targets_of(target), sources_of(sources), options));
+  map_t<Gradient, S> gradient(const T& target, const S& sources, const GradientOptions& options = {},
+                              const detail::CallLine& at = {}) {
+    return in_structure(
+        sources, detail::naming_line(at, [&] { return replay(targets_of(target), sources_of(sources), options); }));
   }
   template <Tree T>
   std::vector<Gradient> gradient(const T& target, std::initializer_list<Source> sources,
-                                 const GradientOptions& options = {}) {
-    return as_vector(replay(targets_of(target), {sources.begin(), sources.size()}, options));
+                                 const GradientOptions& options = {}, const detail::CallLine& at = {}) {
+    return as_vector(detail::naming_line(at, [&] {
+      return replay(targets_of(target), {sources.begin(), sources.size()}, options);
+    }));
   }
   template <Tree S>
   map_t<Gradient, S> gradient(std::initializer_list<Target> targets, const S& sources,
-                              const GradientOptions& options = {}) {
-    return in_structure(sources, replay({targets.begin(), targets.size()}, sources_of(sources), options));
+                              const GradientOptions& options = {}, const detail::CallLine& at = {}) {
+    return in_structure(sources, detail::naming_line(at, [&] {
+                          return replay({targets.begin(), targets.size()}, sources_of(sources), options);
+                        }));
   }
   std::vector<Gradient> gradient(std::initializer_list<Target> targets, std::initializer_list<Source> sources,
-                                 const GradientOptions& options = {}) {
-    return as_vector(replay({targets.begin(), targets.size()}, {sources.begin(), sources.size()}, options));
+                                 const GradientOptions& options = {}, const detail::CallLine& at = {}) {
+    return as_vector(detail::naming_line(at, [&] {
+      return replay({targets.begin(), targets.size()}, {sources.begin(), sources.size()}, options);
+    }));
   }
 
   /// The derivative of each element of the target with respect to each element of each source, in the structure of the
@@ -236,12 +244,16 @@ class GradientTape {
   /// keep the largest tensor on the path below 2^22 elements. Recorded, and uses up the tape, like gradient().
   /// TypeError for a complex target, ShapeError for a rank above max_rank. TensorFlow's GradientTape.jacobian.
   template <Tree S>
-  map_t<Gradient, S> jacobian(const Target& target, const S& sources, const JacobianOptions& options = {}) {
-    return in_structure(sources, jacobians(target, sources_of(sources), options));
+  map_t<Gradient, S> jacobian(const Target& target, const S& sources, const JacobianOptions& options = {},
+                              const detail::CallLine& at = {}) {
+    return in_structure(sources,
+                        detail::naming_line(at, [&] { return jacobians(target, sources_of(sources), options); }));
   }
   std::vector<Gradient> jacobian(const Target& target, std::initializer_list<Source> sources,
-                                 const JacobianOptions& options = {}) {
-    return as_vector(jacobians(target, {sources.begin(), sources.size()}, options));
+                                 const JacobianOptions& options = {}, const detail::CallLine& at = {}) {
+    return as_vector(detail::naming_line(at, [&] {
+      return jacobians(target, {sources.begin(), sources.size()}, options);
+    }));
   }
   /// The Jacobian of each element of a batch: target [b, ...] and source [b, ...] give [b, ..., ...], where target[i]
   /// depends on source[i] alone (otherwise the result has no meaning). Reverse mode computes a row per element of

@@ -53,9 +53,12 @@ template <class T>
 using List = std::vector<T, PoolAllocator<T>>;
 
 const void* contiguous_data(const Tensor& x, DType wanted);
+/// The same; errors name the line. Of copy_out too.
+const void* contiguous_data(const Tensor& x, DType wanted, CallLine at);
 /// The first element, whatever the strides. TypeError unless the dtype is `wanted`.
 const void* strided_data(const Tensor& x, DType wanted);
 void copy_out(const Tensor& x, DType wanted, void* out, bool single);
+void copy_out(const Tensor& x, DType wanted, void* out, bool single, CallLine at);
 
 }  // namespace detail
 
@@ -102,29 +105,29 @@ class Tensor {
   /// The elements in row-major order, without a copy. TypeError unless T is the dtype's type; ValueError unless
   /// contiguous ("call contiguous(x)"). Valid while a handle to this tensor lives.
   template <Element T>
-  std::span<const T> data() const& {
-    return {static_cast<const T*>(detail::contiguous_data(*this, dtype_of<T>)), static_cast<std::size_t>(size())};
+  std::span<const T> data(detail::CallLine at = {}) const& {
+    return {static_cast<const T*>(detail::contiguous_data(*this, dtype_of<T>, at)), static_cast<std::size_t>(size())};
   }
   template <Element T>
-  std::span<const T> data() const&& = delete;
+  std::span<const T> data(detail::CallLine at = {}) const&& = delete;
   /// The only element of a tensor of size 1 (ShapeError otherwise). T is the dtype's type or one that the dtype
   /// promotes to (TypeError otherwise).
   template <Element T = double>
-  T item() const {
+  T item(detail::CallLine at = {}) const {
     T value;
-    detail::copy_out(*this, dtype_of<T>, &value, true);
+    detail::copy_out(*this, dtype_of<T>, &value, true, at);
     return value;
   }
   /// Every element, row-major, whatever the layout. T as for item().
   template <Element T = double>
-  std::vector<T> to_vector() const {
+  std::vector<T> to_vector(detail::CallLine at = {}) const {
     std::vector<T> values(static_cast<std::size_t>(size()));
     if constexpr (std::is_same_v<T, bool>) {
       std::vector<unsigned char> bytes(values.size());
-      detail::copy_out(*this, DType::boolean, bytes.data(), false);
+      detail::copy_out(*this, DType::boolean, bytes.data(), false, at);
       for (std::size_t i = 0; i < bytes.size(); ++i) values[i] = bytes[i] != 0;
     } else {
-      detail::copy_out(*this, dtype_of<T>, values.data(), false);
+      detail::copy_out(*this, dtype_of<T>, values.data(), false, at);
     }
     return values;
   }
@@ -214,12 +217,6 @@ template <class T>
 concept ComplexNumber = Element<T> && is_complex(dtype_of<T>);
 template <class T>
 concept TensorOrVariable = std::is_same_v<T, Tensor> || std::is_same_v<T, Variable>;
-/// The line of a call, for errors: the last argument of functions of lists, whose elements do not know it.
-struct CallLine {
-  const char* file;
-  int line;
-  constexpr CallLine(const char* from = __builtin_FILE(), int at = __builtin_LINE()) noexcept : file(from), line(at) {}
-};
 enum class OperandKind : std::uint8_t { lvalue, rvalue, weak_boolean, weak_integer, weak_floating, weak_complex };
 }  // namespace detail
 

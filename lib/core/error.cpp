@@ -23,6 +23,7 @@ struct detail::LocatedText {
 
 struct ErrorAccess {
   static void share(Error& error, detail::LocatedText* text) noexcept { error.located_ = text; }
+  static detail::LocatedText* text(const Error& error) noexcept { return error.located_; }
 };
 
 Error::Error(const Error& other) noexcept : std::runtime_error(other), located_(other.located_) {
@@ -58,14 +59,25 @@ void detail::await_line(Error& error) noexcept {
   }
 }
 
-void detail::give_line(const char* file, int line) noexcept {
-  LocatedText* text = this_thread.state->awaiting;
-  if (!text || !file || std::uncaught_exceptions() == 0) return;
+namespace {
+void locate(detail::LocatedText& text, const char* file, int line) noexcept {
   try {
     const std::string place = fmt::format("{}:{}", file, line);
-    if (text->message.find(place) == std::string::npos) text->located = fmt::format("{} ({})", text->message, place);
+    if (text.message.find(place) == std::string::npos) text.located = fmt::format("{} ({})", text.message, place);
   } catch (const std::exception&) {  // out of memory: an error without its line
   }
+}
+}  // namespace
+
+void detail::give_line(const char* file, int line) noexcept {
+  LocatedText* text = this_thread.state->awaiting;
+  if (text && file && std::uncaught_exceptions() != 0) locate(*text, file, line);
+}
+
+// An error that this thread awaits no line for may be read by other threads.
+void detail::name_line(Error& error, const CallLine& at) noexcept {
+  LocatedText* text = ErrorAccess::text(error);
+  if (text && text == this_thread.state->awaiting && at.file && text->located.empty()) locate(*text, at.file, at.line);
 }
 
 void detail::forget_error() noexcept {

@@ -35,6 +35,10 @@ const void* contiguous_data(const Tensor& x, DType wanted) {
   return data;
 }
 
+const void* contiguous_data(const Tensor& x, DType wanted, CallLine at) {
+  return naming_line(at, [&] { return contiguous_data(x, wanted); });
+}
+
 void copy_out(const Tensor& x, DType wanted, void* out, bool single) {
   const char* op = single ? "item" : "to_vector";
   ops::require_elements(op, x);
@@ -45,6 +49,10 @@ void copy_out(const Tensor& x, DType wanted, void* out, bool single) {
     fail<TypeError>(op, "{} elements do not fit {}; use {}<{}>(), or cast(x, DType::{}) first", b->dtype, wanted, op,
                     cpp_type(b->dtype), wanted);
   loops::copy_out(x, wanted, out);
+}
+
+void copy_out(const Tensor& x, DType wanted, void* out, bool single, CallLine at) {
+  naming_line(at, [&] { copy_out(x, wanted, out, single); });
 }
 
 }  // namespace detail
