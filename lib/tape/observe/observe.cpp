@@ -103,12 +103,13 @@ std::vector<const Tensor*> pointers(std::span<const Tensor> list) {
   return p;
 }
 
+// The message names the line of the op, not that of the gradient or tangent that was asked for.
 [[noreturn, gnu::cold]] void fail_rule(const Record& r, std::string_view what, std::size_t i, const Tensor& value,
                                        const NonFinite& f, std::string_view value_kind,
                                        std::span<const Tensor> values) {
-  fail<ValueError>(r.name(), "the {} {} that its rule gives is not finite: {}; {}{}", what, i,
-                   non_finite_text(value, f), values_text(value_kind, pointers(values)),
-                   to_string(r.site(), "; the op was called at "));
+  fail_without_line<ValueError>(r.name(), "the {} {} that its rule gives is not finite: {}; {}{}", what, i,
+                                non_finite_text(value, f), values_text(value_kind, pointers(values)),
+                                to_string(r.site(), "; the op was called at "));
 }
 
 // FNV-1a on words of eight bytes.
