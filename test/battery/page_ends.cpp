@@ -157,7 +157,7 @@ TEST_CASE("reading past a guard page raises a signal") {
   }
 }
 
-TEST_CASE("pointwise kernels stay inside their operands") {
+TEST_CASE("pointwise kernels stay inside their operands", "[once]") {
   Memory m;
   for (const DType type : types) {
     m.fill(type);

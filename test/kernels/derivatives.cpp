@@ -337,7 +337,7 @@ TEST_CASE("every derivative of the table has a reference here or in the op cases
   CHECK(names.size() == table::size);
 }
 
-TEST_CASE("derivatives by fused kernels, over the whole range") {
+TEST_CASE("derivatives by fused kernels, over the whole range", "[once]") {
   for (const Case& c : all_cases()) {
     check_kernels<float>(c);
     check_kernels<double>(c);

@@ -153,7 +153,7 @@ void check_signals(const Set& set, std::string_view name, std::size_t op) {
 
 }  // namespace
 
-TEST_CASE("every op of the table in the four rounding modes") {
+TEST_CASE("every op of the table in the four rounding modes", "[once]") {
   for (const Set* set : supported_sets())
     for_ops([&](std::string_view name, std::size_t op) {
       check_rounding<float>(*set, name, op);

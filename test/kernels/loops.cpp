@@ -162,7 +162,7 @@ void check_definitions(const Set& set, DType type) {
 
 }  // namespace
 
-TEST_CASE("a pointwise loop gives an element the same bits in every position, stride and instruction set") {
+TEST_CASE("a pointwise loop gives an element the same bits in every position, stride and instruction set", "[once]") {
   for (const Set* set : supported_sets()) {
     check_definitions<float>(*set, DType::float32);
     check_definitions<double>(*set, DType::float64);

@@ -215,7 +215,7 @@ void check_set(const Set& set) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("each element of a product in tiles is one chain of multiply-adds along k", "", float, double,
+TEMPLATE_TEST_CASE("each element of a product in tiles is one chain of multiply-adds along k", "[once]", float, double,
                    std::complex<float>, std::complex<double>) {
   for (const Set* set : supported_sets()) check_set<TestType>(*set);
 }

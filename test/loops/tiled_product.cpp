@@ -55,7 +55,7 @@ std::vector<std::byte> product(DType dtype, std::int64_t m, std::int64_t n, std:
 
 }  // namespace
 
-TEST_CASE("tiles write only their part and have the bits of the whole product, in every instruction set") {
+TEST_CASE("tiles write only their part and have the bits of the whole product, in every instruction set", "[once]") {
   const kernels::Set& before = kernels::active();
   for (const kernels::Set* set : kernels::supported_sets()) {
     kernels::activate(*set);

@@ -428,7 +428,7 @@ TEST_CASE("with more than two tapes all release discarded results") {
   CHECK((*t1.gradient(y, x)).item() == 1.0);
 }
 
-TEST_CASE("a chain of ten million ops records, replays and is destroyed in a thread with a 256 KiB stack") {
+TEST_CASE("a chain of ten million ops records, replays and is destroyed in a thread with a 256 KiB stack", "[once]") {
 #ifdef REEL_TEST_SANITIZED
   constexpr int length = 1000000;
 #else
