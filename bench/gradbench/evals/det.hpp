@@ -2,7 +2,9 @@
 // it occurs, l! products in all. All minors of one size are computed at once, as one array.
 #pragma once
 #include <algorithm>
+#include <functional>
 #include <numeric>
+#include <reel/compile.hpp>
 #include <span>
 
 #include "../eval.hpp"
@@ -70,25 +72,36 @@ inline Tensor determinant(const Tensor& a, const Expansion& of) {
   return sum(reel::stack(terms));
 }
 
+inline Tensor primal_of(const Tensor& a, const Expansion& of) {
+  return a.shape()[0] == of.size ? expand(a, of) : determinant(a, of);
+}
+
+inline Tensor gradient_of(const Tensor& a, const Expansion& of) {
+  reel::GradientTape tape;
+  tape.watch(a);
+  return reshape(tape.gradient(primal_of(a, of), a).dense(), {-1});
+}
+
 struct Input {
   Tensor a;  // [l, l]
   Expansion expansion;
+  /// gradient_of, recorded at its first run only. Expansions row by row are as long as their work and stay as they are.
+  std::function<Tensor(const Tensor&)> gradient = {};
 };
 
 inline Input read(const Field& input) {
   const std::int64_t size = input.at("ell").integer(1);
-  return {reshape(input.at("A").tensor({size * size}), {size, size}), expansion(std::min(size, rows_at_once))};
+  Input x{reshape(input.at("A").tensor({size * size}), {size, size}), expansion(std::min(size, rows_at_once))};
+  const auto gradient = [of = x.expansion](const Tensor& a) { return gradient_of(a, of); };
+  if (size <= rows_at_once)
+    x.gradient = reel::compile(gradient);
+  else
+    x.gradient = gradient;
+  return x;
 }
 
-inline Tensor primal(const Input& x) {
-  return x.a.shape()[0] == x.expansion.size ? expand(x.a, x.expansion) : determinant(x.a, x.expansion);
-}
-
-inline Tensor gradient(const Input& x) {
-  reel::GradientTape tape;
-  tape.watch(x.a);
-  return reshape(tape.gradient(primal(x), x.a).dense(), {-1});
-}
+inline Tensor primal(const Input& x) { return primal_of(x.a, x.expansion); }
+inline Tensor gradient(const Input& x) { return x.gradient(x.a); }
 
 inline Module functions() { return {{"primal", timed(read, primal)}, {"gradient", timed(read, gradient)}}; }
 
