@@ -3,7 +3,6 @@ import argparse
 import datetime
 import json
 import os
-import platform
 import re
 import shlex
 import sys
@@ -66,17 +65,6 @@ class Context:
         if any(text in name for text in NOT_QUICK):
             return False
         return threads == 1 or not name.startswith(('tape: ', '1000 x', 'Rosenbrock'))
-
-
-def machine():
-    """The processor's name and how many there are."""
-    name = platform.machine()
-    with open('/proc/cpuinfo') as file:
-        for line in file:
-            if line.startswith('model name'):
-                name = line.split(':', 1)[1].strip()
-                break
-    return f'{os.cpu_count()} cores of {name}'
 
 
 def measured(context, counts, show):
@@ -146,7 +134,7 @@ def main():
     show = lambda text: print(f'\r\033[K{text[:100]}', end='', file=sys.stderr, flush=True) if terminal else None
     rows = measured(context, counts, show)
     show('')
-    result = {'machine': machine(), 'date': datetime.date.today().isoformat(),
+    result = {'machine': report.machine(), 'date': datetime.date.today().isoformat(),
               'command': shlex.join(['bench/run'] + sys.argv[1:]), 'peers': context.peers,
               'missing': [name for name in PEERS if name not in context.commands], 'about': context.about, 'rows': rows}
     if arguments.json:

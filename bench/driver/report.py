@@ -1,4 +1,7 @@
 """Tables of rows, for the terminal and as Markdown."""
+import datetime
+import os
+import platform
 import re
 import statistics
 
@@ -6,6 +9,17 @@ OP = re.compile(r'^(?P<op>.+) (?P<dtype>f32|f64), n = (?P<n>1e\d)$')
 # Programs that use one thread: their rows with two say nothing new.
 ONE_THREAD = re.compile(r'^(tape: |1000 x|Rosenbrock|LSTM|gradient .* n = 1e3$)|32\^3|16-16-16-16|13-32-32-3')
 SECTIONS = ['Micro benchmarks', 'Whole programs', 'Tapes', 'Machine', 'Ops']
+
+
+def machine():
+    """The processor's name and how many there are."""
+    name = platform.machine()
+    with open('/proc/cpuinfo') as file:
+        for line in file:
+            if line.startswith('model name'):
+                name = line.split(':', 1)[1].strip()
+                break
+    return f'{os.cpu_count()} cores of {name}'
 
 
 def section(name):
@@ -119,8 +133,8 @@ def from_markdown(page):
 
 
 def gradbench_markdown(rows):
-    """The table of GradBench's evals, in microseconds."""
-    lines = ['| eval | reel | by hand | ratio |', '|---|---|---|---|']
+    """The table of GradBench's evals, in microseconds, with the date and this machine."""
+    lines = [f'Measured {datetime.date.today().isoformat()} on {machine()}.', '', '| eval | reel | by hand | ratio |', '|---|---|---|---|']
     for row in rows:
         times = [f'{t:.0f}' if t >= 500 else f'{t:.1f}'.removesuffix('.0') for t in (row['ours_ns'] / 1e3, row['peer_ns'] / 1e3)]
         lines.append(f'| {row["name"]} | {times[0]} | {times[1]} | {row["ratio"]:.2f} |')

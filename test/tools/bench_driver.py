@@ -133,6 +133,7 @@ class Driver(unittest.TestCase):
         for name, table in tables.items():
             self.assertEqual(text.count(f'<!-- {name}: begin -->\n{table}\n<!-- {name}: end -->'), 1)
         self.assertIn('| lse gradient n=10 | 4.9 | 312 | 63.67 |', text)
+        self.assertRegex(tables['gradbench table'], r'^Measured \d{4}-\d\d-\d\d on \d+ cores of ')
         self.assertTrue(text.startswith('# Benchmarks\n') and 'Rosenbrock n = 1000' not in text)
         with self.assertRaisesRegex(ValueError, 'no markers'):
             report.write_between(page, 'no table', '')
