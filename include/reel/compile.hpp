@@ -34,6 +34,7 @@
 #include <reel/custom.hpp>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 namespace [[gnu::visibility("default")]] reel {
 
@@ -49,6 +50,13 @@ struct CompileOptions {
   int check = 0;
 };
 
+/// A pass over a program, and the number of instructions before and after it.
+struct PassStats {
+  const char* name = "";    ///< what it does: drop_unused, fold_constants, share_equal, join_places, fuse_pointwise
+  std::int64_t before = 0;  ///< of the first pass: as traced
+  std::int64_t after = 0;   ///< of the last pass: as run
+};
+
 /// Statistics of a compiled function, or of the program that ran last.
 struct CompileStats {
   std::int64_t signatures = 0;           ///< number of programs held
@@ -61,6 +69,7 @@ struct CompileStats {
   std::int64_t forward_instructions = 0;   ///< of the program that also computes what the gradient needs
   std::int64_t backward_instructions = 0;  ///< of the program of the gradient
   std::int64_t residual_bytes = 0;         ///< kept by a recorded call for it, besides the arguments
+  std::vector<PassStats> passes = {};      ///< in the order in which they ran; a pass may run twice
 };
 
 /// What a traced function receives for a number: a tensor of rank 0 that gives way to the dtype of other operands as a

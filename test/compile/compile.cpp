@@ -406,6 +406,7 @@ TEST_CASE("compiled: stats() counts instructions, to_dot() draws them") {
   });
   CHECK(f.to_dot().find("->") == std::string::npos);
   CHECK(f.stats().traced_instructions == 0);
+  CHECK(f.stats().passes.empty());
   f(support::ramp({3, 3}));
   const CompileStats s = f.stats();
   CHECK(s.traced_instructions == 8);  // exp twice, multiply, add, sin, matmul, sum, add
@@ -417,6 +418,32 @@ TEST_CASE("compiled: stats() counts instructions, to_dot() draws them") {
   for (const char* text : {"digraph", "argument [3, 3]", "fused [3, 3]", "matmul [3, 3]", "result", "->"})
     CHECK(dot.find(text) != std::string::npos);
   CHECK(dot.find("sin") == std::string::npos);
+}
+
+TEST_CASE("compiled: stats() counts instructions before and after each pass") {
+  const auto counts = [](const CompileStats& s) {
+    std::vector<std::string> list;
+    for (const auto& [name, before, after] : s.passes)
+      list.push_back(std::string(name) + " " + std::to_string(before) + " " + std::to_string(after));
+    return list;
+  };
+  const auto f = compile([](const Tensor& x) {
+    const Tensor unused = sin(x);
+    GradientTape tape;
+    tape.watch(x);  // each slice's cotangent is placed into zeros
+    const Tensor y = sum(exp(slice(x, {range(0, 3)}))) + sum(square(slice(x, {range(2, 7)})));
+    return *tape.gradient(y, x) + exp(scalar(2.)) + exp(x) * exp(x);
+  });
+  f(support::ramp({7}));
+  const CompileStats s = f.stats();
+  // Unused: sin and what f computes besides the gradient. Folded: exp(2). Equal: exp(x), whose second instruction is
+  // dropped. Joined: two places and their sum.
+  CHECK(counts(s) == std::vector<std::string>{"drop_unused 17 12", "fold_constants 12 11", "share_equal 11 11",
+                                              "drop_unused 11 10", "join_places 10 8", "fuse_pointwise 8 4"});
+  CHECK(s.passes.front().before == s.traced_instructions);
+  CHECK(s.passes.back().after == s.instructions);
+  f(support::ramp({8}));  // another signature
+  CHECK(f.stats().passes.size() == 6);
 }
 
 TEST_CASE("compiled: the least recently used program is evicted, with one warning") {

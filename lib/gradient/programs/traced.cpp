@@ -11,7 +11,6 @@
 #include "loops/loops.hpp"
 #include "ops/apply/effect.hpp"
 #include "ops/apply/operation.hpp"
-#include "program/passes/passes.hpp"
 #include "tape/capture.hpp"
 #include "tape/tape.hpp"
 #include "tape/variable.hpp"
@@ -77,10 +76,9 @@ Traced::Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor
   }
   if (enclosing) connected_ = connections(program);
   if (enclosing && enclosing->keeps_parts()) without_passes_ = std::make_shared<const program::Program>(program);
-  traced_instructions_ = static_cast<std::int64_t>(program.instructions.size());
   batched_ = takes_many_cotangents(program);
   inner_elements_ = largest_result(program);
-  program::optimize(program);
+  passes_ = program::optimize(program);
   executable_ = std::make_unique<program::Executable>(std::move(program));
 }
 Traced::~Traced() = default;
@@ -525,7 +523,9 @@ detail::List<Tensor> Traced::push(const Inputs& inputs, std::span<const Tensor> 
 
 CompileStats Traced::stats() const {
   CompileStats s;
-  s.traced_instructions = traced_instructions_;
+  s.traced_instructions = static_cast<std::int64_t>(passes_.front().before);
+  for (const auto& [name, before, after] : passes_)
+    s.passes.push_back({name, static_cast<std::int64_t>(before), static_cast<std::int64_t>(after)});
   s.instructions = static_cast<std::int64_t>(program().instructions.size());
   s.planned_bytes = executable_->bytes();
   for (const program::Value& v : program().values)

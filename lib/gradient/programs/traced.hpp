@@ -6,6 +6,7 @@
 #include <mutex>
 #include <reel/compile.hpp>
 
+#include "program/passes/passes.hpp"
 #include "program/run/executable.hpp"
 #include "program/trace.hpp"
 
@@ -126,8 +127,8 @@ class Traced : public std::enable_shared_from_this<Traced> {
   std::vector<const Generator*> drawn_;
   std::unique_ptr<program::Executable> executable_;
   std::shared_ptr<const program::Program> without_passes_;
-  std::int64_t traced_instructions_ = 0;
-  mutable std::mutex mutex_;  // guards the derivatives
+  std::vector<program::PassCounts> passes_;  // that made the program of executable_
+  mutable std::mutex mutex_;                 // guards the derivatives
   Derivatives pulls_, pushes_;
   std::map<Key, std::shared_ptr<const Pullback>> pullbacks_;
   std::shared_ptr<const Pullback> latest_;    // the one that was asked for last

@@ -18,10 +18,15 @@ void join_places(Program& program);
 /// Fuses pointwise operations on float32 or float64 of one shape into single passes over memory, where that is faster.
 void fuse_pointwise(Program& program);
 
-/// All passes but fusion, in this order.
-void simplify(Program& program);
+/// A pass that ran, and the number of instructions before and after it.
+struct PassCounts {
+  const char* name;  // of the function above
+  std::size_t before, after;
+};
+/// All passes but fusion, in this order; drop_unused twice.
+std::vector<PassCounts> simplify(Program& program);
 /// All passes.
-void optimize(Program& program);
+std::vector<PassCounts> optimize(Program& program);
 
 /// A program in two parts; the second runs on demand.
 struct Parts {

@@ -33,17 +33,28 @@ void drop_unused(Program& program) {
   std::erase_if(program.instructions, [&](const Instruction&) { return !kept[i++]; });
 }
 
-void simplify(Program& program) {
-  drop_unused(program);
-  fold_constants(program);
-  share_equal(program);
-  drop_unused(program);
-  join_places(program);
+namespace {
+
+template <class Pass>
+PassCounts counted(const char* name, Program& program, Pass pass) {
+  const std::size_t before = program.instructions.size();
+  pass(program);
+  return {name, before, program.instructions.size()};
 }
 
-void optimize(Program& program) {
-  simplify(program);
-  fuse_pointwise(program);
+}  // namespace
+
+std::vector<PassCounts> simplify(Program& program) {
+  return {counted("drop_unused", program, drop_unused),
+          counted("fold_constants", program, [](Program& p) { fold_constants(p); }),
+          counted("share_equal", program, share_equal), counted("drop_unused", program, drop_unused),
+          counted("join_places", program, join_places)};
+}
+
+std::vector<PassCounts> optimize(Program& program) {
+  std::vector<PassCounts> passes = simplify(program);
+  passes.push_back(counted("fuse_pointwise", program, fuse_pointwise));
+  return passes;
 }
 
 }  // namespace reel::program
