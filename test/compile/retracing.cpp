@@ -36,10 +36,16 @@ TEST_CASE("retracing: by shape, dtype, rank and static value, and never by the v
   CHECK(after(scalar(2.), 3) == 6);
   CHECK(after(support::ramp({2}), 2) == 6);
   CHECK(f(scalar(2.), 3).item() == 8);
-  const auto copy = f;  // copies share programs
+  // Strides count.
+  CHECK(after(support::ramp({4}), 2) == 7);
+  CHECK(after(slice(support::ramp({8}), {range(0, 8, 2)}), 2) == 8);
+  CHECK(after(flip(support::ramp({4})), 2) == 9);
+  CHECK(after(contiguous(flip(support::ramp({4}))), 2) == 9);
+  CHECK(after(slice(support::ramp({8}), {range(4, 8)}), 2) == 9);  // an offset does not
+  const auto copy = f;                                             // copies share programs
   CHECK(copy(scalar(5.), 2).item() == 25);
-  CHECK(traced == 6);
-  CHECK(copy.stats().signatures == 6);
+  CHECK(traced == 9);
+  CHECK(copy.stats().signatures == 9);
 }
 
 TEST_CASE("retracing: the structure of arguments counts, and the same tensor twice is two inputs") {
