@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <reel/compile.hpp>
@@ -13,6 +12,7 @@
 #include <thread>
 
 #include "compile/check.hpp"
+#include "compile/published.hpp"
 #include "core/fail.hpp"
 #include "gradient/gradient.hpp"
 #include "gradient/programs/traced.hpp"
@@ -146,37 +146,72 @@ std::string what_varies(std::span<const Aspects* const> calls) {
 
 struct Programs::State {
   struct CachedProgram {
+    CallWords signature;
     std::shared_ptr<autodiff::Traced> traced;
     std::shared_ptr<const void> structure;
     Aspects aspects;
-    std::int64_t used = 0;                                   // number of the last call that used it
-    int unchecked = 0;                                       // number of calls that are still to be checked
-    std::shared_ptr<const program::Program> reference = {};  // the program as traced, while calls are to be checked
+    std::shared_ptr<const program::Program> reference;  // the program as traced, while calls are to be checked
+    mutable int unchecked = 0;                          // number of calls that are still to be checked
+    mutable std::atomic<std::int64_t> used{0};          // grows with the time of the last call
+  };
+  // What a call takes of it.
+  struct Found {
+    std::shared_ptr<autodiff::Traced> traced;
+    std::shared_ptr<const void> structure;
+  };
+  struct Table {
+    std::vector<std::shared_ptr<const CachedProgram>> programs;  // by ascending signatures
+    mutable std::atomic<const CachedProgram*> latest{nullptr};   // the element that the last call used
+
+    auto place_of(const CallWords& signature) const {
+      return std::lower_bound(
+          programs.begin(), programs.end(), signature,
+          [](const std::shared_ptr<const CachedProgram>& one, const CallWords& x) { return one->signature < x; });
+    }
+    const CachedProgram* find(const CallView& call) const {
+      const CachedProgram* last = latest.load(std::memory_order_acquire);
+      if (last && !thread_state().overrides && is_signature_of(last->signature, call)) return last;
+      const CallWords signature = signature_of(call);
+      const auto at = place_of(signature);
+      return at != programs.end() && (*at)->signature == signature ? at->get() : nullptr;
+    }
   };
   std::atomic<int> uses{1};
   CompileOptions options;
-  std::mutex mutex;
+  std::mutex mutex;                        // of those who trace
   std::atomic<std::thread::id> tracing{};  // the thread that traces f
-  std::map<CallWords, CachedProgram> programs;
-  std::pair<const CallWords, CachedProgram>* latest = nullptr;  // the element of `programs` that the last call used
-  std::int64_t calls = 0, traces = 0;
+  Published<Table> table{std::make_unique<Table>()};
+  std::atomic<std::int64_t> latest_use{1};
+  std::int64_t traces = 0;
   bool warned = false;
 
   explicit State(const CompileOptions& o) : options(o) {}
-  void warn_of(const Aspects& newest) {
+  void note_use(const Table& in, const CachedProgram& one) noexcept {
+    constexpr auto relaxed = std::memory_order_relaxed;
+    if (one.used.load(relaxed) != latest_use.load(relaxed))
+      one.used.store(latest_use.fetch_add(1, relaxed) + 1, relaxed);
+    if (in.latest.load(relaxed) != &one) in.latest.store(&one, std::memory_order_release);
+  }
+  // Takes no lock. Empty if the call has no program yet.
+  Found find(const CallView& call) {
+    return table.read([&](const Table& now) {
+      const CachedProgram* one = now.find(call);
+      if (!one) return Found();
+      note_use(now, *one);
+      return Found{one->traced, one->structure};
+    });
+  }
+  void warn_of(std::span<const std::shared_ptr<const CachedProgram>> programs, const Aspects& newest) const {
     std::vector<const Aspects*> all{&newest};
-    for (const auto& [key, one] : programs) all.push_back(&one.aspects);
+    for (const auto& one : programs) all.push_back(&one->aspects);
     warn(fmt::format("{}: a function has more than {} signatures; {}, or raise max_signatures", who,
                      options.max_signatures, what_varies(all)));
   }
-  void make_room(const Aspects& newest) {
+  void make_room(std::vector<std::shared_ptr<const CachedProgram>>& programs, const Aspects& newest) {
     while (programs.size() >= static_cast<std::size_t>(options.max_signatures)) {
-      if (!std::exchange(warned, true)) warn_of(newest);
-      auto oldest = programs.begin();
-      for (auto at = programs.begin(); at != programs.end(); ++at)
-        if (at->second.used < oldest->second.used) oldest = at;
-      if (latest == &*oldest) latest = nullptr;
-      programs.erase(oldest);
+      if (!std::exchange(warned, true)) warn_of(programs, newest);
+      programs.erase(std::min_element(programs.begin(), programs.end(),
+                                      [](const auto& a, const auto& b) { return a->used < b->used; }));
     }
   }
   // While it lives, this thread is the one that traces f.
@@ -187,23 +222,29 @@ struct Programs::State {
     Tracing& operator=(const Tracing&) = delete;
     ~Tracing() { thread = std::thread::id(); }
   };
-  CachedProgram& find_or_trace(const CallView& call, const CallMakers& make) {
-    if (latest && !thread_state().overrides && is_signature_of(latest->first, call)) return latest->second;
-    const CallWords key = signature_of(call);
-    if (const auto found = programs.find(key); found != programs.end()) return (latest = &*found)->second;
+  // Under the lock.
+  const CachedProgram& find_or_trace(const CallView& call, const CallMakers& make) {
+    const CachedProgram* known = table.current().find(call);
+    return known ? *known : trace(call, make);
+  }
+  const CachedProgram& trace(const CallView& call, const CallMakers& make) {
     FlatCall f = make.trace(make.context);
     const Tracing open(*this);
-    std::shared_ptr<const program::Program> reference;
+    auto made = std::make_shared<CachedProgram>();
+    made->signature = signature_of(call);
     if (options.check > 0)
-      reference = std::make_shared<const program::Program>(traced_program(who, f.function, call.tensors));
-    auto traced = std::make_shared<autodiff::Traced>(who, with_unknown_draws(std::move(f.function)), call.tensors);
+      made->reference = std::make_shared<const program::Program>(traced_program(who, f.function, call.tensors));
+    made->traced = std::make_shared<autodiff::Traced>(who, with_unknown_draws(std::move(f.function)), call.tensors);
+    made->structure = std::move(f.structure);
+    made->aspects = Aspects(call);
+    made->unchecked = options.check;
     ++traces;
-    Aspects aspects(call);
-    make_room(aspects);
-    CachedProgram added{std::move(traced), std::move(f.structure), std::move(aspects)};
-    added.unchecked = options.check;
-    added.reference = std::move(reference);
-    return (latest = &*programs.emplace(key, std::move(added)).first)->second;
+    auto next = std::make_unique<Table>();
+    next->programs = table.current().programs;
+    make_room(next->programs, made->aspects);
+    next->programs.insert(next->place_of(made->signature), made);
+    table.replace(std::move(next));
+    return *made;
   }
   // Throws if f computes something else than when it was traced.
   void trace_again(const CachedProgram& one, const CallView& call, const CallMakers& make) {
@@ -215,6 +256,18 @@ struct Programs::State {
                   "the function computes something else than when it was traced: {}. A program keeps C++ values and "
                   "captured tensors as they were; what changes has to be an argument or a Variable",
                   text);
+  }
+  // The program of a call, traced if there is none. `checked` tells whether the call has to be checked further.
+  Found find_or_trace_locked(const CallView& call, const CallMakers& make, bool& checked) {
+    const std::lock_guard lock(mutex);
+    const CachedProgram& one = find_or_trace(call, make);
+    note_use(table.current(), one);
+    if (one.unchecked > 0) {
+      --one.unchecked;
+      checked = true;
+      trace_again(one, call, make);
+    }
+    return {one.traced, one.structure};
   }
 };
 
@@ -265,25 +318,17 @@ struct PlainRun {
 CallResult Programs::call(const CallView& call, const CallMakers& make) const {
   for (const Tensor& x : call.tensors)
     if (!x.defined()) fail<ValueError>(who, "an argument holds an empty tensor (default-constructed or moved from)");
-  std::shared_ptr<autodiff::Traced> traced;
-  CallResult result;
   bool checked = false;
-  {
-    const std::lock_guard lock(state_->mutex);
-    State::CachedProgram& cached = state_->find_or_trace(call, make);
-    cached.used = ++state_->calls;
-    if (cached.unchecked > 0) {
-      --cached.unchecked;
-      checked = true;
-      state_->trace_again(cached, call, make);
-    }
-    traced = cached.traced;
-    result.structure = cached.structure;
-  }
-  result.draws.assign(traced->draws().begin(), traced->draws().end());
+  State::Found found;
+  if (state_->options.check == 0) found = state_->find(call);
+  if (!found.traced) found = state_->find_or_trace_locked(call, make, checked);
+  autodiff::Traced& traced = *found.traced;
+  CallResult result;
+  result.structure = std::move(found.structure);
+  result.draws.assign(traced.draws().begin(), traced.draws().end());
   std::optional<PlainRun> plain;
   if (checked) plain.emplace(make);
-  result.tensors = traced->call(call.tensors);  // last: the call assigns variables
+  result.tensors = traced.call(call.tensors);  // last: the call assigns variables
   take_unknown_draws(result);
   if (plain) plain->compare(result.tensors);
   return result;
@@ -291,16 +336,18 @@ CallResult Programs::call(const CallView& call, const CallMakers& make) const {
 
 CompileStats Programs::stats() const {
   const std::lock_guard lock(state_->mutex);
-  CompileStats s = state_->latest ? state_->latest->second.traced->stats() : CompileStats();
-  s.signatures = static_cast<std::int64_t>(state_->programs.size());
+  const State::Table& table = state_->table.current();
+  const State::CachedProgram* latest = table.latest.load();
+  CompileStats s = latest ? latest->traced->stats() : CompileStats();
+  s.signatures = static_cast<std::int64_t>(table.programs.size());
   s.traces = state_->traces;
   return s;
 }
 
 std::string Programs::to_dot() const {
   const std::lock_guard lock(state_->mutex);
-  return state_->latest ? program::to_dot(state_->latest->second.traced->program())
-                        : std::string("digraph program {\n}\n");
+  const State::CachedProgram* latest = state_->table.current().latest.load();
+  return latest ? program::to_dot(latest->traced->program()) : std::string("digraph program {\n}\n");
 }
 
 // ---- Arguments

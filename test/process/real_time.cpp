@@ -1,8 +1,11 @@
-// The promise of README.md for calls in the steady state: no system call, no page fault, no allocation. Each case runs
-// in a process of its own. It warms up, then makes its calls once counted and once under a filter that kills the
-// process at its first system call.
+// The promise of README.md for calls in the steady state: no system call, no page fault, no allocation, no mutex. Each
+// case runs in a process of its own. It warms up, then makes its calls under a filter that kills the process at its
+// first system call, and counts the rest.
+#include <dlfcn.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -25,7 +28,40 @@ using namespace reel;
 
 namespace {
 
-constexpr int many = 100000, few = 1000;  // calls of what is compiled, and of what is not
+thread_local long locks = 0;  // mutexes that this thread locked
+
+template <class Mutex>
+int lock_by(const char* name, int (*&next)(Mutex*), Mutex* mutex) {
+  ++locks;
+  if (!next) next = reinterpret_cast<int (*)(Mutex*)>(dlsym(RTLD_NEXT, name));
+  return next(mutex);
+}
+
+}  // namespace
+
+// They replace those of the C library, also for the library under test and for the C++ library.
+extern "C" {
+int pthread_mutex_lock(pthread_mutex_t* m) {
+  static int (*next)(pthread_mutex_t*) = nullptr;
+  return lock_by("pthread_mutex_lock", next, m);
+}
+int pthread_mutex_trylock(pthread_mutex_t* m) {
+  static int (*next)(pthread_mutex_t*) = nullptr;
+  return lock_by("pthread_mutex_trylock", next, m);
+}
+int pthread_rwlock_rdlock(pthread_rwlock_t* m) {
+  static int (*next)(pthread_rwlock_t*) = nullptr;
+  return lock_by("pthread_rwlock_rdlock", next, m);
+}
+int pthread_rwlock_wrlock(pthread_rwlock_t* m) {
+  static int (*next)(pthread_rwlock_t*) = nullptr;
+  return lock_by("pthread_rwlock_wrlock", next, m);
+}
+}
+
+namespace {
+
+constexpr int calls = 100000;
 
 Tensor ramp(const Shape& shape) { return reshape(linspace(-1., 1., shape.elements()), shape); }
 
@@ -54,18 +90,18 @@ void compiled_step(const auto& measure) {
     adam.step(tape.gradient(loss, n), n);
     return loss;
   });
-  measure(many, repeated([&] { static_cast<void>(step(x, y)); }));
+  measure(repeated([&] { static_cast<void>(step(x, y)); }));
 }
 
 void gradient_through_a_call(const auto& measure) {
   Network n;
   const Tensor x = ramp({4, 6}), y = ramp({4, 2});
   const auto loss = compile([&](const Tensor& a, const Tensor& b) { return n.loss(a, b); });
-  measure(many, repeated([&] {
-            GradientTape tape;
-            tape.watch(x);
-            static_cast<void>(tape.gradient(loss(x, y), x));
-          }));
+  measure(repeated([&] {
+    GradientTape tape;
+    tape.watch(x);
+    static_cast<void>(tape.gradient(loss(x, y), x));
+  }));
 }
 
 void compiled_rollout(const auto& measure) {
@@ -77,7 +113,7 @@ void compiled_rollout(const auto& measure) {
         0, 20, [k](const Tensor&, const Tensor& s) { return s + 0.01 * (sin(s) - k * s); }, start);
     return *tape.gradient(sum(last * last), k);
   });
-  measure(many / 10, repeated([&] { static_cast<void>(f(x, gain)); }));
+  measure(repeated([&] { static_cast<void>(f(x, gain)); }));
 }
 
 // The loop is unrolled: fused programs have more operands than their scratch memory on the stack holds.
@@ -97,55 +133,82 @@ void compiled_horizon(const auto& measure) {
   };
   const auto step = compile([cost](const Tensor& y, const Tensor& u) { return u - 0.05 * grad<1>(cost)(y, u); });
   const Tensor start = ramp({6}), controls = full({20, 2}, 4.9);
-  measure(many / 10, repeated([&] { static_cast<void>(step(start, controls)); }));
+  measure(repeated([&] { static_cast<void>(step(start, controls)); }));
+}
+
+// Calls of two signatures in turn.
+void compiled_shapes(const auto& measure) {
+  const Tensor small = ramp({3}), large = ramp({50});
+  const auto f =
+      compile([](const Tensor& x, auto rate) { return grad([&](const Tensor& y) { return sum(exp(y * rate)); })(x); });
+  measure(repeated([&] {
+    static_cast<void>(f(small, 0.5));
+    static_cast<void>(f(large, 0.25));
+  }));
+}
+
+void compiled_control_flow(const auto& measure) {
+  const Tensor x = ramp({4}), rows = ramp({30, 4});
+  const auto f = compile([](const Tensor& start, const Tensor& steps) {
+    GradientTape tape;
+    tape.watch(start);
+    const Tensor settled =
+        while_loop([](const Tensor& y) { return max(abs(y)) > 0.1; }, [](const Tensor& y) { return y * 0.5; }, start);
+    const auto [last, path] =
+        scan([](const Tensor& y, const Tensor& row) { return std::pair(sin(y) + row, y * row); }, settled, steps);
+    const auto square_of = [](const Tensor& y) { return y * y; };
+    const auto exp_of = [](const Tensor& y) { return exp(y); };
+    return *tape.gradient(sum(cond(sum(start) > 0, square_of, exp_of, last)) + sum(path), start);
+  });
+  measure(repeated([&] { static_cast<void>(f(x, rows)); }));
 }
 
 void eager_motions(const auto& measure) {
   const Tensor x = ramp({2, 6});
-  measure(few, repeated([&] { static_cast<void>(se3_log(matmul(se3_exp(x)[0], se3_exp(x)))); }));
+  measure(repeated([&] { static_cast<void>(se3_log(matmul(se3_exp(x)[0], se3_exp(x)))); }));
 }
 
 void eager_step(const auto& measure) {
   Network n;
   const Tensor x = ramp({4, 6}), y = ramp({4, 2});
   Adam adam({.learning_rate = 1e-6});
-  measure(few, repeated([&] {
-            GradientTape tape;
-            const Tensor loss = n.loss(x, y);
-            adam.step(tape.gradient(loss, n), n);
-          }));
+  measure(repeated([&] {
+    GradientTape tape;
+    const Tensor loss = n.loss(x, y);
+    adam.step(tape.gradient(loss, n), n);
+  }));
 }
 
 void eager_elementwise(const auto& measure) {
   const Tensor x = ramp({64}), y = ramp({64});
   const auto f = elementwise([](auto a, auto b) { return exp(a) * b + sin(b); });
-  measure(few, repeated([&] {
-            GradientTape tape;
-            tape.watch(x);
-            static_cast<void>(tape.gradient(sum(f(x, y) + elementwise([](auto a) { return a * a; }, x)), x));
-          }));
+  measure(repeated([&] {
+    GradientTape tape;
+    tape.watch(x);
+    static_cast<void>(tape.gradient(sum(f(x, y) + elementwise([](auto a) { return a * a; }, x)), x));
+  }));
 }
 
 void eager_slices(const auto& measure) {
   const Tensor x = ramp({64});
-  measure(few, repeated([&] {
-            GradientTape tape;
-            tape.watch(x);
-            const Tensor y = concatenate({slice(x, {range(32, 64)}), slice(x, {range(0, 32)})});
-            static_cast<void>(tape.gradient(sum(y * y) + x[3], x));
-          }));
+  measure(repeated([&] {
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = concatenate({slice(x, {range(32, 64)}), slice(x, {range(0, 32)})});
+    static_cast<void>(tape.gradient(sum(y * y) + x[3], x));
+  }));
 }
 
 // Results that no tape follows: it notes why, and frees the notes.
 void eager_unrecorded(const auto& measure) {
   const Tensor x = ramp({64});
-  measure(few, repeated([&] {
-            GradientTape tape;
-            tape.watch(x);
-            const Tensor fixed = stop_gradient(x * x), sign = cast(x > 0, DType::float64);
-            static_cast<void>(argmax(x, 0));
-            static_cast<void>(tape.gradient(sum(x * fixed * sign), x));
-          }));
+  measure(repeated([&] {
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor fixed = stop_gradient(x * x), sign = cast(x > 0, DType::float64);
+    static_cast<void>(argmax(x, 0));
+    static_cast<void>(tape.gradient(sum(x * fixed * sign), x));
+  }));
 }
 
 // ---- how it is measured
@@ -156,46 +219,54 @@ long faults() {
   return used.ru_minflt + used.ru_majflt;
 }
 
-// From here on a system call of this thread other than exit_group kills the process. Threads of OpenBLAS may be alive:
-// exit, which SECCOMP_MODE_STRICT allows in place of exit_group, would end this one alone.
+// From here on a system call of this thread other than getrusage and exit_group kills the process. Threads of OpenBLAS
+// may be alive: exit, which SECCOMP_MODE_STRICT allows in place of exit_group, would end this one alone.
 bool forbid_system_calls() {
   sock_filter program[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-                           BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
+                           BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 1, 0),
+                           BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getrusage, 0, 1),
                            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
                            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
-  const sock_fprog filter{4, program};
+  const sock_fprog filter{5, program};
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
 int mistakes = 0;
 
-// Runs f in a process, which returns 1 for allocations and 2 for page faults, and is killed by a system call. The
-// system may move a page, so the minimum of three rounds counts.
+struct Counts {
+  long allocations, faults, locks;
+  bool none() const { return allocations == 0 && faults == 0 && locks == 0; }
+};
+Counts counted_so_far() { return {allocations, faults(), locks}; }
+
+// Runs f in a process, which returns 1 for a count above 0 and is killed by a system call. The system may move a page,
+// so the last of at most three rounds counts.
 template <class F>
 void expect_quiet(const char* name, const F& f) {
+  static auto* counts = static_cast<Counts*>(
+      mmap(nullptr, sizeof(Counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));  // with the child
+  *counts = {-1, -1, -1};
   const support::Ending e = support::in_child([&] {
-    f([&](int times, auto call) {
+    f([&](auto call) {
       warm_up();
       call(10);
-      long allocated = -1, faulted = -1;
-      for (int round = 0; round < 3 && (allocated != 0 || faulted != 0); ++round) {
-        const long allocated_before = allocations, faulted_before = faults();
-        call(times);
-        allocated = allocations - allocated_before;
-        faulted = faults() - faulted_before;
-      }
-      if (allocated > 0 || faulted > 0)
-        std::printf("%s, %d calls: %ld allocations, %ld page faults\n", name, times, allocated, faulted);
-      std::fflush(stdout);
+      *counts = counted_so_far();
       if (!forbid_system_calls()) _exit(4);
-      call(times);
-      _exit((allocated > 0 ? 1 : 0) + (faulted > 0 ? 2 : 0));
+      for (int round = 0; round < 3; ++round) {
+        const Counts before = counted_so_far();
+        call(calls);
+        const Counts after = counted_so_far();
+        *counts = {after.allocations - before.allocations, after.faults - before.faults, after.locks - before.locks};
+        if (counts->none()) break;
+      }
+      _exit(counts->none() ? 0 : 1);
     });
     return 5;
   });
   if (e.signal == 0 && e.status == 0) return;
   ++mistakes;
-  std::printf("not quiet: %s: %s\n", name, to_string(e).c_str());
+  std::printf("not quiet: %s: %s; in %d calls %ld allocations, %ld page faults, %ld locks\n", name,
+              to_string(e).c_str(), calls, counts->allocations, counts->faults, counts->locks);
 }
 
 // ---- warm_up
@@ -231,6 +302,8 @@ int main() {
   expect_quiet("a gradient through a compiled call", [](const auto& measure) { gradient_through_a_call(measure); });
   expect_quiet("a compiled rollout", [](const auto& measure) { compiled_rollout(measure); });
   expect_quiet("a compiled horizon", [](const auto& measure) { compiled_horizon(measure); });
+  expect_quiet("compiled calls of two shapes", [](const auto& measure) { compiled_shapes(measure); });
+  expect_quiet("compiled control flow", [](const auto& measure) { compiled_control_flow(measure); });
   expect_quiet("motions", [](const auto& measure) { eager_motions(measure); });
   expect_quiet("a step op by op", [](const auto& measure) { eager_step(measure); });
   expect_quiet("elementwise", [](const auto& measure) { eager_elementwise(measure); });

@@ -79,7 +79,7 @@ std::vector<Tensor> existing(std::span<const Derived> list, std::vector<bool>& e
 detail::List<Tensor> with_gaps(std::span<Tensor> some, const std::vector<bool>& exists);
 
 /// A call and its gradient as two programs.
-struct Pullback {
+struct Pullback : std::enable_shared_from_this<Pullback> {
   // From arguments, adopted and variables' values to results, assigned values, residuals.
   std::unique_ptr<program::Executable> forward;
   std::unique_ptr<program::Executable> backward;  // from the same, cotangents and residuals to the gradients that exist

@@ -90,14 +90,15 @@ class Branches {
   detail::List<Tensor> gradients_of_body(const Pullback& p, const RunRecord& record, TensorSpan x,
                                          TensorSpan cotangents) const {
     detail::List<Tensor> all = inputs(record.chosen, x), residuals = record.residuals;
-    const Tensors ys = bodies_[record.chosen].results();
     if (!keeps_) {
-      detail::List<Tensor> results(ys.size() + p.residuals);
+      detail::List<Tensor> results(p.forward->program().results.size());
       p.forward->run(all, results);
-      residuals.assign(results.begin() + static_cast<std::ptrdiff_t>(ys.size()), results.end());
+      residuals.assign(results.end() - static_cast<std::ptrdiff_t>(p.residuals), results.end());
     }
-    for (const std::size_t k : p.seeded)
-      all.push_back(cotangents[k].defined() ? contiguous(cotangents[k]) : zeros(ys[k].shape(), ys[k].dtype()));
+    for (const std::size_t k : p.seeded) {
+      const Tensor& like = bodies_[record.chosen].traced().result(k);
+      all.push_back(cotangents[k].defined() ? contiguous(cotangents[k]) : zeros(like.shape(), like.dtype()));
+    }
     all.insert(all.end(), residuals.begin(), residuals.end());
     detail::List<Tensor> some(p.backward->program().results.size());
     p.backward->run(all, some);

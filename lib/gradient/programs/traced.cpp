@@ -85,7 +85,7 @@ Traced::~Traced() = default;
 
 std::vector<Tensor> Traced::results() const {
   std::vector<Tensor> list;
-  for (std::size_t k = 0; k < results_; ++k) list.push_back(program().operands[program().results[k]].tensor);
+  for (std::size_t k = 0; k < results_; ++k) list.push_back(result(k));
   return list;
 }
 
@@ -155,20 +155,19 @@ detail::List<Tensor> Traced::call(std::span<const Tensor> arguments, std::span<c
   return record(inputs);
 }
 
-// Whether the latest pullback fits an entry with these inputs.
-bool Traced::knows(const Inputs& inputs) const {
+// Whether an entry with these inputs can have this pullback.
+bool Traced::fits(const Pullback& p, const Inputs& inputs) const {
   const auto same = [](const Tensor& a, const Tensor& b) { return a.id() == b.id(); };
   const auto covers = [&](const std::vector<bool>& wanted) {
     for (std::size_t i = 0; i < wanted.size(); ++i)
       if (inputs.wanted[i] && !wanted[i]) return false;
     return true;
   };
-  const auto fits = [&](const std::vector<bool>& wanted) {
+  const auto equals = [&](const std::vector<bool>& wanted) {
     return std::equal(wanted.begin(), wanted.end(), inputs.wanted.begin(), inputs.wanted.end());
   };
-  return latest_ && (latest_ == prepared_ ? covers(latest_->wanted) : fits(latest_->wanted)) &&
-         std::equal(latest_->captured.begin(), latest_->captured.end(), inputs.captured.begin(), inputs.captured.end(),
-                    same);
+  return (&p == prepared_.get() ? covers(p.wanted) : equals(p.wanted)) &&
+         std::equal(p.captured.begin(), p.captured.end(), inputs.captured.begin(), inputs.captured.end(), same);
 }
 
 // A recorded call; the attribute of the tape's entry points to it.
@@ -232,10 +231,8 @@ class Traced::Entry {
 };
 
 detail::List<Tensor> Traced::record(Inputs& inputs) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (knows(inputs)) inputs.pullback = latest_;
-  }
+  if (const Pullback* p = latest_.load(std::memory_order_acquire); p && fits(*p, inputs))
+    inputs.pullback = p->shared_from_this();
   const List made = inputs.pullback ? run_keeping(inputs) : run(inputs.all);
   List outputs;  // new handles, so that a tape can follow them as the outputs of this entry
   outputs.reserve(results_);
@@ -361,14 +358,17 @@ std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, cons
 }
 
 std::shared_ptr<const Pullback> Traced::pullback(const Inputs& inputs, const DefinedTensors& seeds) {
-  const std::lock_guard lock(mutex_);
   if (const auto& p = inputs.pullback;
       p && p->rows == seeds.rows &&
-      std::equal(p->seeded.begin(), p->seeded.end(), seeds.numbers.begin(), seeds.numbers.end()))
-    return latest_ = p;
+      std::equal(p->seeded.begin(), p->seeded.end(), seeds.numbers.begin(), seeds.numbers.end())) {
+    if (latest_.load(std::memory_order_relaxed) != p.get()) latest_.store(p.get(), std::memory_order_release);
+    return p;
+  }
+  const std::lock_guard lock(mutex_);
   auto& known = pullbacks_[key_of(inputs, seeds)];
   if (!known) known = make_pullback(inputs, differentiated(inputs, seeds.numbers, seeds.rows), seeds.tensors);
-  return latest_ = known;
+  latest_.store(known.get(), std::memory_order_release);
+  return known;
 }
 
 namespace {
@@ -379,14 +379,6 @@ std::vector<std::size_t> differentiable(std::span<const Tensor> list) {
   for (std::size_t k = 0; k < list.size(); ++k)
     if (is_differentiable(list[k].dtype())) numbers.push_back(k);
   return numbers;
-}
-
-// The cotangents, with zeros for results that have a derivative but no cotangent.
-std::vector<Tensor> filled_all(std::span<const Tensor> list, std::span<const Tensor> results) {
-  std::vector<Tensor> all(list.begin(), list.end());
-  for (const std::size_t k : differentiable(results))
-    if (!all[k].defined()) all[k] = zeros(results[k].shape(), results[k].dtype());
-  return all;
 }
 
 // Abstract tensors of the dtypes and shapes of the chosen elements of a list.
@@ -416,7 +408,7 @@ void Traced::prepare(const std::vector<bool>& followed) {
   const std::vector<std::size_t> with_cotangent = differentiable(ys);
   if (!with_cotangent.empty() && any_reverse()) {
     prepared_ = make_pullback(inputs, differentiated(inputs, with_cotangent), like(ys, with_cotangent));
-    latest_ = prepared_;
+    latest_.store(prepared_.get(), std::memory_order_release);
   }
   for (std::size_t k = 0; k < arguments_; ++k) inputs.wanted[k] = is_differentiable(inputs.all[k].dtype());
   if (any_forward()) prepare_push(inputs);
@@ -495,13 +487,22 @@ detail::List<Tensor> Traced::pull_unfollowed(const Inputs& inputs, const Defined
   return with_gaps(gradients, p->exists);
 }
 
+// The cotangents, with zeros for results that have a derivative but no cotangent.
+detail::List<Tensor> Traced::filled_all(std::span<const Tensor> cotangents) const {
+  List all(cotangents.begin(), cotangents.end());
+  for (std::size_t k = 0; k < all.size(); ++k)
+    if (const Tensor& like = result(k); !all[k].defined() && is_differentiable(like.dtype()))
+      all[k] = zeros(like.shape(), like.dtype());
+  return all;
+}
+
 // Cotangents and gradients that do not exist are empty handles.
 detail::List<Tensor> Traced::pull(const Inputs& inputs, std::span<const Tensor> cotangents, std::int64_t rows) {
   const DefinedTensors seeds(cotangents, rows);
   if (inputs.followed(seeds.tensors) || program::Trace::current())
     return differentiate(pulls_, gradients_of, inputs, seeds);
   const bool is_prepared = prepared_ && inputs.pullback == prepared_ && !rows;
-  return pull_unfollowed(inputs, is_prepared ? DefinedTensors(filled_all(cotangents, results())) : seeds);
+  return pull_unfollowed(inputs, is_prepared ? DefinedTensors(filled_all(cotangents)) : seeds);
 }
 
 detail::List<Tensor> Traced::push(const Inputs& inputs, std::span<const Tensor> tangents) {
@@ -531,11 +532,11 @@ CompileStats Traced::stats() const {
   for (const program::Value& v : program().values)
     if (v.origin == program::Value::Origin::constant)
       s.constant_bytes += v.tensor.size() * static_cast<std::int64_t>(item_size(v.tensor.dtype()));
-  const std::lock_guard lock(mutex_);
-  if (!latest_) return s;
-  s.forward_instructions = static_cast<std::int64_t>(latest_->forward->program().instructions.size());
-  s.backward_instructions = static_cast<std::int64_t>(latest_->backward->program().instructions.size());
-  const program::Program& forward = latest_->forward->program();
+  const Pullback* latest = latest_.load(std::memory_order_acquire);
+  if (!latest) return s;
+  const program::Program& forward = latest->forward->program();
+  s.forward_instructions = static_cast<std::int64_t>(forward.instructions.size());
+  s.backward_instructions = static_cast<std::int64_t>(latest->backward->program().instructions.size());
   for (std::size_t k = results_ + assigned_.size(); k < forward.results.size(); ++k) {
     const Tensor& x = forward.operands[forward.results[k]].tensor;
     s.residual_bytes += x.size() * static_cast<std::int64_t>(item_size(x.dtype()));

@@ -1,6 +1,7 @@
 // A function traced for one signature: its program, the variables that it reads and assigns, and its derivatives, which
 // are programs too.
 #pragma once
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -54,8 +55,9 @@ class Traced : public std::enable_shared_from_this<Traced> {
   /// The program before any pass, if the enclosing trace keeps it.
   const std::shared_ptr<const program::Program>& without_passes() const noexcept { return without_passes_; }
   const program::Executable& executable() const noexcept { return *executable_; }
-  /// Abstract tensors like the results.
-  std::vector<Tensor> results() const;
+  /// An abstract tensor like result k.
+  const Tensor& result(std::size_t k) const noexcept { return program().operands[program().results[k]].tensor; }
+  std::vector<Tensor> results() const;  // all of them
   std::span<const Tensor> adopted() const noexcept { return adopted_; }
   std::span<const Tensor> captured() const noexcept { return captured_; }
   std::span<const Variable> enclosing_variables() const noexcept { return enclosing_variables_; }
@@ -88,7 +90,7 @@ class Traced : public std::enable_shared_from_this<Traced> {
   class Entry;
   /// Identifies a derivative: the number of cotangents at once, the indices of the results with a cotangent or of the
   /// inputs with a tangent, the wanted inputs, and the ids of the followed captured tensors.
-  using Key = std::vector<std::uint64_t>;
+  using Key = detail::List<std::uint64_t>;
   struct Derivative {
     std::shared_ptr<Traced> traced;
     std::vector<bool> exists;  // for each gradient or tangent
@@ -96,6 +98,7 @@ class Traced : public std::enable_shared_from_this<Traced> {
   using Derivatives = std::map<Key, Derivative>;
   using DerivativeFunction = std::vector<Derived> (*)(const Differentiated& what, std::span<const Tensor> x);
 
+  List filled_all(std::span<const Tensor> cotangents) const;
   List run(std::span<const Tensor> inputs) const;
   List run_keeping(Inputs& inputs) const;
   List run_and_assign(std::span<const Tensor> inputs) const;
@@ -109,7 +112,7 @@ class Traced : public std::enable_shared_from_this<Traced> {
   std::shared_ptr<const Pullback> make_pullback(const Inputs& inputs, const Differentiated& what,
                                                 std::span<const Tensor> cotangents, bool of_step = false) const;
   Inputs examples(const std::vector<bool>& followed) const;
-  bool knows(const Inputs& inputs) const;
+  bool fits(const Pullback& p, const Inputs& inputs) const;
   Derivative make_derivative(DerivativeFunction function, Differentiated what, std::span<const Tensor> arguments) const;
   void prepare_push(const Inputs& inputs);
   List pull_unfollowed(const Inputs& inputs, const DefinedTensors& seeds);
@@ -131,7 +134,8 @@ class Traced : public std::enable_shared_from_this<Traced> {
   mutable std::mutex mutex_;                 // guards the derivatives
   Derivatives pulls_, pushes_;
   std::map<Key, std::shared_ptr<const Pullback>> pullbacks_;
-  std::shared_ptr<const Pullback> latest_;    // the one that was asked for last
+  // The one that was asked for last, read without the mutex; pullbacks_ or prepared_ keeps it.
+  std::atomic<const Pullback*> latest_{nullptr};
   std::shared_ptr<const Pullback> prepared_;  // for all results, and for every source that may be wanted
   std::shared_ptr<const Derivative> prepared_push_;
   std::vector<Tensor> moved_;  // the sources with a tangent in prepared_push_, the others empty

@@ -103,7 +103,10 @@ Executable::Executable(Program p) : program_(std::move(p)), plan_(plan_memory(pr
     if (program_.values[v].origin != Value::Origin::constant && plan_.offset[v] == Plan::elsewhere) bound_.push_back(o);
   }
 }
-Executable::~Executable() { delete latest_.load(std::memory_order_acquire); }
+Executable::~Executable() {
+  delete latest_.load(std::memory_order_acquire);
+  delete latest_session_.load(std::memory_order_acquire);
+}
 
 namespace {
 

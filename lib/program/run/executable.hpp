@@ -62,10 +62,11 @@ class Executable {
   std::int64_t fresh_bytes_ = 0;                  // of that memory
   std::vector<std::uint32_t> made_;               // indices in Frame::outputs that a run fills
   mutable std::atomic<Frame*> latest_ = nullptr;  // an idle frame, the one used last: taken without the mutex
+  mutable std::atomic<SessionFrame*> latest_session_ = nullptr;  // the same for sessions
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Frame>> frames_;                 // other idle frames
   mutable std::size_t frame_count_ = 0;                                // idle or in use
-  mutable std::vector<std::unique_ptr<SessionFrame>> session_frames_;  // of idle sessions
+  mutable std::vector<std::unique_ptr<SessionFrame>> session_frames_;  // of other idle sessions
   mutable std::size_t session_frame_count_ = 0;                        // idle or in use
 };
 

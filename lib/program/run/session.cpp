@@ -47,7 +47,9 @@ std::unique_ptr<Executable::SessionFrame> Executable::new_session_frame() const 
   return made;
 }
 
-Executable::Session::Session(const Executable& program) : program_(program) {
+Executable::Session::Session(const Executable& program)
+    : program_(program), session_frame_(program.latest_session_.exchange(nullptr, std::memory_order_acquire)) {
+  if (session_frame_) return;
   {
     const std::lock_guard lock(program.mutex_);
     if (!program.session_frames_.empty()) {
@@ -64,6 +66,12 @@ Executable::Session::~Session() {
     for (const Index o : operands) frame.operands[o] = {};
   for (const std::uint32_t k : session_frame_->transient) frame.outputs[k] = {};
   program_.forget_tokens(frame);
+  SessionFrame* empty = nullptr;
+  if (program_.latest_session_.compare_exchange_strong(empty, session_frame_.get(), std::memory_order_release,
+                                                       std::memory_order_relaxed)) {
+    static_cast<void>(session_frame_.release());
+    return;
+  }
   const std::lock_guard lock(program_.mutex_);
   program_.session_frames_.push_back(std::move(session_frame_));  // new_session_frame() has reserved room
 }
