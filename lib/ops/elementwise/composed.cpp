@@ -25,10 +25,11 @@ namespace {
 using X = const Lane*;
 constexpr double pi = 3.14159265358979323846, ln2 = 0.69314718055994530942, infinity = HUGE_VAL;
 
-// The remainder of the magnitudes, which mod computes exactly, with the sign of x.
+// The remainder of the magnitudes, which mod computes exactly, with the sign of x: that of -0 by 2 x - r, whose slope
+// is that of r.
 Lane fmod_of(const Lane& x, const Lane& y) {
   const Lane r = mod(where(x < 0, -x, x), where(y < 0, -y, y));
-  return where(x < 0, -r, r);
+  return where(x < 0, -r, where(equal(x, 0), 2 * x - r, r));
 }
 
 // sin(pi x) / (pi x): by its Taylor series where the derivatives of the quotient cancel, with an error of 1e-17;

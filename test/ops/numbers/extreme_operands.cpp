@@ -64,6 +64,15 @@ TEST_CASE("pointwise ops and their derivatives to order 2 at extreme operands") 
   }
 }
 
+TEST_CASE("fmod keeps the sign of -0, and its slope there") {
+  for (const DType dtype : {DType::float32, DType::float64}) {
+    const Tensor x = cast(tensor({-0., 0., -4.}), dtype), y = cast(tensor({2., -2., 2.}), dtype);
+    CHECK(array_equal(copysign(1, fmod(x, y)), tensor({-1., 1., -1.})));
+    CHECK(array_equal(grad([&](const Tensor& v) { return sum(fmod(v, y)); })(x), ones({3})));
+  }
+  CHECK(all(isnan(fmod(tensor({-0., 0.}), tensor({0., std::numeric_limits<double>::quiet_NaN()})))).item<bool>());
+}
+
 TEST_CASE("saturated activations have finite derivatives at huge operands") {
   for (const char* op : {"softplus", "log_sigmoid", "sigmoid", "silu", "mish", "gelu", "gelu_tanh", "softsign", "tanh"})
     for (const double x : {1e8, 1e103, 1e155, 1e200, 1e300}) {
