@@ -215,6 +215,26 @@ TEST_CASE("special functions at poles and ends of their domains") {
   }
 }
 
+// By mpmath in 80 digits.
+TEST_CASE("odd derivatives of I by its order are accurate at order 0, where they are far below I") {
+  struct AtZero {
+    double x, first, third, mixed;
+  };
+  const AtZero plain[] = {{0.5, -0.924419071227665862, 5.73179368357441147, 1.65644112000330089},
+                          {15, -9.81953648239643454e-8, 9.50122164781291898e-7, 1.01417293697620918e-7},
+                          {30, -2.13247749646305637e-14, 2.08368937813810398e-13, 2.16773200189154942e-14}},
+               scaled[] = {{0.5, -0.560688509122656042, 3.47650860423509302, 1.56537083441339152},
+                           {30, -1.99549204014374885e-27, 1.94983795847934218e-26, 4.02397391726277442e-27}};
+  const auto check = [](const char* function, const AtZero& v) {
+    INFO(function << " at " << v.x);
+    CHECK(partial_at(function, {0, v.x}, {1, 0}) == Approx(v.first).epsilon(1e-12));
+    CHECK(partial_at(function, {0, v.x}, {3, 0}) == Approx(v.third).epsilon(1e-12));
+    CHECK(partial_at(function, {0, v.x}, {1, 1}) == Approx(v.mixed).epsilon(1e-12));
+  };
+  for (const AtZero& v : plain) check("iv", v);
+  for (const AtZero& v : scaled) check("ive", v);
+}
+
 TEST_CASE("special functions terminate for arguments of every kind, and NaN gives NaN") {
   const std::vector<double> many = {0,      -0.0, inf, -inf, not_a_number, 5e-324, 1e308, -1e308, 1e-308, 0.5, -0.5,
                                     -200.5, 1,    -1,  2,    1e5,          1e10,   -1e10, 30.3,   1e16},

@@ -15,9 +15,10 @@ namespace {
 // ---- I and K
 
 /// The sum of sign^k a_k(nu) / x^k (DLMF 10.17.1, 10.40).
-Taylor hankel_sum(const Taylor& nu, const Taylor& x, Real sign) {
-  const Taylor square = 4 * nu * nu, inverse = sign / (8 * x);
-  return asymptotic_series(constant(nu, 1), [&](int k, const Taylor& term) {
+template <class N>
+N hankel_sum(const N& nu, const N& x, Real sign) {
+  const N square = 4 * nu * nu, inverse = sign / (8 * x);
+  return asymptotic_series(constant(nu, 1), [&](int k, const N& term) {
     return term * (square - Real(2 * k - 1) * Real(2 * k - 1)) * inverse * (1 / Real(k));
   });
 }
@@ -33,18 +34,19 @@ Real expm1_less(Real s) {
 /// K_nu(x), or e^x K_nu(x), nu >= 0, x > 0: the integral of exp(nu t - x cosh t) / 2 (DLMF 10.32.9), shifted to its
 /// maximum at t = asinh(nu / x). The exponent less its maximum is -d (cosh s - 1) - nu (e^s - 1 - s) with d = sqrt(x^2
 /// + nu^2) - nu: its parts do not cancel.
-Taylor bessel_k(const Taylor& nu, const Taylor& x, bool scaled) {
-  const Taylor square = x * x, w = sqrt(square + nu * nu), d = square / (w + nu);
-  const Real step = std::min(0.16L, 0.5L / std::sqrt(w[0]));
-  Taylor sum = constant(x, 1);
+template <class N>
+N bessel_k(const N& nu, const N& x, bool scaled) {
+  const N square = x * x, w = sqrt(square + nu * nu), d = square / (w + nu);
+  const Real step = std::min(0.16L, 0.5L / std::sqrt(value(w)));
+  N sum = constant(x, 1);
   for (const Real side : {step, -step})
     for (int j = 1; j < terms_max; ++j) {
       const Real s = side * j, h = std::sinh(s / 2);
-      const Taylor term = exp(-(d * (2 * h * h)) - nu * expm1_less(s));
+      const N term = exp(-(d * (2 * h * h)) - nu * expm1_less(s));
       sum += term;
-      if (negligible(term, sum, series_least) || term[0] == 0) break;
+      if (negligible(term, sum, series_least) || value(term) == 0) break;
     }
-  const Taylor over = nu * nu / (w + x);  // w - x
+  const N over = nu * nu / (w + x);  // w - x
   return exp(nu * log1p((nu + over) / x) - (scaled ? over : w)) * sum * (step / 2);
 }
 
@@ -95,6 +97,11 @@ Real bessel_i_at_zero(Real nu, const int* orders) {
   if (orders[0] == 0) return power_at_zero(nu, orders[1]);
   return std::abs(nu) > orders[1] ? 0 : nan;
 }
+/// I_-nu - I_nu = (2 / pi) sin(pi nu) K_nu, nu >= 0 near the whole number n.
+Taylor bessel_i_difference(const Taylor& nu, const Taylor& x, Real n, bool scaled) {
+  const Taylor k = bessel_k(nu, x, scaled) * sin_pi(nu - n) * (2 / pi * alternating(n));
+  return scaled ? k * exp(-2 * x) : k;
+}
 Real bessel_i_of(Real order, Real argument, const int* orders, bool scaled) {
   if (std::isinf(order)) return nan;
   const bool whole = is_whole(order), plain = orders[0] == 0;
@@ -106,15 +113,14 @@ Real bessel_i_of(Real order, Real argument, const int* orders, bool scaled) {
   if (std::isinf(argument)) return scaled ? 0 : argument;
   if (argument == 0 && scaled && whole && plain && alternating(order + orders[1]) < 0) return 0;  // a kink
   if (argument == 0 && !(whole && plain && order < powers_max)) return bessel_i_at_zero(order, orders);
-  constexpr Real overflow_above = 12000;  // exp(x) overflows at 11357
-  if (argument > overflow_above && !scaled && argument > order * order) return plain ? infinity : nan;
   const Orders o(orders, 2);
   const Taylor nu = Taylor::variable(o, order, 0), x = Taylor::variable(o, argument, 1);
+  // At nu = 0 an odd derivative is that of (I_nu - I_-nu) / 2, which is far below I_nu.
+  if (order == 0 && orders[0] % 2 == 1) return derivative(bessel_i_difference(nu, x, 0, scaled) * -0.5L);
+  constexpr Real overflow_above = 12000;  // exp(x) overflows at 11357
+  if (argument > overflow_above && !scaled && argument > order * order) return plain ? infinity : nan;
   if (order >= 0) return derivative(bessel_i(nu, x, scaled));
-  const Real n = std::nearbyint(order);  // I_-nu = I_nu + (2 / pi) sin(pi nu) K_nu
-  Taylor k = bessel_k(-nu, x, scaled) * sin_pi(nu - n) * (-2 / pi * alternating(n));
-  if (scaled) k = k * exp(-2 * x);
-  return derivative(bessel_i(-nu, x, scaled) + k);
+  return derivative(bessel_i(-nu, x, scaled) + bessel_i_difference(-nu, x, std::nearbyint(-order), scaled));
 }
 Real bessel_k_of(Real order, Real argument, const int* orders, bool scaled) {
   if (std::isinf(order) || !(argument >= 0)) return nan;
@@ -122,6 +128,7 @@ Real bessel_k_of(Real order, Real argument, const int* orders, bool scaled) {
   if (argument == 0) return orders[0] == 0 ? alternating(orders[1]) * infinity : nan;
   if (order == 0 && orders[0] % 2 == 1) return 0;
   const Orders o(orders, 2);
+  if (o.total() == 0) return bessel_k(std::abs(order), argument, scaled);
   const Taylor nu = Taylor::variable(o, order, 0), x = Taylor::variable(o, argument, 1);
   return derivative(bessel_k(order < 0 ? -nu : nu, x, scaled));
 }
