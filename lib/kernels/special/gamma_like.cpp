@@ -7,15 +7,19 @@ namespace reel::kernels::special {
 
 namespace {
 
+template <class N>
+N multigammaln_of(const N& a, Real dimension) {
+  N sum = constant(a, dimension * (dimension - 1) / 4 * std::log(pi));
+  for (int j = 0; j < static_cast<int>(dimension); ++j) sum += log_gamma_1p(a - (1 + j / 2.0L));
+  return sum;
+}
 Real multigammaln(Real x, Real dimension, int order) {
   constexpr Real dimension_max = 1e4L;  // terms of the sum
   if (!is_whole(dimension) || dimension < 1 || dimension > dimension_max || !(x > (dimension - 1) / 2)) return nan;
   if (std::isinf(x)) return order == 0 ? x : nan;
+  if (order == 0) return multigammaln_of(x, dimension);
   const Orders o = {order};
-  const Taylor a = Taylor::variable(o, x, 0);
-  Taylor sum = constant(a, dimension * (dimension - 1) / 4 * std::log(pi));
-  for (int j = 0; j < static_cast<int>(dimension); ++j) sum += log_gamma_1p(a - (1 + j / 2.0L));
-  return derivative(sum);
+  return derivative(multigammaln_of(Taylor::variable(o, x, 0), dimension));
 }
 
 /// Gamma(n + 1) / (Gamma(k + 1) Gamma(n - k + 1)): by the beta function, unless an argument is at or near a pole.
@@ -32,24 +36,26 @@ Real comb(const Arguments& a) {
 }
 
 /// q^-s; for negative q only integer s.
-Taylor negative_power(const Taylor& q, const Taylor& s) {
-  if (q[0] > 0) return exp(-s * log(q));
-  return exp(-s * log(-q)) * alternating(s[0]);
+template <class N>
+N negative_power(const N& q, const N& s) {
+  if (value(q) > 0) return exp(-s * log(q));
+  return exp(-s * log(-q)) * alternating(value(s));
 }
 /// The sum of (q + k)^-s over k >= 0 by Euler-Maclaurin summation (DLMF 25.11.5), and its analytic continuation.
-Taylor hurwitz(const Taylor& s, const Taylor& q) {
-  Taylor w = q, sum = constant(q, 0);
-  const Real far = std::max(std::abs(s[0]) + 24, Real(20));
-  for (int k = 0; w[0] < far; ++k, w = w + 1) {
-    const Taylor term = negative_power(w, s);
+template <class N>
+N hurwitz(const N& s, const N& q) {
+  N w = q, sum = constant(q, 0);
+  const Real far = std::max(std::abs(value(s)) + 24, Real(20));
+  for (int k = 0; value(w) < far; ++k, w = w + 1) {
+    const N term = negative_power(w, s);
     sum += term;
-    if (k == terms_max || !std::isfinite(sum[0])) return sum;
+    if (k == terms_max || !std::isfinite(value(sum))) return sum;
     // The rest of the sum is at most w / (s - 1) + 1 times this term.
-    if (s[0] > 2 && w[0] > 0 && negligible(term * (w[0] + 1), sum, series_least)) return sum;
+    if (value(s) > 2 && value(w) > 0 && negligible(term * (value(w) + 1), sum, series_least)) return sum;
   }
-  const Taylor power = negative_power(w, s), inverse = 1 / w, square = inverse * inverse;
+  const N power = negative_power(w, s), inverse = 1 / w, square = inverse * inverse;
   sum += power * (w / (s - 1) + 0.5L);
-  Taylor factor = power * s * inverse;
+  N factor = power * s * inverse;
   for (int j = 0; j < static_cast<int>(std::size(bernoulli_by_factorial)); ++j) {
     sum += factor * bernoulli_by_factorial[j];
     factor = factor * (s + Real(2 * j + 1)) * (s + Real(2 * j + 2)) * square;
@@ -66,6 +72,7 @@ Real zeta(const Arguments& a) {
     if (!is_whole(s) || a.orders[0] > 0 || q < -shift_max) return nan;
   }
   const Orders o(a.orders, 2);
+  if (o.total() == 0) return hurwitz(s, q);
   return derivative(hurwitz(Taylor::variable(o, s, 0), Taylor::variable(o, q, 1)));
 }
 /// zeta(s): by reflection (DLMF 25.4.1), except near s = 0, where its factors have a zero and a pole.

@@ -6,21 +6,25 @@ namespace reel::kernels::special {
 
 namespace {
 
+template <class N>
 struct Variables {
-  Taylor x, a, b;  // the argument, alpha or lambda, beta
+  N x, a, b;  // the argument, alpha or lambda, beta
 };
 /// p_(k+1) = first p_k - second p_(k-1).
+template <class N>
 struct Step {
-  Taylor first, second;
+  N first, second;
 };
 
-Step jacobi_step(const Variables& v, Real k) {
+template <class N>
+Step<N> jacobi_step(const Variables<N>& v, Real k) {
   if (k == 0) return {(v.a + 1) + (v.a + v.b + 2) * (v.x - 1) / 2.0L, constant(v.x, 0)};
-  const Taylor sum = v.a + v.b, twice = sum + 2 * k, below = 1 / (2 * (k + 1) * (sum + (k + 1)) * twice);
+  const N sum = v.a + v.b, twice = sum + 2 * k, below = 1 / (2 * (k + 1) * (sum + (k + 1)) * twice);
   return {below * (twice + 1) * ((twice + 2) * twice * v.x + (v.a - v.b) * sum),
           below * 2 * (v.a + k) * (v.b + k) * (twice + 2)};
 }
-Step step(Function f, const Variables& v, Real k) {
+template <class N>
+Step<N> step(Function f, const Variables<N>& v, Real k) {
   const Real next = 1 / (k + 1);
   switch (f) {
     case Function::legendre:
@@ -43,6 +47,18 @@ Step step(Function f, const Variables& v, Real k) {
   }
 }
 
+template <class N>
+N of_degree(Function f, const Variables<N>& v, Real degree) {
+  N before = constant(v.x, 0), p = constant(v.x, 1);
+  for (Real k = 0; k < degree; ++k) {
+    const Step<N> s = step(f, v, k);
+    const N next = s.first * p - s.second * before;
+    before = p, p = next;
+    if (!std::isfinite(value(p))) return constant(v.x, nan);
+  }
+  return p;
+}
+
 constexpr Real degree_max = 1e5L;
 
 }  // namespace
@@ -51,19 +67,13 @@ Real polynomial(Function f, const Arguments& a) {
   const std::size_t last = signature(f).arguments - 1u;  // the degree
   const Real degree = a.at[last], x = a.at[last - 1];
   if (!is_whole(degree) || degree < 0 || degree > degree_max) return nan;
-  const Orders o(a.orders, last);
-  const auto variable = [&](std::size_t k) { return Taylor::variable(o, a.at[k], static_cast<int>(k)); };
-  const Taylor zero = constant(Taylor(o, 0), 0), argument = variable(last - 1);
-  const Variables v = {argument, last > 1 ? variable(0) : zero, last > 2 ? variable(1) : zero};
-  Taylor before = zero, p = zero + 1;
   if (std::isinf(x) && degree > 0) return nan;
-  for (Real k = 0; k < degree; ++k) {
-    const Step s = step(f, v, k);
-    const Taylor next = s.first * p - s.second * before;
-    before = p, p = next;
-    if (!std::isfinite(p[0])) return nan;
-  }
-  return derivative(p);
+  const Orders o(a.orders, last);
+  if (o.total() == 0) return of_degree<Real>(f, {x, last > 1 ? a.at[0] : 0, last > 2 ? a.at[1] : 0}, degree);
+  const auto variable = [&](std::size_t k) { return Taylor::variable(o, a.at[k], static_cast<int>(k)); };
+  const Taylor zero(o, 0);
+  return derivative(
+      of_degree<Taylor>(f, {variable(last - 1), last > 1 ? variable(0) : zero, last > 2 ? variable(1) : zero}, degree));
 }
 
 }  // namespace reel::kernels::special
