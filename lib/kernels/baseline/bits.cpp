@@ -1,6 +1,7 @@
 // One loop per function and element size; shifts per type.
 #include "kernels/baseline/bits.hpp"
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -56,18 +57,30 @@ struct Right {
   }
 };
 
+/// The parts of IEEE numbers.
+template <class T>
+struct Format {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  static constexpr int fraction = std::numeric_limits<T>::digits - 1, bias = std::numeric_limits<T>::max_exponent - 1;
+};
 struct Exponent {
   template <class T>
   std::int32_t operator()(T x) const {
+    using F = Format<T>;
+    const int biased = static_cast<int>(std::bit_cast<typename F::Bits>(x) >> F::fraction) & (2 * F::bias + 1);
+    if (biased > 2 * F::bias) return 0;  // infinite, NaN
+    if (biased > 0) return biased - F::bias + 1;
     int e = 0;
-    if (std::isfinite(x)) static_cast<void>(std::frexp(x, &e));
+    static_cast<void>(std::frexp(x, &e));
     return e;
   }
 };
 struct Scale {
   template <class T>
   T operator()(T x, std::int32_t n) const {
-    return std::ldexp(x, n);
+    using F = Format<T>;
+    if (n <= -F::bias || n > F::bias) return std::ldexp(x, n);
+    return x * std::bit_cast<T>(static_cast<typename F::Bits>(n + F::bias) << F::fraction);  // a normal power
   }
 };
 
