@@ -145,6 +145,7 @@ Tensor embedding(const Operand& table, const Operand& ids, std::int64_t padding_
   const std::int64_t count = t.table.shape()[0], padding = padding_id < 0 ? padding_id + count : padding_id;
   if (padding < 0 || padding >= count)
     fail<IndexError>("embedding", "padding_id {} is out of range for a table of {} rows", padding_id, count);
+  if (!ops::followed(t.rows)) return t.rows;
   Shape per_row = t.positions.shape();
   for (int d = 1; d < t.table.rank(); ++d) per_row.push_back(1);
   return where(reshape(equal(t.positions, padding), per_row), stop_gradient(t.rows), t.rows);
