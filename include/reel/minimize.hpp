@@ -354,4 +354,28 @@ MinimizeResult<map_t<Tensor, T>> gauss_newton(F residuals, const T& start, const
   return detail::minimize_by_vectors("gauss_newton", std::move(residuals), start, at, method);
 }
 
+/// What levenberg_marquardt found for a tree. The other members have its parameters in the order of ravel.
+template <class T>
+struct TreeLeastSquaresResult : LeastSquaresResult {
+  T tree;  ///< the parameters
+};
+
+/// levenberg_marquardt of <reel/optim.hpp> for a function of a tree like `start`, which returns residuals [m], real and
+/// floating. Computes in float64; leaves keep their dtypes. TypeError for complex leaves. The state, if not null, as
+/// there.
+template <class F, Tree T>
+requires(!detail::Leaf<T>) TreeLeastSquaresResult<map_t<Tensor, T>> levenberg_marquardt(
+    F residuals, const T& start, const LevenbergMarquardtOptions& options = {}, MinimizerState* state = nullptr) {
+  const Unravel<T> unravel(start);
+  const Callback<Tensor(const Tensor&)> of_vector = [&](const Tensor& v) -> Tensor {
+    const Tensor r = residuals(unravel(v));
+    return r.dtype() == DType::float32 ? cast(r, DType::float64) : r;
+  };
+  const Tensor initial = detail::ravel_reals(detail::tensors_of(start));
+  LeastSquaresResult found = state ? levenberg_marquardt(of_vector, initial, options, *state)
+                                   : levenberg_marquardt(of_vector, initial, options);
+  map_t<Tensor, T> tree = unravel(found.parameters);
+  return {std::move(found), std::move(tree)};
+}
+
 }  // namespace reel

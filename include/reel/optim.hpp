@@ -14,6 +14,7 @@
 
 namespace [[gnu::visibility("default")]] reel {
 
+struct MinimizerState;  // <reel/minimize.hpp>
 struct OptimizerAccess;
 
 /// Why a minimiser ended: for levenberg_marquardt and those of <reel/minimize.hpp>.
@@ -33,6 +34,10 @@ std::string to_string(StopReason reason);
 /// Residuals that share one loss, as Ceres' blocks do, are r sqrt(loss(s) / s) with s = sum r^2, and Loss::squares: for
 /// soft_l1 r sqrt(2 / (1 + sqrt(1 + s))).
 enum class Loss : std::uint8_t { squares, soft_l1, huber, cauchy, tukey };
+/// For each residual r the number of its sign whose square is its loss, for methods without an option for the loss,
+/// such as gauss_newton. Differentiable. TypeError unless the residuals are real and floating, ValueError unless the
+/// scale is positive.
+Tensor robust_residuals(const Tensor& residuals, Loss loss, double scale = 1);
 
 /// The defaults are meant for every problem: the accuracy of `samples/nist_fit` is reached with them.
 struct LevenbergMarquardtOptions {
@@ -87,6 +92,10 @@ struct LeastSquaresResult {
 /// "The Levenberg-Marquardt algorithm: implementation and theory", Lecture Notes in Mathematics 630, 1978.
 LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& residuals, const Tensor& initial,
                                        const LevenbergMarquardtOptions& options = {});
+/// The same, continued from a state, and with the final state stored there: see MinimizerState. `products` of the state
+/// counts Jacobians.
+LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& residuals, const Tensor& initial,
+                                       const LevenbergMarquardtOptions& options, MinimizerState& state);
 
 namespace detail {
 // The leaves of a tree one after another: by reference, or as a list.

@@ -217,5 +217,9 @@ using NormalSolver = Callback<Tensor(const Csr& a, const Tensor& b)>;
 SparseLeastSquaresResult levenberg_marquardt(const TensorFunction& residuals, const SparseJacobian& jacobian,
                                              const Tensor& initial, const LevenbergMarquardtOptions& options = {},
                                              const NormalSolver& solver = {});
+/// The same, continued from a state, and with the final state stored there: see MinimizerState of <reel/minimize.hpp>.
+SparseLeastSquaresResult levenberg_marquardt(const TensorFunction& residuals, const SparseJacobian& jacobian,
+                                             const Tensor& initial, const LevenbergMarquardtOptions& options,
+                                             const NormalSolver& solver, MinimizerState& state);
 
 }  // namespace reel

@@ -228,20 +228,22 @@ bool trust_region_step(LinearModel& model, double radius, double previous_mu, St
 
 class Fitter {
  public:
-  Fitter(const LeastSquaresProblem& problem, Vector start, const LevenbergMarquardtOptions& options)
-      : problem_(problem), options_(options) {
-    fit_.parameters = std::move(start);
+  Fitter(const LeastSquaresProblem& problem, const LeastSquaresFit& before, const LevenbergMarquardtOptions& options)
+      : problem_(problem), options_(options), fit_(before) {
     fit_.residuals.resize(problem.residual_count);
     fit_.jacobian.resize(problem.residual_count * problem.parameter_count);
-    scale_.assign(problem.parameter_count, 0.0);
+    fit_.scale.resize(problem.parameter_count, 0.0);
   }
 
   LeastSquaresFit run() {
-    evaluate(fit_.parameters, fit_.residuals);
+    const bool continued = fit_.evaluations > 0;  // which has counted the first point
+    problem_.residuals(fit_.parameters, fit_.residuals);
     require_finite(fit_.residuals, "residuals");
     norm_ = length(fit_.residuals);
-    differentiate(fit_.parameters, fit_.jacobian);
+    problem_.jacobian(fit_.parameters, fit_.jacobian);
     require_finite(fit_.jacobian, "the Jacobian");
+    if (!continued) fit_.evaluations = fit_.jacobians = 1;
+    if (fit_.reason != StopReason::iteration_limit) return std::move(fit_);
     fit_.reason = iterate();
     // A small step may also be one whose gain is hidden by rounding.
     if (options_.polish && (fit_.reason == StopReason::stationary || fit_.reason == StopReason::small_step)) polish();
@@ -271,16 +273,17 @@ class Fitter {
   // D: the largest norm of each column over all Jacobians so far. A parameter whose column vanishes (exp(-b x) with b
   // large) keeps its weight and does not run away.
   void update_scale() {
-    const std::size_t p = scale_.size();
+    Vector& scale = fit_.scale;
+    const std::size_t p = scale.size();
     Vector column(problem_.residual_count);
     for (std::size_t j = 0; j < p; ++j) {
       for (std::size_t i = 0; i < column.size(); ++i) column[i] = fit_.jacobian[i * p + j];
-      scale_[j] = std::max(scale_[j], length(column));
+      scale[j] = std::max(scale[j], length(column));
     }
   }
 
   Vector divisor() const {  // D, with 1 for parameters without any influence so far
-    Vector d = scale_;
+    Vector d = fit_.scale;
     std::replace(d.begin(), d.end(), 0.0, 1.0);
     return d;
   }
@@ -303,8 +306,7 @@ class Fitter {
   }
 
   StopReason iterate() {
-    double radius = 0;
-    double mu = 0;
+    double& radius = fit_.radius;
     while (true) {
       if (norm_ == 0) return StopReason::exact;
       update_scale();
@@ -316,7 +318,7 @@ class Fitter {
       const double parameters_length = scaled_length(d, fit_.parameters);
       if (radius == 0) radius = options_.initial_radius * (parameters_length > 0 ? parameters_length : norm_);
       ++fit_.iterations;
-      while (!advance(model, d, radius, mu)) {
+      while (!advance(model, d, radius, fit_.mu)) {
         if (radius <= options_.step_tolerance * parameters_length || radius < std::numeric_limits<double>::min())
           return blocked_ ? StopReason::stalled : StopReason::small_step;
       }
@@ -418,7 +420,6 @@ class Fitter {
   const LeastSquaresProblem& problem_;
   const LevenbergMarquardtOptions& options_;
   LeastSquaresFit fit_;
-  Vector scale_;
   double norm_ = 0;
   bool blocked_ = false;  // the last trial had no step, or its residuals or Jacobian were not finite
 };
@@ -437,9 +438,9 @@ double length(std::span<const double> x) {
   return largest * std::sqrt(sum);
 }
 
-LeastSquaresFit fit_least_squares(const LeastSquaresProblem& problem, Vector start,
+LeastSquaresFit fit_least_squares(const LeastSquaresProblem& problem, const LeastSquaresFit& before,
                                   const LevenbergMarquardtOptions& options) {
-  return Fitter(problem, std::move(start), options).run();
+  return Fitter(problem, before, options).run();
 }
 
 Vector inverse_of_normal_matrix(std::span<const double> jacobian, std::size_t residual_count,

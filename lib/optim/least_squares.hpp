@@ -32,14 +32,25 @@ struct LeastSquaresFit {
   std::int64_t evaluations = 0;
   std::int64_t jacobians = 0;
   StopReason reason = StopReason::iteration_limit;
+  // What the next step would start from.
+  Vector scale;  // of each parameter: the largest norm of its column so far
+  double radius = 0, mu = 0;
 };
 
 // Euclidean norm without overflow or underflow on the way; inf or NaN when an element is.
 double length(std::span<const double> x);
 
-// Throws ValueError when residuals or Jacobian are not finite at `start`. Exceptions of the callables pass through.
-LeastSquaresFit fit_least_squares(const LeastSquaresProblem& problem, Vector start,
+// Throws ValueError when residuals or Jacobian are not finite at the start. Exceptions of the callables pass through.
+// `before` has the start as its parameters. A fit that max_iterations ended is continued from its counts, scale, radius
+// and mu, its reason given, with the steps of a single fit; one that ended otherwise takes no step.
+LeastSquaresFit fit_least_squares(const LeastSquaresProblem& problem, const LeastSquaresFit& before,
                                   const LevenbergMarquardtOptions& options);
+
+// A fit before its first step; where the state is not empty, the fit that it was saved from. ValueError for a state of
+// another method, or of another number of parameters.
+LeastSquaresFit fit_before(Vector start, const MinimizerState* state);
+// Does nothing if the handle is null.
+void save_fit(const LeastSquaresFit& fit, MinimizerState* state);
 
 // ValueError for bad options.
 void require_options(const LevenbergMarquardtOptions& options);

@@ -132,37 +132,17 @@ Tensor LeastSquaresResult::standard_deviations() const {
   return from_data(values, {count(p)});
 }
 
-LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& residuals, const Tensor& initial,
-                                       const LevenbergMarquardtOptions& options) {
-  detail::require_untraced(minimizer);
-  require_vector(initial, "the initial parameters", "use reshape(x, {-1})");
-  optim::require_options(options);
-  if (!residuals) fail<ValueError>(minimizer, "the residual function is empty");
-  if (initial.size() == 0)
-    fail<ValueError>(minimizer, "there are no parameters: the initial parameters have shape [0]");
-  const tape::Suspend suspended;
-  const Tensor first = residuals(initial);
-  require_residuals(first);
-  if (first.size() == 0) fail<ValueError>(minimizer, "there are no residuals: the function returned shape [0]");
+namespace {
 
-  ResidualFunctions functions(residuals, static_cast<std::size_t>(first.size()), options);
-  optim::LeastSquaresProblem problem;
-  problem.residual_count = static_cast<std::size_t>(first.size());
-  problem.parameter_count = static_cast<std::size_t>(initial.size());
-  problem.residuals = [&](std::span<const double> x, std::span<double> r) { functions.residuals(x, r); };
-  problem.jacobian = [&](std::span<const double> x, std::span<double> j) { functions.jacobian(x, j); };
-  const optim::LeastSquaresFit fit = optim::fit_least_squares(problem, initial.to_vector<double>(), options);
-
-  if (fit.iterations == 0 && fit.reason == StopReason::stationary && optim::length(fit.jacobian) == 0)
-    detail::require_gradient(minimizer, residuals, fit.parameters);
-
+LeastSquaresResult result_of(const optim::LeastSquaresFit& fit, const Callback<Tensor(const Tensor&)>& residuals,
+                             const ResidualFunctions& functions, const LevenbergMarquardtOptions& options) {
   const double norm = optim::length(fit.residuals);
   LeastSquaresResult result;
   result.parameters = from_data(fit.parameters);
   result.cost = result.sum_of_squares = norm * norm;
   if (options.loss == Loss::squares) {
     result.residuals = from_data(fit.residuals);
-    result.jacobian = from_data(fit.jacobian, {count(problem.residual_count), count(problem.parameter_count)});
+    result.jacobian = from_data(fit.jacobian, {count(fit.residuals.size()), count(fit.parameters.size())});
   } else {
     result.residuals = residuals(result.parameters);
     result.jacobian = functions.derivative(fit.parameters);
@@ -174,6 +154,45 @@ LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& re
   result.jacobians = fit.jacobians;
   result.reason = fit.reason;
   return result;
+}
+
+LeastSquaresResult fit_vector(const Callback<Tensor(const Tensor&)>& residuals, const Tensor& initial,
+                              const LevenbergMarquardtOptions& options, MinimizerState* state) {
+  detail::require_untraced(minimizer);
+  require_vector(initial, "the initial parameters", "use reshape(x, {-1})");
+  optim::require_options(options);
+  if (!residuals) fail<ValueError>(minimizer, "the residual function is empty");
+  if (initial.size() == 0)
+    fail<ValueError>(minimizer, "there are no parameters: the initial parameters have shape [0]");
+  const optim::LeastSquaresFit before = optim::fit_before(initial.to_vector<double>(), state);
+  const tape::Suspend suspended;
+  const Tensor first = residuals(as_parameters(before.parameters));
+  require_residuals(first);
+  if (first.size() == 0) fail<ValueError>(minimizer, "there are no residuals: the function returned shape [0]");
+
+  ResidualFunctions functions(residuals, static_cast<std::size_t>(first.size()), options);
+  optim::LeastSquaresProblem problem;
+  problem.residual_count = static_cast<std::size_t>(first.size());
+  problem.parameter_count = static_cast<std::size_t>(initial.size());
+  problem.residuals = [&](std::span<const double> x, std::span<double> r) { functions.residuals(x, r); };
+  problem.jacobian = [&](std::span<const double> x, std::span<double> j) { functions.jacobian(x, j); };
+  const optim::LeastSquaresFit fit = optim::fit_least_squares(problem, before, options);
+  if (fit.iterations == 0 && fit.reason == StopReason::stationary && optim::length(fit.jacobian) == 0)
+    detail::require_gradient(minimizer, residuals, fit.parameters);
+  LeastSquaresResult result = result_of(fit, residuals, functions, options);
+  optim::save_fit(fit, state);
+  return result;
+}
+
+}  // namespace
+
+LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& residuals, const Tensor& initial,
+                                       const LevenbergMarquardtOptions& options) {
+  return fit_vector(residuals, initial, options, nullptr);
+}
+LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& residuals, const Tensor& initial,
+                                       const LevenbergMarquardtOptions& options, MinimizerState& state) {
+  return fit_vector(residuals, initial, options, &state);
 }
 
 }  // namespace reel

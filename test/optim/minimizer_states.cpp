@@ -2,6 +2,7 @@
 #include <reel/io.hpp>
 #include <reel/minimize.hpp>
 #include <reel/reel.hpp>
+#include <reel/sparse.hpp>
 
 #include "../catch.hpp"
 #include "io/temporary_folder.hpp"
@@ -67,6 +68,86 @@ TEST_CASE("a run that is stopped and continued from a file takes the steps of an
     }
     CHECK(m.run(10000, nullptr).converged());
   }
+}
+
+TEST_CASE("fits that are stopped and continued from a file take the steps of an uninterrupted fit") {
+  const SparseJacobian jacobian = sparse_jacobian(residuals, start);
+  const auto dense_fit = [](std::int64_t n, Loss loss, MinimizerState& s) {
+    return levenberg_marquardt(residuals, start, {.max_iterations = n, .loss = loss}, s);
+  };
+  const auto sparse_fit = [&](std::int64_t n, Loss loss, MinimizerState& s) {
+    return levenberg_marquardt(residuals, jacobian, start, {.max_iterations = n, .loss = loss}, {}, s);
+  };
+  const support::TemporaryFolder folder;
+  const auto check = [&](const auto& fit) {
+    for (const Loss loss : {Loss::squares, Loss::cauchy})
+      for (const std::int64_t last : {12, 10000})
+        for (const std::int64_t first : {0, 1, 7}) {
+          INFO("loss " << static_cast<int>(loss) << ", stopped at " << first << " of " << last);
+          MinimizerState whole_state, state, loaded;
+          const auto whole = fit(last, loss, whole_state);
+          CHECK(fit(first, loss, state).iterations == first);
+          save(folder / "state.npz", state);
+          load(folder / "state.npz", loaded);
+          fit(first, loss, loaded);  // no step is left
+          const auto rest = fit(last, loss, loaded);
+          CHECK(support::same_bits(rest.parameters, whole.parameters));
+          CHECK(support::same_bits(rest.residuals, whole.residuals));
+          CHECK(support::same_bits(loaded.vectors, whole_state.vectors));
+          CHECK(support::same_bits(loaded.numbers, whole_state.numbers));
+          CHECK(rest.cost == whole.cost);
+          CHECK(rest.iterations == whole.iterations);
+          CHECK(rest.evaluations == whole.evaluations);
+          CHECK(rest.jacobians == whole.jacobians);
+          CHECK(rest.reason == whole.reason);
+          CHECK(whole.converged() == (last == 10000));
+          // A fit that has ended takes no further step.
+          if (whole.converged()) CHECK(fit(last, loss, loaded).iterations == whole.iterations);
+        }
+  };
+  check(dense_fit);
+  check(sparse_fit);
+  MinimizerState state, sparse_state;
+  dense_fit(3, Loss::squares, state);
+  sparse_fit(3, Loss::squares, sparse_state);
+  const Tensor slope = grad(chain)(state.position);
+  CHECK(max(abs(state.gradient - slope)).item() < 1e-12 * max(abs(slope)).item());
+  CHECK_THROWS_WITH(sparse_fit(4, Loss::squares, state), Contains("levenberg_marquardt") && Contains("state"));
+  CHECK_THROWS_WITH(dense_fit(4, Loss::squares, sparse_state), Contains("levenberg_marquardt") && Contains("state"));
+  CHECK_THROWS_AS(levenberg_marquardt(residuals, ones({3}), {}, state), ValueError);
+  CHECK_THROWS_AS(lbfgs(chain, start, {.state = &state}), ValueError);
+}
+
+TEST_CASE("levenberg_marquardt takes trees, keeps their dtypes, and continues from a state") {
+  struct Curve {
+    Tensor scale = scalar(1.f), rest = tensor({-1., 0.});
+    auto leaves() { return std::tie(scale, rest); }
+  };
+  const Tensor t = arange(10.) / 10, seen = 2 * exp(-1.5 * t) + 0.3;
+  const auto f = [&](const Curve& c) { return c.scale * exp(c.rest[0] * t) + c.rest[1] - seen; };
+  const auto found = levenberg_marquardt(f, Curve());
+  CHECK(found.converged());
+  CHECK(found.tree.scale.dtype() == DType::float32);
+  CHECK(found.tree.scale.item() == Approx(2));
+  CHECK(found.tree.rest[0].item() == Approx(-1.5).epsilon(1e-6));
+  CHECK(found.jacobian.shape() == Shape{10, 3});
+  CHECK(found.parameters.size() == 3);
+  MinimizerState state;
+  CHECK(levenberg_marquardt(f, Curve(), {.max_iterations = 2}, &state).reason == StopReason::iteration_limit);
+  const auto rest = levenberg_marquardt(f, Curve(), {}, &state);
+  CHECK(support::same_bits(rest.parameters, found.parameters));
+  CHECK(rest.evaluations == found.evaluations);
+  const std::vector<Tensor> list{zeros({2}), zeros({})};
+  const auto of_list = levenberg_marquardt(
+      [](const std::vector<Tensor>& x) {
+        return concatenate({x[0] - 1, reshape(x[1] + 2, {1})}, 0);
+      },
+      list);
+  CHECK(of_list.reason == StopReason::exact);
+  CHECK(of_list.tree[1].item() == -2);
+  CHECK_THROWS_AS(levenberg_marquardt([](const std::vector<Tensor>& x) { return real(x[0]); },
+                                      std::vector{zeros({2}, DType::complex128)}),
+                  TypeError);
 }
 
 TEST_CASE("a state of another method, or of other parameters, is refused") {

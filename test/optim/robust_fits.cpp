@@ -1,7 +1,9 @@
 // levenberg_marquardt with robust losses: closed forms, stationarity of the loss itself, outliers.
 #include <cmath>
+#include <reel/minimize.hpp>
 #include <reel/optim.hpp>
 #include <reel/reel.hpp>
+#include <reel/testing.hpp>
 
 #include "../catch.hpp"
 #include "optim/loss.hpp"
@@ -76,6 +78,40 @@ TEST_CASE("robust residuals: squares are the losses, with their derivatives") {
       const double below = optim::robust_residual(loss, scale, r - h).value;
       CHECK(at.slope == Approx((above - below) / (2 * h)).epsilon(1e-8).margin(1e-8));
     }
+}
+
+TEST_CASE("robust_residuals: tensors of robust residuals, with derivatives to order 3") {
+  for (const Loss loss : {Loss::squares, Loss::soft_l1, Loss::huber, Loss::cauchy, Loss::tukey}) {
+    INFO("loss " << static_cast<int>(loss));
+    const Tensor r = tensor({-3., -0.69, -0.4, 0., 1e-9, 1e-3, 0.02, 0.03, 0.3, 0.6, 0.72, 5.});
+    const auto f = [loss](const Tensor& x) { return robust_residuals(x, loss, scale); };
+    const Tensor values = f(r), slopes = grad([&](const Tensor&x) { return sum(f(x)); })(r);
+    for (std::int64_t i = 0; i < r.size(); ++i) {
+      const auto at = optim::robust_residual(loss, scale, r[i].item());
+      CHECK(values[i].item() == Approx(at.value).epsilon(1e-14));
+      CHECK(slopes[i].item() == Approx(at.slope).epsilon(1e-13));
+    }
+    CHECK(bool(check_gradients(f, tensor({-3., -0.4, 0., 0.01, 0.3, 5.}), {.order = 2})));
+    CHECK(f(cast(r, DType::float32)).dtype() == DType::float32);
+  }
+  const auto slope = grad([](const Tensor& x) { return sum(robust_residuals(x, Loss::cauchy, 2)); });
+  const auto third =
+      grad([&](const Tensor& x) { return sum(grad([&](const Tensor& v) { return sum(slope(v)); })(x)); });
+  CHECK(third(tensor({0.})).item() == Approx(-1.5 / 4));  // of r - r^3 / (4 scale^2)
+  CHECK_THROWS_AS(robust_residuals(ones({2}), Loss::huber, 0), ValueError);
+  CHECK_THROWS_AS(robust_residuals(ones({2}, DType::int64), Loss::huber), TypeError);
+}
+
+TEST_CASE("gauss_newton of robust residuals finds the minimum that levenberg_marquardt finds") {
+  for (const Loss loss : {Loss::soft_l1, Loss::huber, Loss::cauchy, Loss::tukey}) {
+    INFO("loss " << static_cast<int>(loss));
+    const auto by_lm = levenberg_marquardt(residuals_of_line, tensor({0.9, 1.95}), {.loss = loss, .loss_scale = scale});
+    const auto by_cg = gauss_newton(
+        [loss](const Tensor& b) { return robust_residuals(residuals_of_line(b), loss, scale); }, tensor({0.9, 1.95}));
+    CHECK(by_cg.converged());
+    CHECK(max(abs(by_cg.parameters - by_lm.parameters)).item() < 1e-7);
+    CHECK(by_cg.value == Approx(by_lm.cost));
+  }
 }
 
 TEST_CASE("stronger losses reduce the influence of outliers") {

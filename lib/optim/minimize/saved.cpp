@@ -22,7 +22,7 @@ Vector doubles(const char* op, const Tensor& x) {
 }  // namespace
 
 std::optional<Saved> read_state(const char* op, const MinimizerState* state, Method method, std::size_t size,
-                                std::size_t numbers) {
+                                std::size_t numbers, std::int64_t group) {
   if (!state || !state->position.defined()) return std::nullopt;
   const Vector common = doubles(op, state->numbers), rows = doubles(op, state->vectors);
   Saved saved;
@@ -30,7 +30,7 @@ std::optional<Saved> read_state(const char* op, const MinimizerState* state, Met
   saved.now.gradient = doubles(op, state->gradient);
   if (common.size() != common_numbers + numbers || common[0] != static_cast<double>(method) ||
       saved.now.x.size() != size || saved.now.gradient.size() != size || state->vectors.rank() != 2 ||
-      state->vectors.shape()[1] != static_cast<std::int64_t>(size) || state->vectors.shape()[0] % 2 != 0)
+      state->vectors.shape()[1] != static_cast<std::int64_t>(size) || state->vectors.shape()[0] % group != 0)
     fail_state(op);
   saved.now.value = common[1];
   saved.summary.iterations = count(common[2]);

@@ -7,7 +7,15 @@
 namespace reel::optim {
 
 /// The method that a state belongs to. The numbers are part of the file format.
-enum class Method { lbfgs = 1, nonlinear_cg = 2, projected_lbfgs = 3, newton_cg = 4, gauss_newton = 5 };
+enum class Method {
+  lbfgs = 1,
+  nonlinear_cg = 2,
+  projected_lbfgs = 3,
+  newton_cg = 4,
+  gauss_newton = 5,
+  levenberg_marquardt = 6,
+  sparse_levenberg_marquardt = 7,
+};
 
 /// The state that all methods have, and the numbers and vectors of one method.
 struct Saved {
@@ -18,9 +26,9 @@ struct Saved {
 };
 
 /// Empty if the handle is null or the state is empty. ValueError for `op` unless the state belongs to the method, has
-/// `size` elements and `numbers` numbers of the method's own.
+/// `size` elements, `numbers` numbers of the method's own and a multiple of `group` vectors.
 std::optional<Saved> read_state(const char* op, const MinimizerState* state, Method method, std::size_t size,
-                                std::size_t numbers = 0);
+                                std::size_t numbers = 0, std::int64_t group = 2);
 /// Does nothing if the handle is null.
 void write_state(MinimizerState* state, Method method, const Saved& saved);
 

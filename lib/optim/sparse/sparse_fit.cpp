@@ -14,6 +14,7 @@
 #include "gradient/sparse/patterns.hpp"
 #include "optim/least_squares.hpp"
 #include "optim/loss.hpp"
+#include "optim/minimize/saved.hpp"
 #include "optim/sparse/cholesky.hpp"
 #include "tape/record.hpp"
 
@@ -29,6 +30,7 @@ constexpr double most_first_damping = 1e12;
 constexpr double most_damping = 1e100;  // steps that are still refused there change nothing
 constexpr double polishing_damping = 1e-14;
 
+double size_of(std::span<const double> x) { return optim::length(x); }  // without overflow
 bool all_finite(const Vector& x) {
   return std::all_of(x.begin(), x.end(), [](double v) { return std::isfinite(v); });
 }
@@ -53,25 +55,57 @@ class SparseFit {
     if (!solver_) cholesky_.emplace(normal_.pattern());
   }
 
-  SparseLeastSquaresResult run(const Vector& start) {
+  SparseLeastSquaresResult run(const Vector& start, MinimizerState* state) {
     now_.x = start;
+    const auto saved =
+        optim::read_state(op, state, optim::Method::sparse_levenberg_marquardt, start.size(), own_numbers, 1);
+    if (saved) now_.x = saved->now.x;
     if (!evaluate(now_) || !differentiate(now_))
       fail<ValueError>(op, "residuals and Jacobian must be finite at the initial parameters; start elsewhere");
-    result_.reason = iterate();
-    if (result_.iterations == 0 && result_.reason != StopReason::exact && optim::length(now_.jacobian) == 0)
-      detail::require_gradient(op, f_, start);
-    if (options_.polish && result_.reason != StopReason::iteration_limit && result_.reason != StopReason::stalled)
-      polish();
+    if (saved) continue_from(*saved);
+    if (result_.reason == StopReason::iteration_limit) finish(start);
     result_.parameters = tensor_of(now_.x);
     result_.residuals = f_(result_.parameters);
     result_.jacobian = jacobian_(result_.parameters);
     result_.cost = now_.norm * now_.norm;
-    const double plain = optim::length(result_.residuals.to_vector<double>());
+    const double plain = size_of(result_.residuals.to_vector<double>());
     result_.sum_of_squares = plain * plain;
+    if (state) save(*state);
     return std::move(result_);
   }
 
  private:
+  static constexpr std::size_t own_numbers = 2;  // mu, the reason for the end
+
+  void finish(const Vector& start) {
+    result_.reason = iterate();
+    if (result_.iterations == 0 && result_.reason != StopReason::exact && size_of(now_.jacobian) == 0)
+      detail::require_gradient(op, f_, start);
+    if (options_.polish && result_.reason != StopReason::iteration_limit && result_.reason != StopReason::stalled)
+      polish();
+  }
+  // Evaluations of the starting point are counted in the run that the state is of.
+  void continue_from(const optim::Saved& saved) {
+    result_.iterations = saved.summary.iterations;
+    result_.evaluations = saved.summary.evaluations;
+    result_.jacobians = saved.summary.products;
+    mu_ = saved.numbers[0];
+    result_.reason = static_cast<StopReason>(saved.numbers[1]);
+    if (!saved.vectors.empty()) squares_ = saved.vectors[0];
+  }
+  void save(MinimizerState& state) {
+    linearize();
+    optim::Saved saved;
+    saved.now = {now_.x, gradient_, now_.norm * now_.norm};
+    for (double& g : saved.now.gradient) g *= 2;
+    saved.summary.iterations = result_.iterations;
+    saved.summary.evaluations = result_.evaluations;
+    saved.summary.products = result_.jacobians;
+    saved.numbers = {mu_, static_cast<double>(result_.reason)};
+    saved.vectors = {squares_};
+    optim::write_state(&state, optim::Method::sparse_levenberg_marquardt, saved);
+  }
+
   static Tensor tensor_of(const Vector& x) { return from_data(x, {static_cast<std::int64_t>(x.size())}); }
   optim::RobustResidual robust(double r) const { return optim::robust_residual(options_.loss, options_.loss_scale, r); }
 
@@ -85,7 +119,7 @@ class SparseFit {
     plain_ = r.to_vector<double>();
     s.residuals = plain_;
     for (double& v : s.residuals) v = robust(v).value;
-    s.norm = optim::length(s.residuals);
+    s.norm = size_of(s.residuals);
     return std::isfinite(s.norm);
   }
   // After evaluate() at the same point.
@@ -115,7 +149,7 @@ class SparseFit {
   double scaled_length(const Vector& x) const {
     Vector scaled(x);
     for (std::size_t j = 0; j < x.size(); ++j) scaled[j] *= std::sqrt(weight(j));
-    return optim::length(scaled);
+    return size_of(scaled);
   }
   // The largest squared cosine between the residuals and a column of the Jacobian.
   double cosine() const {
@@ -146,9 +180,13 @@ class SparseFit {
     linearize();
     const double start_length = scaled_length(now_.x);
     const double radius = options_.initial_radius * (start_length > 0 ? start_length : now_.norm);
-    double mu = first_damping, growth = 2;
+    double& mu = mu_;
+    double growth = 2;
     Vector s;
-    while (step(mu, s) && scaled_length(s) > radius && mu < most_first_damping) mu *= 10;
+    if (mu == 0) {
+      mu = first_damping;
+      while (step(mu, s) && scaled_length(s) > radius && mu < most_first_damping) mu *= 10;
+    }
     while (true) {
       if (now_.norm == 0) return StopReason::exact;
       if (cosine() <= options_.reduction_tolerance) return StopReason::stationary;
@@ -217,6 +255,7 @@ class SparseFit {
   State now_;
   Vector plain_;  // the residuals evaluated last, without their loss
   Vector gradient_, matrix_, squares_;
+  double mu_ = 0;         // of the next step; 0 before the first
   bool blocked_ = false;  // the last trial met numbers that are not finite
   SparseLeastSquaresResult result_;
 };
@@ -227,9 +266,11 @@ bool SparseLeastSquaresResult::converged() const noexcept {
   return reason == StopReason::stationary || reason == StopReason::exact || reason == StopReason::small_step;
 }
 
-SparseLeastSquaresResult levenberg_marquardt(const TensorFunction& residuals, const SparseJacobian& jacobian,
-                                             const Tensor& initial, const LevenbergMarquardtOptions& options,
-                                             const NormalSolver& solver) {
+namespace {
+
+SparseLeastSquaresResult fit_sparse(const TensorFunction& residuals, const SparseJacobian& jacobian,
+                                    const Tensor& initial, const LevenbergMarquardtOptions& options,
+                                    const NormalSolver& solver, MinimizerState* state) {
   optim::require_options(options);
   detail::require_untraced(op);
   if (!residuals) fail<ValueError>(op, "the residual function is empty");
@@ -238,7 +279,20 @@ SparseLeastSquaresResult levenberg_marquardt(const TensorFunction& residuals, co
         op, "the initial parameters are {} of shape {}, must be float64 of shape {}, as the columns of the pattern",
         initial.dtype(), initial.shape(), Shape{jacobian.pattern().shape[1]});
   const tape::Suspend suspended;
-  return SparseFit(residuals, jacobian, options, solver).run(initial.to_vector<double>());
+  return SparseFit(residuals, jacobian, options, solver).run(initial.to_vector<double>(), state);
+}
+
+}  // namespace
+
+SparseLeastSquaresResult levenberg_marquardt(const TensorFunction& residuals, const SparseJacobian& jacobian,
+                                             const Tensor& initial, const LevenbergMarquardtOptions& options,
+                                             const NormalSolver& solver) {
+  return fit_sparse(residuals, jacobian, initial, options, solver, nullptr);
+}
+SparseLeastSquaresResult levenberg_marquardt(const TensorFunction& residuals, const SparseJacobian& jacobian,
+                                             const Tensor& initial, const LevenbergMarquardtOptions& options,
+                                             const NormalSolver& solver, MinimizerState& state) {
+  return fit_sparse(residuals, jacobian, initial, options, solver, &state);
 }
 
 }  // namespace reel
