@@ -16,6 +16,7 @@ std::vector<Case> choosing_cases();
 std::vector<Case> factorisation_cases();
 std::vector<Case> linear_algebra_cases();
 std::vector<Case> law_cases();
+std::vector<Case> moving_cases();
 std::vector<Case> op_cases();
 std::vector<Case> tape_cases();
 std::vector<Case> transform_cases();

@@ -24,6 +24,8 @@ struct Problem {
   std::vector<double> certified;  // parameters, of NIST's problems alone
 };
 
+constexpr double box[] = {-2, 0.8};  // bounds for projected_lbfgs, BOX of bench/driver/minimizers.py
+
 Tensor repeated(const std::vector<double>& pattern, std::int64_t count) {
   const auto n = static_cast<std::int64_t>(pattern.size());
   return reshape(broadcast_to(from_data(pattern), {count / n, n}), {-1});
@@ -121,6 +123,8 @@ Found minimize(int k, const char* name, double* x) {
   if (method == "lbfgs") return told(lbfgs(f, p.start));
   if (method == "nonlinear_cg") return told(nonlinear_cg(f, p.start));
   if (method == "newton_cg") return told(newton_cg(f, p.start));
+  if (method == "projected_lbfgs")
+    return told(projected_lbfgs(f, p.start, full(p.start.shape(), box[0]), full(p.start.shape(), box[1])));
   if (method == "gauss_newton") return told(gauss_newton(p.residuals, p.start));
   const auto fitted = [x](const auto& r) {
     give(r.parameters, x);

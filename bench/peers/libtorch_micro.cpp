@@ -310,6 +310,7 @@ int main(int argc, char** argv) {
     program.about("openblas_core", reinterpret_cast<char* (*)()>(corename)());
   program.add(cases);
   program.add(libtorch_choosing());
+  program.add(libtorch_moving());
   program.add(libtorch_neural());
   program.add(libtorch_linear_algebra());
   program.add(libtorch_transforms());
