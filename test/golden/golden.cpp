@@ -282,6 +282,10 @@ TEST_CASE("interpolation, integrals, equations and rotations are those of other 
   check_family("functions", golden::function_rows);
 }
 
+TEST_CASE("splines, grids, images, morphology, bands and first weights are those of other libraries") {
+  check_family("grids", golden::grid_rows);
+}
+
 TEST_CASE("where derivatives are infinite, jump or are a choice, they are as documented") {
   check_family("delicate", golden::delicate_rows);
 }
