@@ -72,6 +72,56 @@ double error(const kernels::Fourier& kernels, std::int64_t n, bool inverse, std:
 }
 
 template <class T>
+std::vector<std::complex<T>> transformed(const kernels::Fourier& kernels, const std::vector<std::complex<T>>& x,
+                                         bool inverse, double scale) {
+  const auto n = static_cast<std::int64_t>(x.size());
+  std::vector<std::complex<T>> y(x.size());
+  const loops::fft::Plan<T> plan(n, kernels);
+  const loops::fft::Table<T> scratch(plan.scratch());
+  plan.run({reinterpret_cast<const T*>(x.data()), n, reinterpret_cast<T*>(y.data()), n, 1}, inverse, scale,
+           scratch.data());
+  return y;
+}
+
+template <class T>
+const kernels::Fourier& kernels_of() {
+  return kernels::active().fourier[kernels::index(std::is_same_v<T, float> ? DType::float32 : DType::float64)];
+}
+
+// The transform of 2^m numbers by halves (Cooley and Tukey 1965), in long double.
+std::vector<Wide> by_halves(const std::vector<Wide>& x, const std::vector<Wide>& roots) {
+  const std::size_t n = x.size();
+  std::vector<Wide> from = x, to(n);
+  for (std::size_t half = n / 2, stride = 1; half > 0; half /= 2, stride *= 2) {
+    for (std::size_t j = 0; j < half; ++j)
+      for (std::size_t k = 0; k < stride; ++k) {
+        const Wide a = from[k + stride * j], b = from[k + stride * (j + half)];
+        to[k + 2 * stride * j] = a + b;
+        to[k + 2 * stride * j + stride] = (a - b) * roots[j * stride];
+      }
+    from.swap(to);
+  }
+  return from;
+}
+
+// The error of all numbers of a transform, in the sense of least squares, divided by eps log2 n of T. An inverse
+// transform has the numbers of the other one in reverse order.
+template <class T>
+double error_beside(const std::vector<Wide>& right, bool inverse) {
+  const auto n = static_cast<std::int64_t>(right.size());
+  const std::vector<std::complex<float>> x = drawn<float>(n);
+  const std::vector<std::complex<T>> y = transformed<T>(kernels_of<T>(), {x.begin(), x.end()}, inverse, 1);
+  Real off = 0, size = 0;
+  for (std::size_t k = 0; k < right.size(); ++k) {
+    const Wide z = right[inverse ? (right.size() - k) % right.size() : k];
+    off += std::norm(Wide(y[k].real(), y[k].imag()) - z);
+    size += std::norm(z);
+  }
+  return static_cast<double>(std::sqrt(off / size)) /
+         (static_cast<double>(std::numeric_limits<T>::epsilon()) * std::log2(static_cast<double>(n)));
+}
+
+template <class T>
 void check_errors(const kernels::Set& set, std::span<const std::int64_t> lengths, std::int64_t count) {
   const kernels::Fourier& kernels =
       set.fourier[kernels::index(std::is_same_v<T, float> ? DType::float32 : DType::float64)];
@@ -83,17 +133,6 @@ void check_errors(const kernels::Set& set, std::span<const std::int64_t> lengths
     }
 }
 
-template <class T>
-std::vector<std::complex<T>> transformed(const kernels::Fourier& kernels, std::int64_t n, bool inverse) {
-  const std::vector<std::complex<T>> x = drawn<T>(n);
-  std::vector<std::complex<T>> y(x.size());
-  const loops::fft::Plan<T> plan(n, kernels);
-  const loops::fft::Table<T> scratch(plan.scratch());
-  plan.run({reinterpret_cast<const T*>(x.data()), n, reinterpret_cast<T*>(y.data()), n, 1}, inverse, 0.3,
-           scratch.data());
-  return y;
-}
-
 // Passes that read and write complex numbers give the bits of passes between a load and a store. Lengths that are
 // `whole` blocks of columns of radices 4 and 8 need neither.
 template <class T>
@@ -101,15 +140,16 @@ void check_fused(const kernels::Fourier& kernels, std::int64_t n, bool whole) {
   kernels::Fourier separate = kernels, fused_only = kernels;
   separate.first_pass = nullptr;
   separate.last_pass = nullptr;
+  const std::vector<std::complex<T>> x = drawn<T>(n);
   static int calls;
   calls = 0;
   fused_only.load = [](const kernels::FourierRows&) { ++calls; };
   fused_only.store = [](const kernels::FourierRows&, double) { ++calls; };
   for (const bool inverse : {false, true}) {
     INFO(n << " numbers of " << sizeof(T) << " bytes, inverse " << inverse);
-    const auto y = transformed<T>(kernels, n, inverse), z = transformed<T>(separate, n, inverse);
+    const auto y = transformed<T>(kernels, x, inverse, 0.3), z = transformed<T>(separate, x, inverse, 0.3);
     CHECK(std::memcmp(y.data(), z.data(), y.size() * sizeof y[0]) == 0);
-    if (whole && kernels.lanes > 1) CHECK((transformed<T>(fused_only, n, inverse) == y && calls == 0));
+    if (whole && kernels.lanes > 1) CHECK((transformed<T>(fused_only, x, inverse, 0.3) == y && calls == 0));
   }
 }
 
@@ -136,6 +176,18 @@ TEST_CASE("transforms of many numbers have errors of at most eps log2 n") {
                                   3125, 4096, 5041, 6006, 8192, 10000, 10007, 9973, 1 << 20};
   check_errors<double>(kernels::active(), lengths, 20);
   check_errors<float>(kernels::active(), lengths, 20);
+}
+
+TEST_CASE("transforms of powers of 2 are those by halves") {
+  for (std::int64_t n = 1 << 10; n <= 1 << 19; n *= 2) {
+    const std::vector<std::complex<float>> x = drawn<float>(n);
+    const std::vector<Wide> right = by_halves({x.begin(), x.end()}, roots_of(n));
+    for (const bool inverse : {false, true}) {
+      INFO(n << " numbers, inverse " << inverse);
+      CHECK(error_beside<double>(right, inverse) <= 1);
+      CHECK(error_beside<float>(right, inverse) <= 1);
+    }
+  }
 }
 
 TEST_CASE("Fourier passes read and write complex numbers with the bits of separate steps") {
