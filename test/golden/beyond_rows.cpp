@@ -2,6 +2,8 @@
 #include <reel/integrate.hpp>
 #include <reel/interpolate.hpp>
 #include <reel/linalg.hpp>
+#include <reel/nn.hpp>
+#include <reel/ode.hpp>
 #include <reel/ops/arranging.hpp>
 #include <reel/ops/indexing.hpp>
 #include <reel/ops/losses.hpp>
@@ -26,6 +28,17 @@ namespace {
 Tensor gamma_sample(const Tensor& a) {
   Generator generator(7);
   return gamma_rvs(generator, {1}, a);
+}
+Tensor angle_sample(const Tensor& kappa) {
+  Generator generator(7);
+  return vonmises_rvs(generator, {1}, kappa);
+}
+// Symmetric, of the lower triangle alone.
+Tensor lower_half(const Tensor& a) { return tril(a) + transpose(tril(a, -1)); }
+Tensor stiff_solution(const Tensor& p) {
+  const OdeFunction f = [](const Tensor& y, const Tensor& t) { return -1000 * (y - cos(t)); };
+  const OdeOptions options = {.method = OdeMethod::rosenbrock, .relative_tolerance = 1e-7, .absolute_tolerance = 1e-7};
+  return reshape(odeint(f, p, tensor({0, 0.5}), options), {2});
 }
 
 }  // namespace
@@ -61,6 +74,19 @@ const std::vector<Row> beyond_rows = {
     REEL_ROW("j0", j0(x[0])),
     REEL_ROW("airy_ai", airy_ai(x[0])),
     REEL_ROW("zeta hurwitz", zeta(x[0], x[1])),
+    REEL_ROW("grid_sample", grid_sample(x[0], x[1])),
+    REEL_ROW("grid_sample cubic", grid_sample(x[0], x[1], {.method = GridMethod::cubic})),
+    REEL_ROW("embedding_bag", embedding_bag(x[0], reshape(from_data(std::vector<std::int64_t>{2, 0, 1, 1}), {2, 2}))),
+    REEL_ROW("b_spline", b_spline(x[1], x[2])(x[0])),
+    REEL_ROW("jv", jv(x[0], x[1])),
+    REEL_ROW("yv", yv(x[0], x[1])),
+    REEL_ROW("spherical_jn", spherical_jn(0, x[0])),
+    REEL_ROW("ellipk", ellipk(x[0])),
+    REEL_ROW("ellipe", ellipe(x[0])),
+    REEL_ROW("eigh generalised", eigh(lower_half(x[0]), lower_half(x[1])).eigenvalues),
+    REEL_ROW("cholesky_update", cholesky_update(x[0], x[1])),
+    REEL_ROW("von Mises samples", angle_sample(x[0])),
+    {"stiff equation", [](const Tensors& x) -> Tensors { return {stiff_solution(x[0])}; }, 1e-5},
 };
 
 }  // namespace golden

@@ -2,8 +2,10 @@
 libraries that are not, the sources of 2026 were read: JAX, TensorFlow, HIPS autograd and MLX."""
 import numpy
 import scipy.interpolate
+import scipy.linalg
 import scipy.signal
 import scipy.special
+import scipy.stats
 import torch
 import torch.distributions as D
 import torch.nn.functional as F
@@ -12,6 +14,8 @@ from record import E, M, T, directions, lacks, mp, numbers, peer, positive, weig
 inf = float("inf")
 # gammainc(1.5, z) of the first sample z of gamma_rvs(Generator(7), {1}, 1.5).
 PROBABILITY = 0.4373078045330772
+# vonmises_cdf(0.5, z) of the first sample z of vonmises_rvs(Generator(7), {1}, 0.5).
+ANGLE = 0.95328690024136631
 
 
 def gradient(f, *x):
@@ -191,6 +195,109 @@ def curves_and_filters():
     peer("torch", "lfilter", lambda: torch.lfilter(tensor))
 
 
+def grids():
+    """Second derivatives of positions, by hand: positions between elements of the first and second row."""
+    draw = numbers("grid_sample")
+    image, grid = draw((1, 1, 3, 4)), numpy.array([[[[-0.28125, -0.4375], [0.40625, -0.3125]]]])
+
+    def taps(method, t):
+        if method == "bilinear":
+            return {0: 1 - t, 1: t}
+        a = mp.mpf(-3) / 4
+        near, far = lambda d: ((a + 2) * d - (a + 3)) * d * d + 1, lambda d: ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+        return {-1: far(1 + t), 0: near(t), 1: near(1 - t), 2: far(2 - t)}
+
+    def sampled(method):
+        def of(x, g):
+            out = []
+            for i in 0, 2:
+                column, row = ((g[i] + 1) * 4 - 1) / 2, ((g[i + 1] + 1) * 3 - 1) / 2
+                c, r = int(mp.floor(column)), int(mp.floor(row))
+                assert r == 0
+                out.append(mp.fsum(w * u * x[4 * (r + j) + c + k] for j, w in taps(method, row - r).items() for k, u in taps(method, column - c).items()
+                                   if 0 <= r + j < 3 and 0 <= c + k < 4))
+            return out
+
+        return of
+
+    for name, method in {"grid_sample": "bilinear", "grid_sample cubic": "bicubic"}.items():
+        M(name, sampled(method), image, grid)
+        peer("torch", "second", second(lambda x, g: F.grid_sample(x, g, method, align_corners=False), image, grid))
+    lacks("tensorflow", "second", "grid_sample")
+    M("embedding_bag", lambda t: [(t[4] + t[0]) / 2, (t[5] + t[1]) / 2, t[2], t[3]], (3, 2))
+    bags = lambda t: F.embedding_bag(torch.tensor([[2, 0], [1, 1]]), t, mode="mean")
+    peer("torch", "second", second(lambda t: bags(t).square(), numbers("embedding_bag")((3, 2))))
+
+    def basis(x, k, j, degree):
+        if degree == 0:
+            return mp.mpf(k[j] <= x < k[j + 1])
+        return (x - k[j]) / (k[j + degree] - k[j]) * basis(x, k, j, degree - 1) + (k[j + degree + 1] - x) / (k[j + degree + 1] - k[j + 1]) * basis(x, k, j + 1, degree - 1)
+
+    knots, points = [-1.0, 0, 0.5, 2, 3, 4.5, 5, 6, 7, 8], [2.25, 3.0625, 4.625]
+    M("b_spline", lambda x, k, c: [mp.fsum(c[j] * basis(p, k, j, 3) for j in range(6)) for p in x], points, knots, (6,))
+    tensor = torch.ones(6, requires_grad=True)
+    peer("scipy", "b_spline", lambda: scipy.interpolate.BSpline(knots, tensor, 3)(points))
+    peer("torch", "b_spline", lambda: torch.b_spline(tensor))
+
+
+def further():
+    a, x = [0.5, 1.0, 2.75], [0.375, 2.5, 9.0]
+    for name, f in {"jv": mp.besselj, "yv": mp.bessely}.items():
+        E(name, f, a, x)
+        peer("torch", name, lambda: getattr(torch.special, name)(torch.ones(1)))
+        peer("scipy", name, lambda: getattr(scipy.special, name)(torch.ones(1, requires_grad=True), 1.0))
+        lacks("autograd", name, "the derivative by the order")
+    E("spherical_jn", lambda x: mp.sin(x) / x, [0.375, 2.5, 30.0])
+    peer("torch", "spherical_jn", first(torch.special.spherical_bessel_j0, [0.375, 2.5, 30.0]))
+    for name, f in {"ellipk": mp.ellipk, "ellipe": mp.ellipe}.items():
+        E(name, f, [-3.0, 0.375, 0.96875])
+        peer("torch", name, lambda: getattr(torch.special, name)(torch.ones(1)))
+        peer("scipy", name, lambda: getattr(scipy.special, name)(torch.ones(1, requires_grad=True)))
+
+    def generalised(a, b):
+        """The roots of det(a - w b), for the lower triangles of a and b."""
+        p, q, r = b[0] * b[3] - b[2] ** 2, 2 * a[2] * b[2] - a[0] * b[3] - a[3] * b[0], a[0] * a[3] - a[2] ** 2
+        root = mp.sqrt(q * q - 4 * p * r)
+        return [(-q - root) / (2 * p), (-q + root) / (2 * p)]
+
+    b = torch.tensor([[2.0, 0.5], [0.5, 1]], requires_grad=True)
+    M("eigh generalised", generalised, [[1.0, 0.25], [0.25, -0.5]], [[2.0, 0.5], [0.5, 1]])
+
+    def by_lobpcg():
+        a = torch.diag(torch.arange(1.0, 7))
+        torch.lobpcg(a.requires_grad_(), 1, torch.eye(6))[0].sum().backward()
+
+    peer("torch", "eigh", by_lobpcg)
+    peer("scipy", "eigh", lambda: scipy.linalg.eigh(b, b))
+    lacks("jax", "eigh", "generalised problems: NotImplementedError")
+
+    def updated(l, v):
+        """Of the factor l the lower triangle."""
+        first = mp.sqrt(l[0] ** 2 + v[0] ** 2)
+        below = (l[0] * l[2] + v[0] * v[1]) / first
+        return [first, 0, below, mp.sqrt(l[2] ** 2 + l[3] ** 2 + v[1] ** 2 - below ** 2)]
+
+    M("cholesky_update", updated, [[1.5, 0], [-0.25, 0.75]], [0.5, 1.25])
+    peer("torch", "cholesky_update", lambda: torch.linalg.cholesky_update(b, b))
+    lacks("jax", "cholesky_update", "a rule of cholesky_update")
+
+    def angle(k):
+        first = mp.besseli(0, k)
+        cdf = lambda x: mp.mpf(1) / 2 + (x / 2 + mp.fsum(mp.besseli(n, k) / first * mp.sin(n * x) / n for n in range(1, 80))) / mp.pi
+        start = mp.mpf(float(scipy.stats.vonmises.ppf(ANGLE, float(k))))
+        return mp.findroot(lambda x: cdf(x) - mp.mpf(ANGLE), start, tol=1e-190, maxsteps=200)
+
+    M("von Mises samples", lambda k: [angle(k[0])], [0.5])
+    peer("torch", "samples", lambda: D.VonMises(torch.zeros(1), torch.ones(1, requires_grad=True)).rsample())
+    # y' = -1000 (y - cos(t)) from y(0) = p, at t = 1 / 2.
+    c = mp.mpf(1000)
+    steady = lambda t: (c * c * mp.cos(t) + c * mp.sin(t)) / (1 + c * c)
+    M("stiff equation", lambda p: [p[0], steady(mp.mpf(1) / 2) + (p[0] - steady(mp.mpf(0))) * mp.exp(-c / 2)], [1.5])
+    for who in ("jax", "autograd"):
+        lacks(who, "odeint", "a method for stiff equations")
+    peer("torch", "odeint", lambda: torch.odeint(b))
+
+
 def wrong_answers():
     """What PyTorch computes otherwise than the definition says."""
     logits = numbers("ctc")((2, 1, 3))
@@ -227,4 +334,6 @@ def add():
     special()
     samples_and_distances()
     curves_and_filters()
+    grids()
+    further()
     wrong_answers()
