@@ -29,6 +29,7 @@ PAGES = {
     "README.md": ("index", "reel"),
     "samples/README.md": ("guide", "Guide"),
     "samples/cookbook.md": ("cookbook", "Cookbook"),
+    "samples/python.md": ("python", "From Python"),
     "samples/names.md": ("names", "Names elsewhere"),
     "lib/README.md": ("internals", "Inside the library"),
     "bench/README.md": ("benchmarks", "Benchmarks"),
