@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "chart/chart.hpp"
+#include "terminal/progress.hpp"
 
 using reel::Tensor;
 
@@ -87,8 +88,13 @@ bool check_published() {
 }
 
 bool calibrate(const Tensor& strikes, const Tensor& years, const Tensor& market, const Tensor& truth, Model& found) {
-  const auto residuals = [&](const Tensor& x) { return price(reel::scalar(100.), model(x), strikes, years) - market; };
+  terminal::Progress progress("evaluation");
+  const auto residuals = [&](const Tensor& x) {
+    progress.step();
+    return price(reel::scalar(100.), model(x), strikes, years) - market;
+  };
   const auto fit = reel::levenberg_marquardt(residuals, unbounded(0.1, 1, 0.1, 0.5, -0.2));
+  progress.erase();
   const double error = reel::max(reel::abs(fit.parameters - truth)).item();
   found = model(fit.parameters);
   std::printf("calibrated after %lld steps: v0 %.4f, kappa %.4f, theta %.4f, sigma %.4f, rho %.4f; off by %.1e\n",
@@ -109,17 +115,22 @@ bool compare_greeks(const Model& p) {
   const auto exact = [&](const Tensor& s, const Model& m) {
     return reel::sum(price(s, m, reel::full({1}, 100.), reel::ones({1})));
   };
+  terminal::Progress progress("simulation", 3);
+  const Tensor prices = path_prices(spot, q, 100, 1, normals);
+  progress.step();
   const auto [delta, greeks] = reel::grad(value)(spot, q);
+  progress.step();
   const auto [exact_delta, exact_greeks] = reel::grad(exact)(reel::scalar(100.), p);
   // Prices depend on the spot of their own path only.
   const auto deltas = [&](const Tensor& s) { return reel::sum(reel::grad<0>(value)(s, q)); };
   const Tensor gamma = reel::grad(deltas)(spot);
+  progress.erase();
   const Tensor exact_gamma = reel::grad<0>(reel::grad<0>(exact))(reel::scalar(100.), p);
   const struct {
     const char* name;
     Tensor found, expected;
   } rows[] = {
-      {"price", path_prices(spot, q, 100, 1, normals), exact(reel::scalar(100.), p)},
+      {"price", prices, exact(reel::scalar(100.), p)},
       {"delta", delta, exact_delta},
       {"gamma", gamma, exact_gamma},
       {"by v0", greeks.v0, exact_greeks.v0},

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "chart/chart.hpp"
+#include "terminal/progress.hpp"
 
 using reel::Tensor;
 
@@ -100,7 +101,13 @@ int main(int argc, char** argv) {
   const double gradient = error_of_gradient(loss, 0.5 * start);
 
   const auto begin = std::chrono::steady_clock::now();
-  const auto found = reel::lbfgs(loss, reel::zeros({n, n}), {.gradient_tolerance = 1e-7});
+  terminal::Progress progress("evaluation");
+  const auto counted = [&](const Tensor& w) {
+    progress.step();
+    return loss(w);
+  };
+  const auto found = reel::lbfgs(counted, reel::zeros({n, n}), {.gradient_tolerance = 1e-7});
+  progress.erase();
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
   const double from_true = distance(found.parameters, start);
   const bool good = vortices <= 1e-8 && gradient <= 1e-6 && found.converged() && from_true <= 1e-3;

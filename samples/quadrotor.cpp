@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "chart/chart.hpp"
+#include "terminal/progress.hpp"
 
 using reel::Tensor;
 
@@ -133,7 +134,13 @@ int main(int argc, char** argv) {
   bool good = compare(start);
 
   const auto begin = std::chrono::steady_clock::now();
-  const auto found = reel::gauss_newton(reel::compile(residuals), start, {.gradient_tolerance = 2e-4});
+  terminal::Progress progress("evaluation");
+  const auto counted = [&, compiled = reel::compile(residuals)](const Tensor& controls) {
+    progress.step();
+    return compiled(controls);
+  };
+  const auto found = reel::gauss_newton(counted, start, {.gradient_tolerance = 2e-4});
+  progress.erase();
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
   const auto [end, path] = fly(found.parameters);
   const double miss = reel::norm(end.position - reel::tensor({3., 0., 1.})).item(),
