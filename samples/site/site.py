@@ -69,7 +69,7 @@ HEADING = re.compile(r"^(#+) (.*)$", re.MULTILINE)
 # What is wrong with a comment, in the words of Doxygen 1.9.4 to 1.9.8. It also names members of a type that has a comment, which
 # need none of their own.
 FAULT = re.compile(r"is not documented|could not be resolved|unable to resolve|unknown command|unsupported|Unsupported|multiple use"
-                   r"|unbalanced|end of (?:file|comment)|[Uu]nexpected|[Ii]llegal")
+                   r"|unbalanced|end of (?:file|comment)|[Uu]nexpected|[Ii]llegal|does not exist")
 MEMBER = re.compile(r"warning: Member .* \((?:variable|function|typedef|enumeration|enumvalue|friend)\) of (?:struct|class) ")
 
 
@@ -109,7 +109,7 @@ def page_of_site(root, source):
         if "://" in target:
             return match[0]
         if image:
-            return f'<img src="{target}" alt="{html.escape(text)}"/>'
+            return f'<img src="{pathlib.PurePath(target).name}" alt="{html.escape(text)}"/>'
         path, _, fragment = target.partition("#")
         file = ((root / source).parent / path).resolve().relative_to(root).as_posix() if path else source
         if file not in PAGES:
@@ -279,8 +279,8 @@ def build(root, output, version, styles, pictures):
 
 def main(root, output, version, *files):
     root, output = pathlib.Path(root).resolve(), pathlib.Path(output).resolve()
-    styles = [file for file in files if file.endswith(".css")]
-    site = build(root, output, version, styles, [pathlib.Path(file) for file in files if file not in styles])
+    styles = [str(pathlib.Path(file).resolve()) for file in files if file.endswith(".css")]
+    site = build(root, output, version, styles, [pathlib.Path(file) for file in files if not file.endswith(".css")])
     warnings = [line for line in (output / "warnings.txt").read_text().splitlines() if line and not MEMBER.search(line)]
     bad = [line for line in warnings if FAULT.search(line)]
     print("".join(f"note: {line}\n" for line in warnings if line not in bad), end="")
