@@ -2,12 +2,17 @@
 // strips of rows, one per rank; each step of u' = u_xx + u_yy + q exchanges the rows at the cuts with the neighbours.
 // The gradient of the misfit flows back through the exchanges.
 //
+// Rank 0 draws the picture: --svg FILE.
+//
 // Checks that the gradient is that of the whole plate on one rank, and that the misfit falls to the noise.
 #include <algorithm>
 #include <cstdio>
 #include <reel/functions.hpp>
 #include <reel/mpi.hpp>
 #include <reel/reel.hpp>
+#include <string>
+
+#include "../chart/chart.hpp"
 
 using reel::Communicator, reel::Tensor;
 
@@ -38,11 +43,21 @@ Tensor heat_on_one(const Tensor& source) {
   return u;
 }
 
+void draw(const std::string& file, const Tensor& source, const Tensor& picture, const Tensor& found) {
+  const auto panel = [](const char* title, const char* note, const Tensor& x) {
+    return chart::Panel{title, "", note, {}, {n, n, x.to_vector()}, 216};
+  };
+  chart::write(file, "A heat source found by several processes",
+               {panel("source", "below the plate", source), panel("picture", "with noise", picture),
+                panel("found", "each rank its rows", found)});
+}
+
 double sum_over_ranks(const Communicator& ranks, const Tensor& x) { return reel::all_reduce(ranks, x).item(); }
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  const std::string svg = chart::svg_argument(argc, argv);
   const Communicator ranks = reel::world();
   return reel::run_together(ranks, [&] {
     const Tensor x = spacing * (1 + reel::arange(double(n))), y = reel::expand_dims(x, 1);
@@ -80,6 +95,8 @@ int main() {
       q = q - rate * g;
     }
     const bool good = differs <= 1e-12 && iterations < 500;
+    const Tensor found = reel::all_reduce(ranks, reel::pad(q, {begin, 0}, {n - end, 0}));  // the rows of all
+    if (ranks.rank() == 0 && !svg.empty()) draw(svg, source, picture, found);
     if (ranks.rank() == 0)
       std::printf("%d ranks: gradient differs by %.1e from that of one, misfit %.2e after %d steps: %s\n", ranks.size(),
                   differs, left, iterations, good ? "good" : "FAILED: wanted 1e-12, and a misfit like the noise");
