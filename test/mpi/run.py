@@ -1,4 +1,5 @@
-"""Runs test/mpi/ranks.cpp under mpirun: on 1 to 4 ranks, and on 3 of which the last fails in each way.
+"""Runs test/mpi/ranks.cpp under mpirun: on 1 to 4 ranks, the sums over shards on 8, and on 3 of
+which the last fails in each way.
 
 Usage: run.py PROGRAM MPIRUN [OPTION...]: the program, and the command that starts ranks but for their number.
 """
@@ -25,7 +26,7 @@ def run(ranks, *arguments, options=()):
 
 
 bad = []
-for ranks, *arguments in ((1,), (2,), (3,), (4,), (2, "funneled")):
+for ranks, *arguments in ((1,), (2,), (3,), (4,), (2, "funneled"), (8, "shards")):
     status, printed, _ = run(ranks, *arguments)
     if status:
         bad.append(f"{ranks} ranks {arguments}:\n{printed}")
