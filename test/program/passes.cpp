@@ -281,6 +281,28 @@ TEST_CASE("programs: small sums, sums over some axes and sums of terms with othe
   check([](const Tensors& z) { return Tensors{sum(z[0]), mean(z[1])}; }, {x, y}, {"sum", "mean"});
 }
 
+TEST_CASE("programs: fused operands that repeat along rows keep the bits at every length of a row") {
+  const Function f = [](const Tensors& x) { return Tensors{maximum(x[0] * x[1] + x[2], x[3]) - x[1]}; };
+  const int usual = num_threads();
+  for (const DType d : {DType::float32, DType::float64})
+    for (const std::int64_t columns : {3, 64, 100, 127, 128, 129, 255, 256, 257, 300}) {
+      Generator g(5);
+      const Tensor x = random_normal(g, {400, columns}, 0., 1., d), bias = random_normal(g, {columns}, 0., 1., d);
+      const Tensor reversed = flip(random_normal(g, {columns}, 0., 1., d)), least = cast(scalar(-1.), d);
+      const Tensor column = random_normal(g, {400, 1}, 0., 1., d);
+      for (const int threads : {1, 2}) {
+        set_num_threads(threads);
+        for (const Tensors& at : {Tensors{x, bias, reversed, least}, Tensors{x, bias, bias, column}}) {
+          Program program = traced(f, at);
+          program::fuse_pointwise(program);
+          CHECK(names(program) == Names{"fused"});
+          check_results(program, f, at);
+        }
+      }
+    }
+  set_num_threads(usual);
+}
+
 TEST_CASE("programs: views, other dtypes and other shapes are not fused") {
   const Function f = [](const Tensors& x) {
     const Tensor a = exp(x[0]), turned = flip(a), b = a + turned;

@@ -1,5 +1,6 @@
 // Runs of programs: a worker takes a range of the result and walks it in blocks, all steps for one block before the
 // next block. The block size changes no bits.
+#include <algorithm>
 #include <bit>
 #include <numeric>
 #include <reel/runtime.hpp>
@@ -152,13 +153,22 @@ struct Run {
     }
   }
 
+  // Whether a period of every strided operand fits a block. Each is then packed once for all blocks of a range, which
+  // costs less than a call of each step per row.
+  bool all_repeat() const {
+    const std::size_t most = std::min(most_register_bytes, register_budget / (registers + sources.size()));
+    return std::all_of(sources.begin(), sources.end(), [&](const Source& s) {
+      return s.layout.kind != Layout::Kind::strided || static_cast<std::size_t>(s.layout.period) * bytes <= most;
+    });
+  }
+
   // Finds rows within which every strided operand has one stride. If rows are long, operands that a kernel can read
   // there are read in place. The others are packed.
   void choose_rows(bool allowed) {
     std::int64_t longest = 0;
     for (const Source& s : sources)
       if (s.layout.kind == Layout::Kind::strided) longest = std::gcd(longest, s.nest->extent[s.last()]);
-    allowed = allowed && longest * static_cast<std::int64_t>(bytes) >= program_row_bytes;
+    allowed = allowed && longest * static_cast<std::int64_t>(bytes) >= program_row_bytes && !all_repeat();
     for (std::size_t i = 0; i < sources.size(); ++i) {
       Source& s = sources[i];
       if (s.layout.kind != Layout::Kind::strided) continue;
