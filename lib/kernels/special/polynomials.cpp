@@ -1,5 +1,7 @@
 // Orthogonal polynomials by their recurrences in the degree (DLMF 18.9), on Taylor polynomials in the argument and in
 // the real parameters.
+#include <array>
+
 #include "kernels/special/arguments.hpp"
 
 namespace reel::kernels::special {
@@ -23,9 +25,17 @@ Step<N> jacobi_step(const Variables<N>& v, Real k) {
   return {below * (twice + 1) * ((twice + 2) * twice * v.x + (v.a - v.b) * sum),
           below * 2 * (v.a + k) * (v.b + k) * (twice + 2)};
 }
+/// 1, 1/2, 1/3, ...
+constexpr auto reciprocals = [] {
+  std::array<Real, 64> r{};
+  for (std::size_t k = 0; k < r.size(); ++k) r[k] = 1 / static_cast<Real>(k + 1);
+  return r;
+}();
+
 template <class N>
 Step<N> step(Function f, const Variables<N>& v, Real k) {
-  const Real next = 1 / (k + 1);
+  const auto at = static_cast<std::size_t>(k);
+  const Real next = at < reciprocals.size() ? reciprocals[at] : 1 / (k + 1);
   switch (f) {
     case Function::legendre:
       return {v.x * ((2 * k + 1) * next), constant(v.x, k * next)};

@@ -375,22 +375,24 @@ AiryPair airy_oscillating(Real x, bool second) {
   if (second) return {by * (q * a - p * b), slope_by * (r * a + s * b)};
   return {by * (p * a + q * b), slope_by * (r * b - s * a)};
 }
-/// x > 1 (DLMF 9.6.2 to 9.6.5).
-AiryPair airy_monotone(Real x, bool second) {
+/// x > 1 (DLMF 9.6.2 to 9.6.5). The slope is computed if it is wanted.
+AiryPair airy_monotone(Real x, bool second, bool slope_wanted) {
   constexpr int plain[] = {0, 0};
   const Real root = std::sqrt(x / 3), zeta = 2 * x * root / std::sqrt(3.0L);
-  const Real k1 = bessel_k_of(1 / 3.0L, zeta, plain, false), k2 = bessel_k_of(2 / 3.0L, zeta, plain, false);
+  const auto k_of = [&](int thirds) { return bessel_k_of(thirds / 3.0L, zeta, plain, false); };
+  const auto i_of = [&](int thirds) { return bessel_i_of(thirds / 3.0L, zeta, plain, false); };
+  const Real k1 = k_of(1), k2 = slope_wanted ? k_of(2) : 0;
   const Real by = root / pi, slope_by = x / (pi * std::sqrt(3.0L));
   if (!second) return {by * k1, -slope_by * k2};
   // I_nu + I_-nu = 2 I_nu + (2 / pi) sin(pi nu) K_nu
-  const Real i1 = bessel_i_of(1 / 3.0L, zeta, plain, false), i2 = bessel_i_of(2 / 3.0L, zeta, plain, false);
+  const Real i1 = i_of(1), i2 = slope_wanted ? i_of(2) : 0;
   return {root * 2 * i1 + by * std::sqrt(3.0L) * k1, x / std::sqrt(3.0L) * 2 * i2 + slope_by * std::sqrt(3.0L) * k2};
 }
 Real airy(Real x, int order, bool second) {
   if (std::isinf(x)) return x > 0 ? (second ? infinity : 0) : order == 0 ? 0 : nan;
   constexpr Real overflow_above = 1e5L;  // exp(+-2 x^(3/2) / 3) is beyond 1e4932
   if (x > overflow_above) return second ? infinity : 0;
-  const AiryPair y = x > 1                 ? airy_monotone(x, second)
+  const AiryPair y = x > 1                 ? airy_monotone(x, second, order > 0)
                      : x > oscillating_max ? airy_near(x, second)
                                            : airy_oscillating(x, second);
   Real before = 0, now = y.value, next = y.slope;
