@@ -64,6 +64,9 @@ struct RowOrColumnLoop {
 // Functions of rows. Where the maximum of a row is -inf or inf, its logsumexp is that limit and its softmax is NaN. The
 // comments list the operands. x, z, g and labels are rows; "per row" marks operands and results with one element per
 // row.
+/// The points that a call of Rows::distances takes at most.
+inline constexpr std::ptrdiff_t distance_block = 32;
+
 struct Rows {
   RowOrColumnLoop softmax, log_softmax;  // x
   RowOrColumnLoop logsumexp;             // x; gives one element per row
@@ -90,6 +93,10 @@ struct Rows {
   RowLoop products;   // g, x, mean: sum(g * (x - mean))
   RowLoop scale;      // x, mean, scale, offset: (x - mean) * scale + offset
   RowLoop scale_vjp;  // g, x, mean, scale, offset, slope: scale * (g - offset - (x - mean) * slope)
+  // Euclidean distances of the rows of x [n, d] to points, the first `width` columns of y [d, distance_block]; other
+  // columns are read too. `stride` is the distance of the rows of out [n, width]. Squares may overflow or underflow.
+  void (*distances)(const void* x, std::ptrdiff_t n, std::ptrdiff_t d, const void* y, std::ptrdiff_t width, void* out,
+                    std::ptrdiff_t stride);
 };
 
 // Packs a strided plane into a contiguous one of rows x columns. Rows and columns [first, last) are copied from the

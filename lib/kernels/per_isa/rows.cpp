@@ -1,5 +1,6 @@
-// Functions of whole rows: the softmax family, the losses made of it, layer_norm, batch_norm.
+// Functions of whole rows: the softmax family, the losses made of it, layer_norm, batch_norm; distances of rows.
 #include "kernels/per_isa/parts.hpp"
+#include "kernels/reduction/distances.hpp"
 #include "kernels/reduction/normalise.hpp"
 #include "kernels/reduction/softmax.hpp"
 
@@ -30,7 +31,8 @@ void enter(Rows& rows) {
           .squares = &Norm::row_squares,
           .products = &Norm::row_products,
           .scale = &Norm::row_scale,
-          .scale_vjp = &Norm::row_scale_vjp};
+          .scale_vjp = &Norm::row_scale_vjp,
+          .distances = &Distances<T>::run};
 }
 
 }  // namespace

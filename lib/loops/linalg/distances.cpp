@@ -5,13 +5,14 @@
 #include <limits>
 
 #include "core/visit.hpp"
+#include "kernels/kernels.hpp"
 #include "loops/loops.hpp"
 
 namespace reel::loops {
 
 namespace {
 
-// The p-norm of a - b, scaled by the largest difference; the Euclidean norm directly where its squares are in range.
+// The p-norm of a - b, scaled by the largest difference.
 template <class T>
 struct Distance {
   double p;
@@ -25,20 +26,7 @@ struct Distance {
     }
     return most;
   }
-  static T sum_of_squares(const T* a, const T* b, std::int64_t d) {
-    T part[4] = {};
-    std::int64_t k = 0;
-    for (; k + 4 <= d; k += 4)
-      for (std::int64_t i = 0; i < 4; ++i) part[i] += (a[k + i] - b[k + i]) * (a[k + i] - b[k + i]);
-    for (; k < d; ++k) part[k % 4] += (a[k] - b[k]) * (a[k] - b[k]);
-    return (part[0] + part[1]) + (part[2] + part[3]);
-  }
   T operator()(const T* a, const T* b, std::int64_t d) const {
-    constexpr T least = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
-    if (p == 2) {
-      const T s = sum_of_squares(a, b, d);
-      if (s > least && s < std::numeric_limits<T>::infinity()) return std::sqrt(s);
-    }
     if (p == 1) {
       T sum = 0;
       for (std::int64_t k = 0; k < d; ++k) sum += std::abs(a[k] - b[k]);
@@ -89,8 +77,56 @@ struct PairExtents {
   }
 };
 
+// Points y [b, m, d] as kernels read them: blocks of columns, [b, blocks, d, distance_block], zeros behind the last.
+template <class T>
+Tensor in_columns(const Tensor& y, const PairExtents& e) {
+  constexpr std::int64_t width = kernels::distance_block;
+  const std::int64_t blocks = (e.m + width - 1) / width;
+  const Tensor packed = detail::empty(y.dtype(), {e.b, blocks, e.d, width});
+  const T* from = detail::mutable_data<T>(y);
+  T* to = detail::mutable_data<T>(packed);
+  parallel_for(e.b * blocks, std::max<std::int64_t>(1, parallel_threshold / (width * std::max<std::int64_t>(1, e.d))),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t at = begin; at < end; ++at)
+                   for (std::int64_t j = 0; j < width; ++j) {
+                     const std::int64_t row = at % blocks * width + j;
+                     const T* point = from + (at / blocks * e.m + row) * e.d;
+                     T* column = to + at * e.d * width + j;
+                     for (std::int64_t k = 0; k < e.d; ++k) column[k * width] = row < e.m ? point[k] : T(0);
+                   }
+               });
+  return packed;
+}
+// The Euclidean distances, directly where the squares are in range.
+template <class T>
+void euclidean_distances_of(const Tensor& x, const Tensor& y, const Tensor& z) {
+  constexpr std::int64_t width = kernels::distance_block;
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  const T least = std::sqrt(std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon());
+  const PairExtents e(x, y);
+  const Tensor packed = in_columns<T>(y, e);
+  const T *from = detail::mutable_data<T>(x), *others = detail::mutable_data<T>(y),
+          *columns = detail::mutable_data<T>(packed);
+  T* to = detail::mutable_data<T>(z);
+  const auto kernel = kernels::active().rows[kernels::index(z.dtype())].distances;
+  const std::int64_t blocks = packed.shape()[1];
+  parallel_for(e.b * e.n, e.grain(), [&](std::int64_t begin, std::int64_t end) {
+    while (begin < end) {  // the rows of one batch
+      const std::int64_t batch = begin / e.n, rows = std::min(end, (batch + 1) * e.n) - begin;
+      for (std::int64_t j = 0; j < blocks; ++j)
+        kernel(from + begin * e.d, rows, e.d, columns + (batch * blocks + j) * e.d * width,
+               std::min(width, e.m - j * width), to + begin * e.m + j * width, e.m);
+      for (std::int64_t at = begin * e.m; at < (begin + rows) * e.m; ++at)
+        if (!(to[at] > least && to[at] < infinity))
+          to[at] = Distance<T>{2}(from + at / e.m * e.d, others + (batch * e.m + at % e.m) * e.d, e.d);
+      begin += rows;
+    }
+  });
+}
+
 template <class T>
 void distances_of(const Tensor& x, const Tensor& y, double p, const Tensor& z) {
+  if (p == 2) return euclidean_distances_of<T>(x, y, z);
   const PairExtents e(x, y);
   const T *from = detail::mutable_data<T>(x), *others = detail::mutable_data<T>(y);
   T* to = detail::mutable_data<T>(z);

@@ -4,6 +4,7 @@
 #include <cfenv>
 #include <cmath>
 #include <limits>
+#include <reel/ops/indexing.hpp>
 #include <reel/ops/scans.hpp>
 #include <reel/ops/statistics.hpp>
 #include <reel/reel.hpp>
@@ -121,6 +122,35 @@ TEST_CASE("associative_scan calls its function at most 2 log2(n) times") {
   CHECK(array_equal(associative_scan(f, x), cumsum(x, 0)));
   CHECK(calls <= 20);
   CHECK(array_equal(associative_scan(f, x, 0, true), cumsum(x, 0, false, true)));
+}
+
+TEST_CASE("Euclidean distances of any number of points have the bits of each pair alone") {
+  Generator generator(5);
+  for (const DType dtype : {DType::float32, DType::float64})
+    for (const std::int64_t d : {0, 1, 3, 64, 65, 130})
+      for (const auto& [n, m] : {std::pair(1, 1), {5, 31}, {4, 32}, {7, 33}, {2, 97}}) {
+        INFO(dtype << ", " << n << " and " << m << " points of " << d);
+        const Tensor x = random_normal(generator, {2, n, d}, 0, 1, dtype);
+        const Tensor y = random_normal(generator, {2, m, d}, 0, 1, dtype);
+        const Tensor z = cdist(x, y);
+        const Tensor apart = cast(expand_dims(x, 2), DType::float64) - cast(expand_dims(y, 1), DType::float64);
+        const double tolerance = dtype == DType::float64 ? 1e-14 : 1e-6;
+        CHECK(allclose(cast(z, DType::float64), sqrt(sum(square(apart), -1)), {.rtol = tolerance, .atol = 0}));
+        for (const std::int64_t i : {std::int64_t(0), std::int64_t(n - 1)})
+          for (const std::int64_t j : {std::int64_t(0), std::int64_t(m - 1)})
+            CHECK(array_equal(slice(z, {all, range(i, i + 1), range(j, j + 1)}),
+                              cdist(slice(x, {all, range(i, i + 1)}), slice(y, {all, range(j, j + 1)}))));
+      }
+  // One pair of a block overflows, one underflows, one is NaN.
+  Tensor y = ones({40, 3});
+  y = index_update(y, {tensor<int>({7})}, 1e200);
+  y = index_update(y, {tensor<int>({8})}, 1e-200);
+  y = index_update(y, {tensor<int>({39})}, std::numeric_limits<double>::quiet_NaN());
+  const Tensor z = cdist(zeros({1, 3}), y);
+  CHECK(z[0][7].item() == Approx(std::sqrt(3.) * 1e200).epsilon(1e-14));
+  CHECK(z[0][8].item() == Approx(std::sqrt(3.) * 1e-200).epsilon(1e-14));
+  CHECK(z[0][9].item() == Approx(std::sqrt(3.)).epsilon(1e-14));
+  CHECK(std::isnan(z[0][39].item()));
 }
 
 TEST_CASE("distances do not overflow or underflow") {
