@@ -323,6 +323,24 @@ TEST_CASE("kernels of rows and columns stay inside their operands") {
   }
 }
 
+TEST_CASE("distances of rows stay inside their operands") {
+  Memory m;
+  for (const DType type : {DType::float32, DType::float64}) {
+    m.fill(type);
+    const std::size_t size = item_size(type);
+    for (const Set* set : supported_sets())
+      for (const Edge edge : {Edge::begin, Edge::end})
+        for (std::ptrdiff_t n : {1, 3, 4, 5, 9})
+          for (std::ptrdiff_t d : {0, 1, 2, 63, 64, 65})
+            for (std::ptrdiff_t width = 1; width <= distance_block; ++width)
+              set->rows[index(type)].distances(m.in[0].at(edge, static_cast<std::size_t>(n * d) * size), n, d,
+                                               m.in[1].at(edge, static_cast<std::size_t>(d * distance_block) * size),
+                                               width, m.out.at(edge, static_cast<std::size_t>(n * width) * size),
+                                               width);
+  }
+  SUCCEED("no access outside");
+}
+
 TEST_CASE("kernels that add up columns, and those with a class for each row, stay inside their operands") {
   Memory m;
   for (const DType type : {DType::float32, DType::float64}) {
