@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -72,6 +73,13 @@ struct Instruction {
   std::shared_ptr<const loops::Code> fused;  // set for a fused instruction: its program, the shape of its elements,
   Shape shape = {};                          // and what becomes of each output
   std::vector<loops::Write> writes = {};
+  /// Of a fused instruction that also computes a matrix product, which its program then reads. The product's first
+  /// factor takes the place of this input, its second factor is the last input. The product is in the memory of this
+  /// output until the program overwrites it.
+  struct Product {
+    Index input, output;
+  };
+  std::optional<Product> product = {};
 
   bool pointwise() const noexcept { return !fused && operation.pointwise(); }
   /// Whether a run may throw for some values of the inputs: such an instruction is kept even if nobody reads its

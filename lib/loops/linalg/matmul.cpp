@@ -1,8 +1,7 @@
 // Matrix products, divided into tiles of the result. A tile is computed by the library's kernels or by one call of
 // BLAS; where an extent is 1, by dot or matrix-vector products. Integers use plain loops.
-#include "loops/linalg/matmul.hpp"
-
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <reel/runtime.hpp>
 
@@ -11,6 +10,7 @@
 #include "core/visit.hpp"
 #include "kernels/blas.hpp"
 #include "kernels/table.hpp"
+#include "loops/linalg/matmul.hpp"
 #include "loops/linalg/tiled_product.hpp"
 #include "loops/loops.hpp"
 #include "loops/tuning.hpp"
@@ -29,6 +29,8 @@ constexpr std::int64_t dot_range = std::int64_t{1} << 14;
 // Rows and columns of a tile. BLAS is slower on tiles below full_tile; only the first division goes below it, to
 // multiples of narrow_tile. Those of narrow_range divide the rows of matrix-vector products.
 constexpr std::int64_t full_tile = 512, narrow_tile = 16, narrow_range = 64;
+// Rows of a result that a program reads after the product has written them: they share the second-level cache.
+constexpr std::int64_t rows_bytes = tuning::l2_bytes / 2;
 
 // Products of extents, saturating: at this size everything is divided as far as possible anyway.
 constexpr std::int64_t saturating(std::int64_t a, std::int64_t b) {
@@ -83,6 +85,14 @@ Tiling tiling_for_threads(std::int64_t count, std::int64_t m, std::int64_t n, st
     t.across = ceil_divide(n, t.columns);
   }
   return t;
+}
+
+// Rows of tiles that are still in the second-level cache when they are complete.
+void keep_in_cache(Tiling& t, std::int64_t m, std::int64_t row_bytes) {
+  const std::int64_t rows = std::max(rows_bytes / row_bytes / narrow_tile, std::int64_t{4}) * narrow_tile;
+  if (t.rows <= rows) return;
+  t.rows = ceil_divide(ceil_divide(m, ceil_divide(m, rows)), narrow_tile) * narrow_tile;
+  t.down = ceil_divide(m, t.rows);
 }
 
 // Sums of products are added pairwise, in a tree that the length alone determines.
@@ -150,7 +160,7 @@ std::int64_t grain_of(const Tiling& tiles, std::int64_t k, std::int64_t split) {
   return tiles.count() > 1 ? 1 : std::max<std::int64_t>(1, split / 2 / work);
 }
 
-// out = a b for each batch, contiguous; Into::add: out + a b.
+// out = a b for each batch, contiguous; Into::add: out + a b. `then`, if not null, is called for complete rows.
 struct Product {
   DType dtype;
   const Shape& batch;
@@ -158,6 +168,38 @@ struct Product {
   const Factor &a, &b;
   std::byte* out;
   Into into;
+  const RangeFunction* then = nullptr;
+};
+
+// Calls `then` when all tiles of some rows are computed: unless there are fewer such rows than threads, or so short
+// ones that the calls would take longer than they save.
+class CompleteRows {
+ public:
+  CompleteRows(const Product& p, const Tiling& tiles)
+      : p_(p),
+        tiles_(tiles),
+        called_(p.then && rows_of_tiles() >= most_threads() && tiles.rows * p.b.columns >= least_elements),
+        left_(static_cast<std::size_t>(called_ ? rows_of_tiles() : 0)) {
+    for (auto& left : left_) left.store(tiles.across, std::memory_order_relaxed);
+  }
+  bool called() const { return called_; }
+  // Rows [i, i + rows) of one tile of product `at` are computed.
+  void add(std::int64_t at, std::int64_t i, std::int64_t rows) {
+    if (!called_) return;
+    auto& left = left_[static_cast<std::size_t>(at * tiles_.down + i / tiles_.rows)];
+    if (left.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+    const std::int64_t width = p_.b.columns, begin = (at * p_.a.rows + i) * width;
+    (*p_.then)(begin, begin + rows * width);
+  }
+
+ private:
+  static constexpr std::int64_t least_elements = 2048;
+  std::int64_t rows_of_tiles() const { return p_.count * tiles_.down; }
+  static std::int64_t most_threads() { return std::max(num_threads(), 2); }
+  const Product& p_;
+  const Tiling& tiles_;
+  bool called_;
+  detail::List<std::atomic<std::int64_t>> left_;  // tiles to be computed, for each row of tiles
 };
 
 // One tile of one product: rows [i, i + rows) and columns [j, j + columns) of c, whose row stride is `width`.
@@ -231,18 +273,21 @@ class Batches {
 };
 
 // Calls f(a, b, c, i, j, rows, columns) for each tile of each product: rows [i, i + rows), columns [j, j + columns) of
-// c; a, b and c point to the first elements of the matrices.
+// c; a, b and c point to the first elements of the matrices. Returns whether p.then was called.
 template <class F>
-void for_each_tile(const Product& p, const Tiling& tiles, std::int64_t grain, const F& f) {
+bool for_each_tile(const Product& p, const Tiling& tiles, std::int64_t grain, const F& f) {
   const std::int64_t m = p.a.rows, n = p.b.columns, size = static_cast<std::int64_t>(item_size(p.dtype));
-  if (p.count == 1 && tiles.count() == 1) return f(p.a.data, p.b.data, p.out, 0, 0, m, n);
+  if (p.count == 1 && tiles.count() == 1) return f(p.a.data, p.b.data, p.out, 0, 0, m, n), false;
+  CompleteRows complete(p, tiles);
   parallel_for(p.count * tiles.count(), grain, [&](std::int64_t begin, std::int64_t end) {
     std::int64_t at = begin / tiles.count(), tile = begin % tiles.count();
     Batches batches(p.batch, p.a, p.b, at);
     for (std::int64_t t = begin; t < end; ++t) {
       const std::int64_t i = tile / tiles.across * tiles.rows, j = tile % tiles.across * tiles.columns;
-      f(p.a.data + batches.offset_a * size, p.b.data + batches.offset_b * size, p.out + at * m * n * size, i, j,
-        std::min(tiles.rows, m - i), std::min(tiles.columns, n - j));
+      const std::int64_t rows = std::min(tiles.rows, m - i);
+      f(p.a.data + batches.offset_a * size, p.b.data + batches.offset_b * size, p.out + at * m * n * size, i, j, rows,
+        std::min(tiles.columns, n - j));
+      complete.add(at, i, rows);
       if (++tile == tiles.count()) {
         tile = 0;
         ++at;
@@ -250,10 +295,11 @@ void for_each_tile(const Product& p, const Tiling& tiles, std::int64_t grain, co
       }
     }
   });
+  return complete.called();
 }
 
 template <class T>
-void by_blas(const Product& p) {
+bool by_blas(const Product& p) {
   const Factor &a = p.a, &b = p.b;
   const std::int64_t m = a.rows, n = b.columns, k = a.columns;
   const MatrixLayout la = layout(a), lb = layout(b);
@@ -265,18 +311,19 @@ void by_blas(const Product& p) {
       k, n, la, lb, p.into, a.row_stride, positive(a.column_stride), positive(b.row_stride), b.column_stride};
   kernels::prepare_blas();
   const Tiling tiles = tiling(m, n, k);
-  for_each_tile(p, tiles, grain_of(tiles, k, split_products),
-                [&](const std::byte* from_a, const std::byte* from_b, std::byte* out, std::int64_t i, std::int64_t j,
-                    std::int64_t rows, std::int64_t columns) {
-                  product(reinterpret_cast<const T*>(from_a), reinterpret_cast<const T*>(from_b),
-                          reinterpret_cast<T*>(out), i, j, rows, columns);
-                });
+  return for_each_tile(p, tiles, grain_of(tiles, k, split_products),
+                       [&](const std::byte* from_a, const std::byte* from_b, std::byte* out, std::int64_t i,
+                           std::int64_t j, std::int64_t rows, std::int64_t columns) {
+                         product(reinterpret_cast<const T*>(from_a), reinterpret_cast<const T*>(from_b),
+                                 reinterpret_cast<T*>(out), i, j, rows, columns);
+                       });
 }
 
-void by_tiles(const Product& p) {
+bool by_tiles(const Product& p) {
   const Factor &a = p.a, &b = p.b;
   const std::int64_t m = a.rows, n = b.columns, size = static_cast<std::int64_t>(item_size(p.dtype));
-  const Tiling tiles = tiling_for_threads(p.count, m, n, a.columns);
+  Tiling tiles = tiling_for_threads(p.count, m, n, a.columns);
+  if (p.then) keep_in_cache(tiles, m, n * size);
   const std::int64_t grain = grain_of(tiles, a.columns, tuning::product_split);
   const TiledProduct product(p.dtype, a, b, n, p.into);
   const auto one = [&](const std::byte* from_a, const std::byte* from_b, std::byte* out, std::int64_t i, std::int64_t j,
@@ -295,11 +342,12 @@ void by_tiles(const Product& p) {
   }
   const std::int64_t ranges = ceil_divide(p.count * tiles.count(), grain);
   Workspaces workspaces(ranges, bytes);
-  for_each_tile(p, tiles, grain,
-                [&](const std::byte* from_a, const std::byte* from_b, std::byte* out, std::int64_t i, std::int64_t j,
-                    std::int64_t rows, std::int64_t columns) {
-                  workspaces.use([&](std::byte* memory) { one(from_a, from_b, out, i, j, rows, columns, memory); });
-                });
+  return for_each_tile(
+      p, tiles, grain,
+      [&](const std::byte* from_a, const std::byte* from_b, std::byte* out, std::int64_t i, std::int64_t j,
+          std::int64_t rows, std::int64_t columns) {
+        workspaces.use([&](std::byte* memory) { one(from_a, from_b, out, i, j, rows, columns, memory); });
+      });
 }
 
 // Integers wrap (unsigned arithmetic); booleans combine by and, or. The tasks are the rows of all batches.
@@ -347,10 +395,11 @@ bool stacks(const Shape& batch, const Factor& a, const Factor& b, Factor& all) {
   return true;
 }
 
-void run(const Product& p) {
+bool run(const Product& p) {
+  bool called = false;
   visit(p.dtype, [&]<class T>() {
     if constexpr (std::is_floating_point_v<T>)
-      by_blas<T>(p);
+      called = by_blas<T>(p);
     else if constexpr (std::is_same_v<T, bool>)
       integral<T>(p);
     else if constexpr (std::is_integral_v<T>)
@@ -358,6 +407,7 @@ void run(const Product& p) {
     else
       fail<TypeError>("matmul", "products of {} are not available; cast to float32 or float64", p.dtype);
   });
+  return called;
 }
 
 }  // namespace
@@ -429,9 +479,20 @@ Shape batch_of(const Tensor& out, int rank_a, int rank_b) {
   return batch;
 }
 
-}  // namespace
+// The product of factors one of which repeats a single row or column: it is multiplied once.
+void multiply_once(const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out, Into into,
+                   bool equal_rows) {
+  Shape shape = out.shape();
+  shape[equal_rows && reel::detail::block(b)->rank > 1 ? -2 : -1] = 1;
+  const Tensor once = reel::detail::empty(reel::detail::block(out)->dtype, shape);
+  matmul(equal_rows ? first_of(a, transposes.a ? -1 : -2) : a, equal_rows ? b : first_of(b, transposes.b ? -2 : -1),
+         transposes, once);
+  into == Into::add ? combine<"add">(out, once, out) : copy(once, out);
+}
 
-void matmul(const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out, Into into) {
+// Returns whether `then` was called for all rows of the product.
+bool multiply(const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out, Into into,
+              const RangeFunction* then) {
   const int rank_a = reel::detail::block(a)->rank, rank_b = reel::detail::block(b)->rank;
   const DType dtype = reel::detail::block(out)->dtype;
   const Shape batch = batch_of(out, rank_a, rank_b), one_product;
@@ -439,42 +500,47 @@ void matmul(const Tensor& a, const Tensor& b, Transposes transposes, const Tenso
   if (transposes.a) fa = fa.transposed();
   if (transposes.b) fb = fb.transposed();
   const std::int64_t count = batch.elements();
-  if (count == 0 || fa.rows == 0 || fb.columns == 0) return;
+  if (count == 0 || fa.rows == 0 || fb.columns == 0) return false;
   std::byte* const to = reel::detail::block(out)->data;
   if (fa.columns == 0) {
     if (into == Into::overwrite)
       std::fill_n(to, static_cast<std::size_t>(count * fa.rows * fb.columns) * item_size(dtype), std::byte{0});
-    return;
+    return false;
   }
   const bool equal_rows = fa.rows > 1 && fa.row_stride == 0, equal_columns = fb.columns > 1 && fb.column_stride == 0;
-  if (equal_rows || equal_columns) {
-    Shape shape = out.shape();
-    shape[equal_rows && rank_b > 1 ? -2 : -1] = 1;
-    const Tensor once = reel::detail::empty(dtype, shape);
-    matmul(equal_rows ? first_of(a, transposes.a ? -1 : -2) : a, equal_rows ? b : first_of(b, transposes.b ? -2 : -1),
-           transposes, once);
-    return into == Into::add ? combine<"add">(out, once, out) : copy(once, out);
-  }
+  if (equal_rows || equal_columns) return multiply_once(a, b, transposes, out, into, equal_rows), false;
   // A column times a row is written once; BLAS would clear the result first.
   if (fa.columns == 1 && rank_a > 1 && rank_b > 1 && into == Into::overwrite && is_floating(dtype))
-    return combine<"multiply">(transposes.a ? swapped(a) : a, transposes.b ? swapped(b) : b, out);
+    return combine<"multiply">(transposes.a ? swapped(a) : a, transposes.b ? swapped(b) : b, out), false;
   Factor all;
   bool stacked = count > 1 && stacks(batch, fa, fb, all);
   if (is_tiled(dtype, stacked ? all.rows : fa.rows, fb.columns, fa.columns)) {
     if (into == Into::add && !TiledProduct::can_add(dtype, fa.columns)) {
       const Tensor product = reel::detail::empty(dtype, out.shape());
       matmul(a, b, transposes, product);
-      return combine<"add">(out, product, out);
+      return combine<"add">(out, product, out), false;
     }
-    return by_tiles({dtype, stacked ? one_product : batch, stacked ? 1 : count, stacked ? all : fa, fb, to, into});
+    return by_tiles(
+        {dtype, stacked ? one_product : batch, stacked ? 1 : count, stacked ? all : fa, fb, to, into, then});
   }
   if (is_floating(dtype)) {
     const bool reads_a = layout(fa).readable, reads_b = layout(fb).readable;
     if (!reads_a || !reads_b)
-      return matmul(reads_a ? a : contiguous(a), reads_b ? b : contiguous(b), transposes, out, into);
+      return multiply(reads_a ? a : contiguous(a), reads_b ? b : contiguous(b), transposes, out, into, then);
   }
   stacked = stacked && all.row_stride > 0 && layout(all).readable;
-  run({dtype, stacked ? one_product : batch, stacked ? 1 : count, stacked ? all : fa, fb, to, into});
+  return run({dtype, stacked ? one_product : batch, stacked ? 1 : count, stacked ? all : fa, fb, to, into, then});
+}
+
+}  // namespace
+
+void matmul(const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out, Into into) {
+  static_cast<void>(multiply(a, b, transposes, out, into, nullptr));
+}
+
+bool matmul_then(const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out,
+                 const RangeFunction* then) {
+  return multiply(a, b, transposes, out, Into::overwrite, then);
 }
 
 std::int64_t broadcast_index(std::int64_t i, const Shape& batch, const Shape& own) {

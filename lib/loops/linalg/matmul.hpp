@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <reel/tensor.hpp>
 
+#include "loops/range_function.hpp"
+
 namespace reel::loops {
 
 /// One factor of a product: matrices of rows x columns, strides in elements, and the step from batch to batch for each
@@ -49,6 +51,10 @@ struct Transposes {
 /// cannot read are copied. With Into::add the product is added to out, for floating and complex types other than
 /// float16 and bfloat16, and factors of rank at most 2.
 void matmul(const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out, Into into = Into::overwrite);
+
+/// The same, during which `then`, unless null, may be called for the elements of complete rows of out. Returns whether
+/// it was, for all of them.
+bool matmul_then(const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out, const RangeFunction* then);
 
 /// The row-major position in a tensor with batch axes `own`, which broadcasts to `batch`, for position i of `batch`.
 std::int64_t broadcast_index(std::int64_t i, const Shape& batch, const Shape& own);

@@ -258,4 +258,8 @@ class Code::Allocation {
 
 Code::Code(const Graph& graph) { Allocation(*this, graph); }
 
+std::int32_t Code::last_output() const {
+  return steps_.empty() || !copies_.empty() ? -1 : steps_.back().to - static_cast<std::int32_t>(inputs_.size());
+}
+
 }  // namespace reel::loops

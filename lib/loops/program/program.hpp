@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/kernels.hpp"
+#include "loops/range_function.hpp"
 
 namespace reel::loops {
 
@@ -51,6 +52,14 @@ double literal_value(const Node& node);
 /// memory at a time.
 enum class Write : std::uint8_t { place, sum, total };
 
+/// Computes an input of a program. It may call `then` for ranges of that input's elements as soon as they are computed:
+/// whole multiples of `row`, which together are all elements. Returns whether it did.
+struct Producer {
+  bool (*compute)(const void* context, const RangeFunction* then);
+  const void* context;
+  std::int64_t row;
+};
+
 struct Graph {
   std::int32_t inputs = 0;  // the first nodes, in order
   std::vector<Node> nodes;
@@ -67,11 +76,14 @@ class Code {
   /// sum of the elements, in an order of its own unless it is a total. All tensors have one dtype, float32 or float64.
   /// Inputs broadcast to `shape`, with any strides; an input that no output needs may be null. Outputs are contiguous
   /// and do not overlap, except that an output may have the memory of an input that no step reads after the output is
-  /// computed. Bits do not depend on the number of threads.
+  /// computed. Bits do not depend on the number of threads. A contiguous input of this shape may be computed by
+  /// `producer`, part by part.
   void run(DType dtype, const Shape& shape, std::span<const Tensor* const> in, std::span<const double> parameters,
-           std::span<const Tensor> out, std::span<const Write> writes = {}) const;
+           std::span<const Tensor> out, std::span<const Write> writes = {}, const Producer* producer = nullptr) const;
   /// Whether an output depends on input i.
   bool uses(std::size_t i) const { return inputs_[i] != Use::none; }
+  /// The output that the last step computes, which may have the memory of any input; -1 if others are copied later.
+  std::int32_t last_output() const;
 
  private:
   friend struct Run;

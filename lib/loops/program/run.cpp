@@ -250,15 +250,18 @@ struct Run {
   void set_places(std::int64_t begin, std::byte* scratch) const;
   void move_places(std::int64_t at, std::int64_t n, std::byte* scratch) const;
   void compute(std::int64_t offset, std::int64_t n, bool fetches, const kernels::Strided* place) const;
-  void go(std::int64_t begin, std::int64_t end, std::byte* scratch) const;
+  void go(std::int64_t begin, std::int64_t end, std::byte* scratch, bool in_memory) const;
   detail::List<Tensor> make_parts(DType dtype, const Shape& shape);
   void end_run(std::int64_t begin, std::int64_t end, const std::byte* elements) const;
   // Whether blocks and rows end where runs end.
   bool fits_runs() const { return run_length % block == 0 && (row == 0 || run_length % row == 0); }
-  void go_on_stack(std::int64_t begin, std::int64_t end) const {
+  // Whether the elements of a range are in memory, rather than in a cache, unless the caller knows better.
+  static bool is_long(std::int64_t begin, std::int64_t end) { return end - begin >= program_grain / 2; }
+  void go_on_stack(std::int64_t begin, std::int64_t end, bool in_memory) const {
     alignas(cache_line) std::byte scratch[stack_bytes];
-    go(begin, end, scratch);
+    go(begin, end, scratch, in_memory);
   }
+  bool produce(const Producer& producer) const;
 };
 
 // The places of a range: pointers to its operands, results, constants and registers, in this order. Operands that
@@ -332,8 +335,9 @@ void Run::end_run(std::int64_t begin, std::int64_t end, const std::byte* element
   }
 }
 
-// `begin` is a multiple of the block, the row and the run, so that operands that repeat within a block are packed once.
-void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
+// `begin` is a multiple of the row, of the period of operands that repeat within a block, which are packed once, and of
+// the run.
+void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch, bool in_memory) const {
   auto* place = reinterpret_cast<kernels::Strided*>(scratch);
   kernels::Strided* const result = place + sources.size();
   const auto buffer = [&](std::int32_t r) { return register_at(scratch, r); };
@@ -342,7 +346,6 @@ void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
   const auto in_run = [&](std::size_t total, std::int64_t at) {
     return scratch + runs_offset() + (static_cast<std::int64_t>(total) * run_length + at % run_length) * width;
   };
-  const bool in_memory = end - begin >= program_grain / 2;  // smaller arrays are in a cache already
   std::int64_t row_end = begin + row;
   for (std::int64_t at = begin, n = 0; at < end; at += n) {
     n = std::min(block, end - at);
@@ -380,7 +383,7 @@ void Run::all(std::int64_t size) const {
   const std::int64_t step = run_totals > 0 ? run_length : row > 0 ? row : block;
   const std::int64_t grain = std::max(program_grain / step, std::int64_t{1}) * step;
   if (scratch_bytes() <= stack_bytes) {
-    const auto on_stack = [&](std::int64_t begin, std::int64_t end) { go_on_stack(begin, end); };
+    const auto on_stack = [&](std::int64_t begin, std::int64_t end) { go_on_stack(begin, end, is_long(begin, end)); };
     if (size < parallel_threshold)
       on_stack(0, size);
     else
@@ -390,8 +393,19 @@ void Run::all(std::int64_t size) const {
   // The scratch memory does not fit the stack.
   Workspaces workspaces((size - 1) / grain + 1, static_cast<std::int64_t>(scratch_bytes()));
   parallel_for(size, grain, [&](std::int64_t begin, std::int64_t end) {
-    workspaces.use([&](std::byte* scratch) { go(begin, end, scratch); });
+    workspaces.use([&](std::byte* scratch) { go(begin, end, scratch, is_long(begin, end)); });
   });
+}
+
+// Has an input computed, and the result where a part of the input is in a cache. Returns whether that is the whole
+// result.
+bool Run::produce(const Producer& producer) const {
+  const RangeFunction then{[](std::int64_t begin, std::int64_t end, const void* context) {
+                             static_cast<const Run*>(context)->go_on_stack(begin, end, false);
+                           },
+                           this};
+  const bool by_parts = run_totals == 0 && scratch_bytes() <= stack_bytes && (row == 0 || producer.row % row == 0);
+  return producer.compute(producer.context, by_parts ? &then : nullptr);
 }
 
 // Computes the result, and the sums of outputs that are summed by blocks.
@@ -438,7 +452,7 @@ void add_up(const Tensor& part, const Shape& shape, const Tensor& out) {
 }  // namespace
 
 void Code::run(DType dtype, const Shape& shape, std::span<const Tensor* const> in, std::span<const double> parameters,
-               std::span<const Tensor> out, std::span<const Write> writes) const {
+               std::span<const Tensor> out, std::span<const Write> writes, const Producer* producer) const {
   const std::int64_t size = shape.elements();
   if (size == 0) return;
   Run run(*this, dtype);
@@ -454,6 +468,7 @@ void Code::run(DType dtype, const Shape& shape, std::span<const Tensor* const> i
   run.set_outputs(out, size, writes);
   run.places = in.size() + out.size() + constants_.size() + registers_ + 1;
   run.set_block(size, !sums_blocks && run.run_totals == 0);
+  if (producer && run.produce(*producer)) return;
   detail::List<Tensor> parts;
   if (run.run_totals > 0) parts = run.make_parts(dtype, shape);
   run.all_in_blocks(size);

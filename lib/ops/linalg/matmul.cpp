@@ -1,12 +1,13 @@
 // Matrix products: matmul, and dot, outer and tensordot as products of reshaped operands. One rule serves all; a
 // transposed view is never copied, BLAS reads it as such.
-#include "loops/linalg/matmul.hpp"
+#include "ops/linalg/matmul.hpp"
 
 #include <array>
 #include <reel/ops/index.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <string>
 
+#include "loops/linalg/matmul.hpp"
 #include "ops/apply/apply.hpp"
 #include "ops/linalg/linalg.hpp"
 
@@ -162,6 +163,15 @@ constexpr Primitive matmul_primitive = {.rule = batched({"matmul", matmul_vjp, m
                                         .keeps = {keep_input(0, 0b10), keep_input(1, 0b01)}};
 
 }  // namespace
+
+const Primitive& matmul_of_tensors() noexcept { return matmul_primitive; }
+std::int64_t terms_of_product(const Tensor& a, Attributes attributes) {
+  return extent(a, attributes[transposed_a] ? 2 : 1);
+}
+bool matmul_then(Inputs inputs, Attributes attributes, const Tensor& out, const loops::RangeFunction* then) {
+  return loops::matmul_then(*inputs[0], *inputs[1], {attributes[transposed_a] != 0, attributes[transposed_b] != 0}, out,
+                            then);
+}
 
 Tensor product(const char* op, const Tensor& a, const Tensor& b, const MatmulOptions& options) {
   const DType dtype = block(a)->dtype;

@@ -8,6 +8,7 @@
 #include "core/fail.hpp"
 #include "loops/reduce/reduce.hpp"
 #include "ops/apply/table.hpp"
+#include "ops/linalg/matmul.hpp"
 #include "ops/reduce/reduction.hpp"
 #include "program/passes/passes.hpp"
 #include "program/trace.hpp"
@@ -188,6 +189,59 @@ class Fusion {
   std::map<Index, Index> inside_;        // how often members read a value
 };
 
+// For each value the instruction that computes it; the number of instructions if there is none.
+std::vector<std::size_t> sources(const Program& p) {
+  std::vector<std::size_t> source(p.values.size(), p.instructions.size());
+  for (std::size_t i = 0; i < p.instructions.size(); ++i)
+    for (const Index v : p.instructions[i].outputs)
+      if (v != nothing) source[v] = i;
+  return source;
+}
+
+// Makes a fused instruction also compute a product that it reads. Returns false if no output can have its memory.
+bool join(Instruction& fused, const Program& p, const Instruction& product) {
+  const auto reads = [&](Index o) { return p.operands[o].value == product.outputs[0]; };
+  const auto input = std::find_if(fused.inputs.begin(), fused.inputs.end(), reads) - fused.inputs.begin();
+  const std::int32_t output = fused.fused->last_output();
+  if (output < 0 || std::find(fused.writes.begin(), fused.writes.end(), loops::Write::total) != fused.writes.end())
+    return false;
+  fused.product = {static_cast<Index>(input), static_cast<Index>(output)};
+  fused.inputs[fused.product->input] = product.inputs[0];
+  fused.inputs.push_back(product.inputs[1]);
+  fused.attributes = product.attributes;
+  fused.operation.name = "fused matmul";
+  return true;
+}
+
+// Whether a product of matrices is faster if its result is read part by part: with few terms in a sum, and a result
+// that does not fit the second-level cache together with what reads it. Measured: lib/README.md.
+bool is_product_read_in_parts(const Program& p, const Instruction& i) {
+  constexpr std::int64_t most_terms = 128, least_bytes = 512 * 1024;
+  if (i.operation.primitive != &ops::matmul_of_tensors()) return false;
+  const Tensor &a = p.operands[i.inputs[0]].tensor, &b = p.operands[i.inputs[1]].tensor;
+  const detail::Block* c = output_of(p, i);
+  return a.rank() > 1 && b.rank() > 1 && c->size * static_cast<std::int64_t>(item_size(c->dtype)) >= least_bytes &&
+         ops::terms_of_product(a, i.attributes.words()) <= most_terms;
+}
+
+// The matrix product that members of a group read element by element and nothing else reads: the number of its
+// instruction. Without one, that of all instructions.
+std::size_t product_read(const Program& p, const Group& group, const std::vector<Index>& uses,
+                         const std::vector<std::size_t>& source) {
+  const detail::Block* z = output_of(p, p.instructions[group.members[0]]);
+  std::map<Index, Index> reads;  // of products
+  for (const std::size_t m : group.members)
+    for (const Index o : p.instructions[m].inputs) {
+      const Operand& x = p.operands[o];
+      const std::size_t at = source[x.value];
+      if (at == p.instructions.size() || !x.whole) continue;
+      const detail::Block* c = detail::block(x.tensor);
+      const bool same_shape = std::equal(c->extents(), c->extents() + c->rank, z->extents(), z->extents() + z->rank);
+      if (same_shape && is_product_read_in_parts(p, p.instructions[at]) && ++reads[x.value] == uses[x.value]) return at;
+    }
+  return p.instructions.size();
+}
+
 // Replaces means whose sum can be fused by such a sum and a division.
 void divide_sums(Program& program, const std::vector<Index>& uses) {
   for (std::size_t at = 0; at < program.instructions.size(); ++at) {
@@ -220,9 +274,16 @@ void fuse_pointwise(Program& program) {
   const std::vector<Index> uses = program.count_uses();
   std::vector<Group> groups = std::move(Grouping(program, uses).groups());
   std::vector<bool> gone(program.instructions.size());
+  const std::vector<std::size_t> source = sources(program);
   for (const Group& g : groups) {
-    if (g.members.size() < 2) continue;
+    const std::size_t product = product_read(program, g, uses, source);
+    const bool multiplies = product < program.instructions.size();
+    if (g.members.size() < 2 && !multiplies) continue;
     Instruction whole = Fusion(program, g, uses).take();
+    if (multiplies && join(whole, program, program.instructions[product]))
+      gone[product] = true;
+    else if (g.members.size() < 2)
+      continue;
     for (const std::size_t m : g.members) gone[m] = true;
     gone[g.members.back()] = false;
     program.instructions[g.members.back()] = std::move(whole);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ops/apply/apply.hpp"
+#include "ops/linalg/matmul.hpp"
 #include "program/run/frame.hpp"
 
 namespace reel::program {
@@ -174,11 +175,34 @@ void Executable::forget_tokens(Frame& frame) const noexcept {
   }
 }
 
+namespace {
+
+// Runs a fused instruction that computes a product: part by part where the product is in a cache.
+void run_after_product(const Instruction& i, ops::Inputs inputs, std::span<const Tensor> outputs) {
+  struct {
+    const Tensor* factors[2];
+    ops::Attributes attributes;
+    const Tensor& out;
+  } const product{{inputs[i.product->input], inputs.back()}, i.attributes.words(), outputs[i.product->output]};
+  const auto compute = [](const void* context, const loops::RangeFunction* then) {
+    const auto& p = *static_cast<decltype(&product)>(context);
+    return ops::matmul_then(p.factors, p.attributes, p.out, then);
+  };
+  detail::List<const Tensor*> in(inputs.begin(), inputs.end() - 1);
+  in[i.product->input] = &product.out;
+  const detail::Block* c = detail::block(product.out);
+  const loops::Producer producer{compute, &product, c->extents()[c->rank - 1]};
+  i.fused->run(c->dtype, i.shape, in, {}, outputs, i.writes, &producer);
+}
+
+}  // namespace
+
 void Executable::execute(const Step& step, Frame& frame) const {
   const Instruction& i = *step.instruction;
   const ops::Inputs inputs{frame.inputs.data() + step.first_input, i.inputs.size()};
   Tensor* outputs = frame.outputs.data() + step.first_output;
   if (i.pointwise()) return ops::evaluate_pointwise(i.operation, inputs, *outputs);
+  if (i.product) return run_after_product(i, inputs, {outputs, i.outputs.size()});
   if (i.fused)
     return i.fused->run(detail::block(*outputs)->dtype, i.shape, inputs, {}, {outputs, i.outputs.size()}, i.writes);
   ops::Outputs out(*step.metas, inputs, i.residuals_wanted, outputs);
