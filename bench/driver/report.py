@@ -7,7 +7,7 @@ import statistics
 
 OP = re.compile(r'^(?P<op>.+) (?P<dtype>f32|f64), n = (?P<n>1e\d)$')
 # Programs that use one thread: their rows with two say nothing new.
-ONE_THREAD = re.compile(r'^(tape: |1000 x|Rosenbrock|LSTM|gradient .* n = 1e3$)|32\^3|16-16-16-16|13-32-32-3')
+ONE_THREAD = re.compile(r'^(tape: |1000 x|Rosenbrock|LSTM|rollout|gradient .* n = 1e3$)|32\^3|16-16-16-16|13-32-32-3')
 SECTIONS = ['Micro benchmarks', 'Whole programs', 'Tapes', 'Machine', 'Ops']
 
 
@@ -75,7 +75,7 @@ def notes(row):
         parts.append(f'{row["of_l1"]:.2f} of L1')
     if 'gflop_per_s' in row:
         parts.append(f'{digits(row["gflop_per_s"])} GFLOP/s')
-    parts += [f'{key.replace("_", " ")} {row[key]:.4g}' for key in row if 'per_entry' in key or 'per_step' in key]
+    parts += [f'{key.replace("_", " ")} {row[key]:.4g}' for key in row if re.search('per_(entry|step|call)', key)]
     return ', '.join(parts)
 
 

@@ -1,4 +1,5 @@
 // Gradients of small array programs: pointwise chains, rows, transposes, products of matrices.
+#include <reel/compile.hpp>
 #include <reel/elementwise.hpp>
 
 #include "cases.hpp"
@@ -123,6 +124,10 @@ std::vector<Case> array_cases() {
   whole("gradient of sum(tanh(x*y)+x), n = 1e3", gradient_of_sum(1000, tanh_of_product));
   whole("gradient of sum(tanh(x*y)+x), n = 1e5", gradient_of_sum(100000, tanh_of_product));
   per_element("gradient of sum(tanh(x*y)+x), n = 1e7, op by op", large, gradient_of_sum(large, tanh_of_product));
+  per_element("gradient of sum(tanh(x*y)+x), n = 1e7, op by op, compiled", large, [=] {
+    const auto f = [=](const Tensor& x, const Tensor& y) { return sum(tanh_of_product(x, y)); };
+    return body([f = compile(grad<0>(f)), x = drawn({large}, 1), y = drawn({large}, 2)] { return f(x, y); });
+  });
   per_element("gradient of sum(tanh(x*y)+x), n = 1e7, as one fused elementwise", large,
               gradient_of_sum(large, fused_tanh));
   per_element("gradient of sum(log1p(exp(-x*y))), n = 1e7, op by op", large,

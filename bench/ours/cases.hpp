@@ -14,6 +14,7 @@ std::vector<Case> network_cases();
 std::vector<Case> neural_cases();
 std::vector<Case> choosing_cases();
 std::vector<Case> factorisation_cases();
+std::vector<Case> compiled_cases();
 std::vector<Case> linear_algebra_cases();
 std::vector<Case> law_cases();
 std::vector<Case> moving_cases();

@@ -1,4 +1,5 @@
 // Steps of training and gradients of networks.
+#include <reel/compile.hpp>
 #include <reel/optim.hpp>
 
 #include "cases.hpp"
@@ -46,7 +47,7 @@ class Mlp {
   std::vector<Variable> parameters_;
 };
 
-Case mlp(const std::string& name, const std::vector<std::int64_t>& widths, std::int64_t batch) {
+Case mlp(const std::string& name, const std::vector<std::int64_t>& widths, std::int64_t batch, bool compiled = false) {
   double products = 0;  // of a step: the first layer needs no gradient of its input
   for (std::size_t i = 0; i + 1 < widths.size(); ++i)
     products += static_cast<double>((i ? 3 : 2) * widths[i] * widths[i + 1]);
@@ -54,10 +55,11 @@ Case mlp(const std::string& name, const std::vector<std::int64_t>& widths, std::
           .make =
               [=] {
                 const auto network = std::make_shared<Mlp>(widths, batch);
-                const auto step = [network] { network->step(); };
+                std::function<void()> step = [network] { network->step(); };
+                if (compiled) step = compile(step);
                 return Body{step,
-                            [network] {
-                              network->step();
+                            [network, step] {
+                              step();
                               return network->check();
                             },
                             [step] {
@@ -81,18 +83,22 @@ Tensor lstm(const std::vector<Tensor>& x, const Tensor& w, const Tensor& u, cons
   return sum(h);
 }
 
-Body lstm_gradient() {
+Body lstm_gradient(bool compiled) {
   constexpr std::int64_t steps = 50, batch = 16, inputs = 32, states = 64;
   std::vector<Tensor> x;
   for (std::int64_t t = 0; t < steps; ++t) x.push_back(drawn({batch, inputs}, 100 + static_cast<std::uint64_t>(t)));
   const std::vector<Tensor> p = {drawn({inputs, 4 * states}, 1, -0.15, 0.15),
                                  drawn({states, 4 * states}, 2, -0.15, 0.15), drawn({4 * states}, 3, -0.15, 0.15)};
   const Tensor zero = zeros({batch, states}, DType::float32);
-  return body([=] {
+  const auto slopes = [=](const std::vector<Tensor>& at) {
     GradientTape tape;
-    tape.watch(p);
-    return tape.gradient(lstm(x, p[0], p[1], p[2], zero, zero), p);
-  });
+    tape.watch(at);
+    std::vector<Tensor> list;
+    for (const Gradient& g : tape.gradient(lstm(x, at[0], at[1], at[2], zero, zero), at)) list.push_back(*g);
+    return list;
+  };
+  if (compiled) return body([p, f = compile(slopes)] { return f(p); });
+  return body([=] { return slopes(p); });
 }
 
 }  // namespace
@@ -101,7 +107,9 @@ std::vector<Case> network_cases() {
   return {mlp("MLP 13-32-32-3, batch 16, SGD step", {13, 32, 32, 3}, 16),
           mlp("MLP 784-256-128-10, batch 64, SGD step", {784, 256, 128, 10}, 64),
           mlp("MLP 784-1024-1024-10, batch 256, SGD step", {784, 1024, 1024, 10}, 256),
-          {.name = "LSTM unrolled T50 B16 I32 H64, gradient", .make = lstm_gradient}};
+          mlp("MLP 13-32-32-3, batch 16, SGD step, compiled", {13, 32, 32, 3}, 16, true),
+          {.name = "LSTM unrolled T50 B16 I32 H64, gradient", .make = [] { return lstm_gradient(false); }},
+          {.name = "LSTM unrolled T50 B16 I32 H64, gradient, compiled", .make = [] { return lstm_gradient(true); }}};
 }
 
 }  // namespace bench

@@ -1,4 +1,6 @@
 // Chains of ops on one element, where only the cost per op counts, and Rosenbrock's function.
+#include <reel/compile.hpp>
+
 #include "cases.hpp"
 #include "support/programs.hpp"
 
@@ -34,6 +36,11 @@ std::vector<Case> scalar_cases() {
     const std::string suffix = wide ? ", f64" : "";
     const double tolerance = wide ? 1e-6 : 1e-3;
     per_op("1000 x mul on [1], record + gradient" + suffix, tolerance, [=] { return chain(dtype, true, true); });
+    per_op("1000 x mul on [1], record + gradient" + suffix + ", compiled", tolerance, [=] {
+      const auto f =
+          compile(grad<0>([](const Tensor& x, const Tensor& c) { return support::product_chain(x, c, length); }));
+      return body([f, x = cast(tensor({1.5}), dtype), c = cast(tensor({1.0001}), dtype)] { return f(x, c); });
+    });
     per_op("1000 x mul on [1], recording only" + suffix, tolerance, [=] { return chain(dtype, true, false); });
     per_op("1000 x mul on [1], no tape active" + suffix, tolerance, [=] { return chain(dtype, false, false); });
     per_op("1000 x tanh on [1], record + gradient" + suffix, tolerance, [=] {
@@ -52,6 +59,14 @@ std::vector<Case> scalar_cases() {
     };
     whole("Rosenbrock n = 1000 gradient", 1000,
           [](const Tensor& x, const Tensor&) { return gradient(support::rosenbrock, x); });
+    cases.push_back({.name = "Rosenbrock n = 1000 gradient" + suffix + ", compiled",
+                     .make =
+                         [=] {
+                           return body([f = compile(grad(support::rosenbrock)), x = drawn({1000}, 1, -1, 1, dtype)] {
+                             return f(x);
+                           });
+                         },
+                     .tolerance = tolerance});
     whole("Rosenbrock n = 1000 Hessian-vector product", 1000,
           [](const Tensor& x, const Tensor& v) { return hvp(support::rosenbrock)(x, v); });
     whole("Rosenbrock n = 50 full Hessian", 50,

@@ -255,6 +255,48 @@ void network_cases() {
   });
 }
 
+// As bench/ours/further/compiled.cpp.
+Tensor rollout(const Tensor& thrusts) {
+  constexpr double h = 0.02, gravity = 9.81, arm = 4;
+  Tensor x = torch::zeros({}, torch::kFloat64), z = x, angle = x, vx = x, vz = x, spin = x, cost = x;
+  for (std::int64_t k = 0; k < 50; ++k) {
+    const Tensor left = thrusts[k][0], right = thrusts[k][1], thrust = left + right;
+    vx = vx - h * (thrust * torch::sin(angle));
+    vz = vz + h * (thrust * torch::cos(angle) - gravity);
+    spin = spin + h * (arm * (left - right));
+    x = x + h * vx;
+    z = z + h * vz;
+    angle = angle + h * spin;
+    cost = cost + torch::square(x - 1.) + torch::square(z - 1.) + 0.1 * torch::square(angle);
+  }
+  return cost;
+}
+
+// The C++ library has nothing to compile with: rows of compiled functions stand beside the same rows op by op.
+void compiled_cases() {
+  add("gelu on [32,1000,4096]", [] {
+    return body([x = drawn({32, 1000, 4096}, 1)] {
+      const torch::NoGradGuard guard;
+      return x * (1 + torch::erf(x / 1.41421356)) / 2;
+    });
+  });
+  add("rollout of 50 steps, value and gradient, f64", [] {
+    const Tensor u = leaf(drawn({50, 2}, 1, 4.5, 5.5, torch::kFloat64));
+    return body([=] {
+      const Tensor cost = rollout(u);
+      return std::vector<Tensor>{cost, grad({cost}, {u})[0]};
+    });
+  });
+  for (const char* name : {"1000 x mul on [1], record + gradient", "1000 x mul on [1], record + gradient, f64",
+                           "Rosenbrock n = 1000 gradient", "Rosenbrock n = 1000 gradient, f64",
+                           "gradient of sum(tanh(x*y)+x), n = 1e7, op by op", "MLP 13-32-32-3, batch 16, SGD step",
+                           "LSTM unrolled T50 B16 I32 H64, gradient", "gelu on [32,1000,4096]",
+                           "rollout of 50 steps, value and gradient, f64"}) {
+    const auto same = std::find_if(cases.begin(), cases.end(), [&](const Case& c) { return c.name == name; });
+    add(std::string(name) + ", compiled", same->make);
+  }
+}
+
 Tensor derivative(const Tensor& x, int order) {
   const Tensor c = torch::full({1}, 1.0000001);
   Tensor y = torch::square(torch::tanh(x * c)).sum();
@@ -304,6 +346,7 @@ int main(int argc, char** argv) {
   scalar_cases(torch::kFloat64);
   array_cases();
   network_cases();
+  compiled_cases();
   tape_cases();
   bench::Program program;
   if (void* corename = dlsym(RTLD_DEFAULT, "openblas_get_corename"))

@@ -90,6 +90,10 @@ class Driver(unittest.TestCase):
         self.assertIn('RESULTS DIFFER', report.text([row], 'Ops'))
         self.assertIn('results differ: tanh', report.summary([row]))
 
+    def test_notes(self):
+        self.assertEqual(report.notes({'p99.9_us_per_call': 99.25, 'allocations_per_step': 0, 'ours_ns': 1}),
+                         'p99.9 us per call 99.25, allocations per step 0')
+
     def test_filter(self):
         rows = [{'name': name} for name in ('machine: read', 'tanh f32, n = 1e3')]
         self.assertEqual(report.printed(rows, 'tanh'), rows[1:])

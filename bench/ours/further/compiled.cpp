@@ -1,0 +1,76 @@
+// Compiled functions beside the same functions op by op. The peers have nothing to compile with: libtorch runs op by op
+// in both rows; ADOL-C records anew in one and evaluates one trace again in the other.
+#include <reel/compile.hpp>
+
+#include "../cases.hpp"
+
+namespace bench {
+
+namespace {
+
+using namespace reel;
+
+// As on MLX's page about compile.
+Tensor gelu(const Tensor& x) { return x * (1.f + erf(x / 1.41421356f)) / 2.f; }
+
+// Sum over 50 steps of 20 ms of the distance of a planar quadrotor from its target, for the thrusts [50, 2] of its
+// rotors; Euler's method, velocities first. The state is six tensors of rank 0.
+Tensor rollout(const Tensor& thrusts) {
+  constexpr double h = 0.02, gravity = 9.81, arm = 4;
+  Tensor x = scalar(0.), z = scalar(0.), angle = scalar(0.), vx = x, vz = x, spin = x, cost = x;
+  for (std::int64_t k = 0; k < 50; ++k) {
+    const Tensor left = thrusts(k, 0), right = thrusts(k, 1), thrust = left + right;
+    vx = vx - h * (thrust * sin(angle));
+    vz = vz + h * (thrust * cos(angle) - gravity);
+    spin = spin + h * (arm * (left - right));
+    x = x + h * vx;
+    z = z + h * vz;
+    angle = angle + h * spin;
+    cost = cost + square(x - 1.) + square(z - 1.) + 0.1 * square(angle);
+  }
+  return cost;
+}
+
+// Of 100 000 calls, one after the other, the time that half of them need at most, and 999 of 1000.
+template <class F>
+Extra latencies(F f) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> ns(100000);
+  for (double& one : ns) {
+    const auto start = Clock::now();
+    f();
+    one = std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+  }
+  std::sort(ns.begin(), ns.end());
+  return {{"median_us_per_call", 1e-3 * ns[50000]}, {"p99.9_us_per_call", 1e-3 * ns[99900]}};
+}
+
+}  // namespace
+
+std::vector<Case> compiled_cases() {
+  std::vector<Case> cases;
+  const auto both = [&](const Case& like, auto f, auto x) {
+    cases.push_back(like);
+    cases.back().make = [=] { return body([f, at = x()] { return f(at); }); };
+    cases.push_back(like);
+    cases.back().name += ", compiled";
+    cases.back().make = [=] { return body([f = compile(f), at = x()] { return f(at); }); };
+  };
+  constexpr double elements = 32. * 1000 * 4096;
+  both({.name = "gelu on [32,1000,4096]", .make = {}, .unit_count = elements, .unit = "element", .bytes = 8 * elements},
+       gelu, [] {
+         return drawn({32, 1000, 4096}, 1);
+       });
+  both({.name = "rollout of 50 steps, value and gradient, f64", .make = {}, .tolerance = 1e-6}, value_and_grad(rollout),
+       [] {
+         return drawn({50, 2}, 1, 4.5, 5.5, DType::float64);
+       });
+  cases.back().make = [made = cases.back().make] {
+    Body timed = made();
+    timed.extra = [run = timed.run] { return latencies(run); };
+    return timed;
+  };
+  return cases;
+}
+
+}  // namespace bench
