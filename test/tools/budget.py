@@ -1,4 +1,5 @@
-"""Fails when a case of test/budget/cases.cpp costs over 2 % more than test/budget/budget.txt allows.
+"""Fails when a case of test/budget/cases.cpp costs over 2 % more than test/budget/budget.txt allows, or when the
+instructions of a hundred calls of a compiled function differ by more than 2 %.
 
 Usage: budget.py [--update] [PROGRAM]; PROGRAM is build/test/tools/budget_cases unless given. Instructions are counted by
 callgrind, on the kernels that every x86-64 machine has, so that they depend on the compiler alone. With --update the
@@ -31,20 +32,45 @@ def skip(reason):
     sys.exit(77)
 
 
-def measure(program):
-    """(build, {(case, unit): cost})."""
+def counted(program, out, *arguments):
+    """Runs the program under callgrind, which writes the counts of each call of measured(); what the program prints."""
     pinned = {"REEL_ISA": "sse2", "REEL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OPENBLAS_CORETYPE": "Prescott",
               "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-AVX2_Usable,-AVX512F,-AVX512VL,-ERMS,-FSRM"}
+    run = subprocess.run(
+        ["valgrind", "--tool=callgrind", "--collect-atstart=no", "--toggle-collect=measured", "--dump-after=measured",
+         f"--callgrind-out-file={out}", program, *arguments],
+        env={**os.environ, **pinned}, capture_output=True, text=True)
+    if run.returncode:
+        print(run.stdout, run.stderr, sep="\n")
+        sys.exit("the program failed under valgrind")
+    return run.stdout.splitlines()
+
+
+def total(out, part):
+    """The instructions of the call of that number, from 1."""
+    return int(re.search(r"^(?:summary|totals): (\d+)", pathlib.Path(f"{out}.{part}").read_text(), re.MULTILINE)[1])
+
+
+def unequal_calls(program):
+    """The compiled functions whose calls differ."""
+    unequal, part = [], 0
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder, "counts")
-        run = subprocess.run(
-            ["valgrind", "--tool=callgrind", "--collect-atstart=no", "--toggle-collect=measured",
-             "--dump-after=measured", f"--callgrind-out-file={out}", program],
-            env={**os.environ, **pinned}, capture_output=True, text=True)
-        if run.returncode:
-            print(run.stdout, run.stderr, sep="\n")
-            sys.exit("the program failed under valgrind")
-        lines = [line.split(maxsplit=1) for line in run.stdout.splitlines()]
+        for _, name, times in (line.split() for line in counted(program, out, "--calls")):
+            calls = [total(out, part + i + 1) for i in range(int(times))]
+            part += len(calls)
+            print(f"{name:<26} {min(calls)} to {max(calls)} instructions in {len(calls)} calls")
+            if max(calls) > min(calls) * (1 + SLACK):
+                unequal.append(f"{name}: calls of {min(calls)} to {max(calls)} instructions")
+    return unequal if part else ["no compiled function was called"]
+
+
+def measure(program):
+    """(build, {(case, unit): cost})."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder, "counts")
+        output = counted(program, out)
+        lines = [line.split(maxsplit=1) for line in output]
         said = dict(lines)
         if said["isa"] != "sse2":
             skip(f"there are no sse2 kernels on this machine, only {said['isa']}")
@@ -56,8 +82,7 @@ def measure(program):
             if kind != "case":
                 continue
             name, units, allocations = rest.split()
-            few, many = (int(re.search(r"^(?:summary|totals): (\d+)", pathlib.Path(f"{out}.{part + i}").read_text(),
-                                       re.MULTILINE)[1]) for i in (1, 2))
+            few, many = (total(out, part + i) for i in (1, 2))
             part += 2
             costs[name, "instructions"] = (many - few) / int(units)
             costs[name, "allocations"] = float(allocations)
@@ -105,7 +130,10 @@ for key in sorted(budgets.keys() | costs.keys()):
     elif cost < budget * (1 - SLACK) - 0.005:
         note = "the budget can be lowered"
     print(f"{name:<26} {cost:>10.1f} of {budget:>10.1f} {unit:<12} {note}")
+unequal = unequal_calls(program)
+if unequal:
+    print("\ncalls differ by more than 2 %:", *unequal, sep="\n  ")
 if over:
     print("\nover budget:", *over, sep="\n  ")
     print("make it cheaper, or, if the cost is worth it, write the table anew: python3 test/tools/budget.py --update")
-sys.exit(bool(over))
+sys.exit(bool(over or unequal))
