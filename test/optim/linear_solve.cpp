@@ -188,6 +188,33 @@ TEST_CASE("implicit derivatives by b and by captured tensors agree with a dense 
       {drawn({3}, "d"), b});
 }
 
+TEST_CASE("a solver that needs no product: derivatives by what the operator reads, at the right side 0 too") {
+  const Tensor a = general(3), t = drawn({3, 3}, "t"), db = drawn({3}, "db"), w = drawn({3}, "w");
+  const Tensor inverted = inverse(a);
+  const LinearSolver prepared = [inverted](const LinearOperator&, const Tensor& b) { return matmul(inverted, b); };
+  // By both at once: d^2 x = -2 a^-1 t a^-1 db, if b = 0.
+  const Tensor expected = -2.0 * solve(a, matmul(t, solve(a, db)));
+  const auto check = [&](const auto& solution) {
+    const auto along = [&](const Tensor& s) { return solution(a + s * t, s * db); };
+    const auto first = [&](const Tensor& s) { return jvp(along, s, scalar(1.0)).second; };
+    CHECK(largest(jvp(first, scalar(0.0), scalar(1.0)).second - expected) < 1e-11);
+    const auto pulled = [&](const Tensor& s) { return grad([&](const Tensor& r) { return sum(w * along(r)); })(s); };
+    CHECK(jvp(pulled, scalar(0.0), scalar(1.0)).second.item() == Approx(sum(w * expected).item()).epsilon(1e-10));
+    const auto by_a = [&](const Tensor& s) {
+      return grad([&](const Tensor& m) { return sum(w * solution(m, s * db)); })(a);
+    };
+    const Tensor outward = -outer(solve(transpose(a), w), solve(a, db));
+    CHECK(largest(jvp(by_a, scalar(0.0), scalar(1.0)).second - outward) < 1e-11);
+  };
+  check([](const Tensor& m, const Tensor& b) { return gmres(times(m), b, exact).x; });
+  check([](const Tensor& m, const Tensor& b) { return bicgstab(times(m), b, exact).x; });
+  check([](const Tensor& m, const Tensor& b) { return linear_solve(times(m), b, exact); });
+  const Tensor b = drawn({3}, "b");
+  const auto by_prepared = [&](const Tensor& m) { return sum(w * linear_solve(times(m), b, prepared)); };
+  // With its transpose the prepared solver would need another matrix: forward mode alone.
+  CHECK(jvp(by_prepared, a, t).second.item() == Approx(-sum(w * solve(a, matmul(t, solve(a, b)))).item()));
+}
+
 TEST_CASE("implicit derivatives find variables that the operator reads") {
   const Variable w(general(3), "w");
   const Tensor b = drawn({3}, "b");

@@ -106,14 +106,14 @@ LinearOperator transposed_operator(const char* name, const LinearOperator& a, co
 }
 
 Tensor solve_system(const std::shared_ptr<const LinearSystem>& system, const Tensor& b, const LinearSolver& first) {
-  const auto run = [&](const Tensor& right) {
-    Tensor x = first(system->product, right);
+  const auto run = [&](const LinearOperator& product, const Tensor& right) {
+    Tensor x = first(product, right);
     if (!x.defined() || x.shape() != b.shape() || x.dtype() != b.dtype())
       fail<ShapeError>(system->name, "the solver must return a tensor of the shape and dtype of b, {} of {}", b.shape(),
                        b.dtype());
     return x;
   };
-  if (!tape::active()) return run(b);
+  if (!tape::active()) return run(system->product, b);
   const auto entry = std::make_shared<RecordedSolve>();
   entry->system = system;
   entry->inputs.arguments = {b};
@@ -121,7 +121,14 @@ Tensor solve_system(const std::shared_ptr<const LinearSystem>& system, const Ten
     tape::Capture capture;
     // A new handle, so that b does not count as a captured tensor of the solver.
     const Tensor right[] = {b};
-    entry->x = detail::alias(run(aliases(right)[0]));
+    const auto multiplied = std::make_shared<bool>(false);
+    const LinearOperator product = [system, multiplied](const Tensor& v) {
+      *multiplied = true;
+      return system->product(v);
+    };
+    entry->x = detail::alias(run(product, aliases(right)[0]));
+    // A solver that needs no product, as for b = 0, has not shown what the operator reads.
+    if (!*multiplied) static_cast<void>(product_of(system->name, product, zeros(b.shape(), b.dtype())));
     entry->inputs.take(capture);
   }
   const std::vector<Tensor> inputs = entry->inputs.values();
