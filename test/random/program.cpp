@@ -39,6 +39,7 @@ const std::vector<Op>& ops() {
     add_signals(t);
     add_interpolation(t);
     add_rotations(t);
+    add_solutions(t);
     return t;
   }();
   return table;

@@ -139,6 +139,7 @@ void add_transforms(std::vector<Op>& table);
 void add_signals(std::vector<Op>& table);
 void add_interpolation(std::vector<Op>& table);
 void add_rotations(std::vector<Op>& table);
+void add_solutions(std::vector<Op>& table);
 
 using Random = std::mt19937_64;
 

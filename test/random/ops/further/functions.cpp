@@ -59,15 +59,45 @@ JetMatrix sylvester_solution(const JetMatrix& a, const JetMatrix& b, const JetMa
   return x;
 }
 
+JetMatrix hermitian(const JetMatrix& a) {
+  JetMatrix y = jet_matrix(a.size(), a.size());
+  for (std::size_t i = 0; i < a.size(); ++i)
+    for (std::size_t j = 0; j < a.size(); ++j) y[i][j] = (a[i][j] + a[j][i]) * Jet(0.5L);
+  return y;
+}
+// Functions of symmetric matrices without eigenvalues, so that equal ones are like others.
+JetMatrix exponential_of_half(const JetMatrix& a) { return exponential(hermitian(a)); }
+JetMatrix cube_of_half(const JetMatrix& a) {
+  const Exactly exactly;
+  const JetMatrix h = hermitian(a);
+  return h * h * h;
+}
+JetMatrix inverse_of_half(const JetMatrix& a) {
+  const Exactly exactly;
+  return solved(hermitian(a), jet_identity(a.size()));
+}
+
 struct FunctionOp {
   const char* name;
   bool dominant;
   JetMatrix (*eval)(const JetMatrix& a);
   Tensor (*call)(const reel::Operand& a);
 };
+Tensor by_exp(const reel::Operand& a) {
+  return reel::symmetric_function(a, [](const Tensor& w) { return reel::exp(w); });
+}
+Tensor by_cube(const reel::Operand& a) {
+  return reel::symmetric_function(a, [](const Tensor& w) { return w * w * w; });
+}
+Tensor by_reciprocal(const reel::Operand& a) {
+  return reel::symmetric_function(a, [](const Tensor& w) { return 1 / w; });
+}
 constexpr FunctionOp function_ops[] = {{"expm", false, exponential, reel::expm},
                                        {"sqrtm", true, root, reel::sqrtm},
-                                       {"logm", true, logarithm, reel::logm}};
+                                       {"logm", true, logarithm, reel::logm},
+                                       {"symmetric_function exp", false, exponential_of_half, by_exp},
+                                       {"symmetric_function cube", false, cube_of_half, by_cube},
+                                       {"symmetric_function reciprocal", true, inverse_of_half, by_reciprocal}};
 
 void add(std::vector<Op>& t, const FunctionOp& op) {
   Op o;
