@@ -63,7 +63,7 @@ struct Eig {
   Tensor eigenvalues, eigenvectors;
 };
 /// a v = v diag(w) for square a. Gradient (Boeddeker et al. 2017, arXiv:1701.00392): v^-T (diag(g_w) + ...) v^T. For a
-/// defective matrix, which lacks eigenvectors, it is infinite or NaN.
+/// defective matrix, which lacks eigenvectors, it is infinite or NaN, or as large as the inverse of rounding errors.
 Eig eig(const Operand& a);
 /// The eigenvalues of eig(a), equal to rounding error.
 Tensor eigvals(const Operand& a);

@@ -90,6 +90,17 @@ TEST_CASE("qr in both modes, to third order") {
     }
 }
 
+TEST_CASE("qr of dependent columns: factors of the matrix, gradients that are not finite") {
+  const Tensor a = tensor({{1, 2}, {2, 4}, {2, 4}});
+  const auto [q, r] = qr(a);
+  CHECK(largest(matmul(q, r) - a) < 1e-14);
+  CHECK(std::abs(r(1, 1).item()) < 1e-14);
+  const auto diagonal_of = [](const Tensor& x) { return sum(abs(diagonal(qr(x).r))); };
+  const Tensor exact = tensor({{3, 0}, {0, 0}, {0, 0}});  // r has a zero on its diagonal
+  CHECK(qr(exact).r(1, 1).item() == 0);
+  CHECK_FALSE(all(isfinite(grad(diagonal_of)(exact))).item());
+}
+
 TEST_CASE("complete qr: functions of the space spanned by the added columns") {
   support::Random random("complete");
   for (const DType d : {DType::float64, DType::complex128}) {

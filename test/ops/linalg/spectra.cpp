@@ -133,6 +133,17 @@ TEST_CASE("eig: vectors of a diagonal matrix along a tangent with zeros on its d
   CHECK(largest(jvp(vectors, diag(values), t).second - t / where(equal(gaps, 0), 1, gaps)) <= 1e-14);
 }
 
+TEST_CASE("eig of a defective matrix: its eigenvalues, with gradients beyond all bounds") {
+  const Tensor defective = tensor({{2, 1, 0}, {0, 2, 0}, {0, 0, 5}});
+  CHECK(largest(abs(eigvals(defective) - tensor({2, 2, 5}))) < 1e-7);
+  const auto first = [](const Tensor& x) { return real(eigvals(x)(0)); };
+  const auto last = [](const Tensor& x) { return real(eigvals(x)(2)); };
+  CHECK_FALSE(largest(grad(first)(defective)) < 1e7);  // or NaN
+  CHECK_FALSE(std::abs(jvp(first, defective, ones({3, 3})).second.item()) < 1e7);
+  // Equal eigenvalues alone do no harm.
+  CHECK(array_equal(grad(last)(diag(tensor({2, 2, 5}))), diag(tensor({0, 0, 1}))));
+}
+
 TEST_CASE("spectra in both modes, to third order") {
   support::Random random("orders");
   for (const DType d : {DType::float64, DType::complex128}) {
