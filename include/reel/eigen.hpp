@@ -163,7 +163,7 @@ class ResidualFunctor {
     Tensor y;
     const auto f = [&](const Tensor& v) { return y = residuals(v); };
     if (jacobian_at_x) {
-      const Tensor j = jacobian(f)(vector);
+      const Tensor j = jacobian(f, detail::no_line)(vector);
       require_values(y);
       Eigen::Map<JacobianType>(jacobian_at_x, values(), inputs()) = as_eigen(j);
     } else {

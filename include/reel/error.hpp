@@ -2,6 +2,7 @@
 #pragma once
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 namespace [[gnu::visibility("default")]] reel {
 
@@ -12,6 +13,14 @@ struct CallLine {
   const char* file;
   int line;
   constexpr CallLine(const char* from = __builtin_FILE(), int at = __builtin_LINE()) noexcept : file(from), line(at) {}
+};
+/// Of calls that headers make: errors wait for the line of the user's call.
+inline constexpr CallLine no_line{nullptr, 0};
+/// The same after arguments that may be left out, or be braces: no number, name or {} becomes one.
+struct WrapperLine : CallLine {
+  template <class T>
+  requires std::is_same_v<T, CallLine>
+  constexpr WrapperLine(T at) noexcept : CallLine(at) {}
 };
 }  // namespace detail
 

@@ -96,8 +96,8 @@ template <class Y>
 class Linear {
  public:
   /// One tangent per leaf of the arguments of linearize; the tangent of its result, zeros where not connected.
-  auto operator()(const GradientList& tangents) const {
-    detail::Flat<Tensor> flat{recording_.push(tangents)};
+  auto operator()(const GradientList& tangents, const detail::CallLine& at = {}) const {
+    detail::Flat<Tensor> flat{detail::naming_line(at, [&] { return recording_.push(tangents); })};
     return map_leaves<Tensor>(y_, flat);
   }
   Linear(detail::Recording recording, Y y) : recording_(std::move(recording)), y_(std::move(y)) {}

@@ -320,9 +320,16 @@ template <class P, class F, bool Aux>
 struct ValueAndGrad {
   const char* who;
   mutable F f;
+  CallLine at = no_line;  // that made this
 
   template <class... A>
   auto operator()(A&&... args) const {
+    return naming_line(at, [&] { return compute(std::forward<A>(args)...); });
+  }
+
+ private:
+  template <class... A>
+  auto compute(A&&... args) const {
     ArgumentsOf<P, A...> arguments(who, std::forward<A>(args)...);
     const List<Source> sources = arguments.sources();
     require_differentiable(who, sources);
@@ -342,8 +349,6 @@ struct ValueAndGrad {
       return std::pair(std::move(value), unpack(arguments.inputs(), flat));
     }
   }
-
- private:
   List<Tensor> gradients_of(GradientTape& tape, const Tensor& value, std::span<const Source> sources) const {
     require_scalar(who, value);
     return gradients(tape, value, sources);
@@ -370,9 +375,16 @@ template <class P, class F>
 struct Jacobian {
   const char* who;
   mutable F f;
+  CallLine at = no_line;
 
   template <class... A>
   auto operator()(A&&... args) const {
+    return naming_line(at, [&] { return compute(std::forward<A>(args)...); });
+  }
+
+ private:
+  template <class... A>
+  auto compute(A&&... args) const {
     ArgumentsOf<P, A...> arguments(who, std::forward<A>(args)...);
     const List<Source> sources = arguments.sources();
     require_differentiable(who, sources);
@@ -383,7 +395,7 @@ struct Jacobian {
     const Y result = arguments.call(f);
     List<Tensor> targets;
     for_each_leaf(result, [&](const auto& leaf) { targets.push_back(value_of(leaf)); });
-    tape.stop();
+    tape.stop(no_line);
     const auto inputs = arguments.inputs();
     Flat<Tensor> flat{jacobians(who, tape, targets, sources)};
     return map_leaves<decltype(unpack(inputs, flat))>(result, [&](const auto&) { return unpack(inputs, flat); });
@@ -393,9 +405,16 @@ struct Jacobian {
 template <class P, class F>
 struct BatchJacobian {
   mutable F f;
+  CallLine at = no_line;
 
   template <class... A>
   auto operator()(A&&... args) const {
+    return naming_line(at, [&] { return compute(std::forward<A>(args)...); });
+  }
+
+ private:
+  template <class... A>
+  auto compute(A&&... args) const {
     constexpr const char* who = "batch_jacobian";
     ArgumentsOf<P, A...> arguments(who, std::forward<A>(args)...);
     const List<Source> sources = arguments.sources();
@@ -405,7 +424,7 @@ struct BatchJacobian {
     GradientTape tape({.persistent = true, .watch_accessed_variables = false});
     watch_all(tape, sources);
     const Tensor target = value_of<std::remove_cvref_t<decltype(arguments.call(f))>>(arguments.call(f));
-    tape.stop();
+    tape.stop(no_line);
     return batch_jacobian(who, tape, target, sources.front());
   }
 };
@@ -415,7 +434,13 @@ struct Hvp {
   Grad<Pick<0>, F, false> gradient;
   template <class X>
   requires is_argument<X>
-  auto operator()(const X& x, const GradientList& v) const {
+  auto operator()(const X& x, const GradientList& v, const CallLine& at = {}) const {
+    return naming_line(at, [&] { return compute(x, v); });
+  }
+
+ private:
+  template <class X>
+  auto compute(const X& x, const GradientList& v) const {
     ArgumentsOf<Pick<0>, const X&> arguments("hvp", x);
     const List<Source> sources = arguments.sources();
     require_differentiable("hvp", sources);
@@ -437,11 +462,11 @@ template <class... X>
 class Vjp {
  public:
   /// With ones for every cotangent.
-  auto operator()() const { return (*this)(GradientList()); }
+  auto operator()(const detail::WrapperLine& at = detail::CallLine()) const { return (*this)(GradientList(), at); }
   /// dy: one leaf or number for a single result, else a braced list or a tree with a cotangent for each leaf of the
   /// result. ValueError when their numbers differ or one is none, ShapeError or TypeError when one does not fit.
-  auto operator()(const GradientList& dy) const {
-    detail::Flat<Gradient> flat{recording_.pull(dy)};
+  auto operator()(const GradientList& dy, const detail::CallLine& at = {}) const {
+    detail::Flat<Gradient> flat{detail::naming_line(at, [&] { return recording_.pull(dy); })};
     return detail::unpack(inputs_, flat);
   }
 
@@ -456,37 +481,40 @@ class Vjp {
 /// make_vjp(f)(args...) is pair(y, vjp): f's result, each leaf a new tensor, and its vector-Jacobian product. f returns
 /// a tensor or a tree. Integer parameters get no gradient. TensorFlow's make_vjp.
 template <int... I, class F>
-auto make_vjp(F f, const VjpOptions& options = {}) {
-  return [f = std::move(f), options]<class... A>(A&&... args) mutable {
-    detail::ArgumentsOf<detail::Pick<I...>, A...> arguments("make_vjp", std::forward<A>(args)...);
-    detail::Recording recording("make_vjp", arguments.sources(), options.persistent);
-    auto y = detail::record_call<false>("make_vjp", f, arguments, recording);
-    return std::pair(std::move(y), Vjp(std::move(recording), arguments.inputs()));
+auto make_vjp(F f, const VjpOptions& options = {}, const detail::CallLine& at = {}) {
+  return [f = std::move(f), options, at]<class... A>(A&&... args) mutable {
+    return detail::naming_line(at, [&] {
+      detail::ArgumentsOf<detail::Pick<I...>, A...> arguments("make_vjp", std::forward<A>(args)...);
+      detail::Recording recording("make_vjp", arguments.sources(), options.persistent);
+      auto y = detail::record_call<false>("make_vjp", f, arguments, recording);
+      return std::pair(std::move(y), Vjp(std::move(recording), arguments.inputs()));
+    });
   };
 }
 
 /// value_and_grad(f)(args...) is pair(value, gradients): the gradients in the structure of the chosen parameters, bare
 /// for one, a tuple for several; zeros where not connected. f returns a real floating tensor of size 1, otherwise
-/// ShapeError or TypeError; TypeError for a boolean or integer leaf of a parameter. JAX's value_and_grad.
+/// ShapeError or TypeError; TypeError for a boolean or integer leaf of a parameter. Errors name the line that wraps f,
+/// here and below, unless an op in f knows its own. JAX's value_and_grad.
 template <int... I, class F>
-auto value_and_grad(F f) {
-  return detail::ValueAndGrad<detail::Pick<I...>, F, false>{"value_and_grad", std::move(f)};
+auto value_and_grad(F f, const detail::WrapperLine& at = detail::CallLine()) {
+  return detail::ValueAndGrad<detail::Pick<I...>, F, false>{"value_and_grad", std::move(f), at};
 }
 /// f returns pair(value, aux), the result is pair(pair(value, aux), gradients).
 template <int... I, class F>
-auto value_and_grad(F f, HasAux) {
-  return detail::ValueAndGrad<detail::Pick<I...>, F, true>{"value_and_grad", std::move(f)};
+auto value_and_grad(F f, HasAux, const detail::CallLine& at = {}) {
+  return detail::ValueAndGrad<detail::Pick<I...>, F, true>{"value_and_grad", std::move(f), at};
 }
 
 /// The gradients alone.
 template <int... I, class F>
-auto grad(F f) {
-  return detail::Grad<detail::Pick<I...>, F, false>{{"grad", std::move(f)}};
+auto grad(F f, const detail::WrapperLine& at = detail::CallLine()) {
+  return detail::Grad<detail::Pick<I...>, F, false>{{"grad", std::move(f), at}};
 }
 /// pair(gradients, aux).
 template <int... I, class F>
-auto grad(F f, HasAux) {
-  return detail::Grad<detail::Pick<I...>, F, true>{{"grad", std::move(f)}};
+auto grad(F f, HasAux, const detail::CallLine& at = {}) {
+  return detail::Grad<detail::Pick<I...>, F, true>{{"grad", std::move(f), at}};
 }
 
 /// jacobian(f)(args...): for a result y and a parameter x the derivatives, of shape y.shape + x.shape and x's dtype;
@@ -499,24 +527,24 @@ auto grad(F f, HasAux) {
 /// OverrideGuard, requires reverse mode. A rule that takes a batch of cotangents (CustomGradientOptions::batched) is
 /// called once for many rows, any other once per row, a jvp once per column.
 template <int... I, class F>
-auto jacobian(F f) {
-  return detail::Jacobian<detail::Pick<I...>, F>{"jacobian", std::move(f)};
+auto jacobian(F f, const detail::WrapperLine& at = detail::CallLine()) {
+  return detail::Jacobian<detail::Pick<I...>, F>{"jacobian", std::move(f), at};
 }
 
 /// batch_jacobian(f)(x): for f from [b, ...] to [b, ...], where y[i] depends on x[i] alone, the Jacobian of each, [b,
 /// y..., x...]; zeros where not connected. One parameter, a tensor; f returns a tensor. Modes and errors are those of
 /// GradientTape::batch_jacobian.
 template <int... I, class F>
-auto batch_jacobian(F f) {
-  return detail::BatchJacobian<detail::Pick<I...>, F>{std::move(f)};
+auto batch_jacobian(F f, const detail::WrapperLine& at = detail::CallLine()) {
+  return detail::BatchJacobian<detail::Pick<I...>, F>{std::move(f), at};
 }
 
 /// The second derivatives of an f that returns a real floating tensor of size 1: the Jacobian of its gradient, of shape
 /// x.shape + x.shape; for trees all cross terms, as a tree of trees. Zeros for a linear f.
 template <int... I, class F>
-auto hessian(F f) {
+auto hessian(F f, const detail::WrapperLine& at = detail::CallLine()) {
   using Inner = detail::Grad<detail::Pick<I...>, F, false>;
-  return detail::Jacobian<detail::Pick<I...>, Inner>{"hessian", Inner{{"hessian", std::move(f)}}};
+  return detail::Jacobian<detail::Pick<I...>, Inner>{"hessian", Inner{{"hessian", std::move(f)}}, at};
 }
 
 /// hvp(f)(x, v): the Hessian of f at x times v, in the structure of x, without forming the Hessian (Pearlmutter 1994).

@@ -27,24 +27,48 @@ class TargetList {
 /// and records the replay, so that gradients of gradients work on one tape. Total derivatives: paths through other xs
 /// count, too; stop_gradients makes constants. Errors as GradientTape::gradient, before replay. TensorFlow's
 /// tf.gradients.
-std::vector<Gradient> gradients(const TargetList& ys, const SourceList& xs, const GradientOptions& options = {});
-std::vector<Gradient> gradients(GradientTape& tape, const TargetList& ys, const SourceList& xs,
-                                const GradientOptions& options = {});
+inline std::vector<Gradient> gradients(const TargetList& ys, const SourceList& xs, const GradientOptions& options = {},
+                                       const detail::CallLine& at = {}) {
+  std::vector<Gradient> gradients(const TargetList&, const SourceList&, const GradientOptions&);  // exported
+  return detail::naming_line(at, [&] { return gradients(ys, xs, options); });
+}
+inline std::vector<Gradient> gradients(GradientTape& tape, const TargetList& ys, const SourceList& xs,
+                                       const GradientOptions& options = {}, const detail::CallLine& at = {}) {
+  std::vector<Gradient> gradients(GradientTape&, const TargetList&, const SourceList&,
+                                  const GradientOptions&);  // exported
+  return detail::naming_line(at, [&] { return gradients(tape, ys, xs, options); });
+}
 
 /// The Hessian of the sum of all elements of ys by each x separately (no cross terms), of shape x.shape + x.shape;
 /// zeros where ys do not depend on x, or linearly; none for integers. Options apply to the first derivative. The tape
 /// is chosen as for gradients, but it must record. As many replays as x has elements, batched. TensorFlow's
 /// tf.hessians.
-std::vector<Gradient> hessians(const TargetList& ys, const SourceList& xs, const GradientOptions& options = {});
-std::vector<Gradient> hessians(GradientTape& tape, const TargetList& ys, const SourceList& xs,
-                               const GradientOptions& options = {});
+inline std::vector<Gradient> hessians(const TargetList& ys, const SourceList& xs, const GradientOptions& options = {},
+                                      const detail::CallLine& at = {}) {
+  std::vector<Gradient> hessians(const TargetList&, const SourceList&, const GradientOptions&);  // exported
+  return detail::naming_line(at, [&] { return hessians(ys, xs, options); });
+}
+inline std::vector<Gradient> hessians(GradientTape& tape, const TargetList& ys, const SourceList& xs,
+                                      const GradientOptions& options = {}, const detail::CallLine& at = {}) {
+  std::vector<Gradient> hessians(GradientTape&, const TargetList&, const SourceList&,
+                                 const GradientOptions&);  // exported
+  return detail::naming_line(at, [&] { return hessians(tape, ys, xs, options); });
+}
 
 /// The Hessian of the sum of all elements of ys, with cross terms, times v, which has one leaf per x in its shape and
 /// counts as a constant: two replays. None where second derivatives vanish structurally. ValueError when xs and v
 /// differ in number, ShapeError in shape. The tape is chosen as for hessians.
-std::vector<Gradient> hessian_vector_product(const TargetList& ys, const SourceList& xs, const GradientList& v);
-std::vector<Gradient> hessian_vector_product(GradientTape& tape, const TargetList& ys, const SourceList& xs,
-                                             const GradientList& v);
+inline std::vector<Gradient> hessian_vector_product(const TargetList& ys, const SourceList& xs, const GradientList& v,
+                                                    const detail::CallLine& at = {}) {
+  std::vector<Gradient> hessian_vector_product(const TargetList&, const SourceList&, const GradientList&);  // exported
+  return detail::naming_line(at, [&] { return hessian_vector_product(ys, xs, v); });
+}
+inline std::vector<Gradient> hessian_vector_product(GradientTape& tape, const TargetList& ys, const SourceList& xs,
+                                                    const GradientList& v, const detail::CallLine& at = {}) {
+  std::vector<Gradient> hessian_vector_product(GradientTape&, const TargetList&, const SourceList&,
+                                               const GradientList&);  // exported
+  return detail::naming_line(at, [&] { return hessian_vector_product(tape, ys, xs, v); });
+}
 
 /// A function whose parameters have names, for wrappers that choose by name.
 template <class F>
@@ -178,9 +202,16 @@ struct ValueAndGradAt {
   const char* who;
   mutable F f;
   Choice choice;
+  CallLine at = no_line;
 
   template <class... A>
   auto operator()(A&&... args) const {
+    return naming_line(at, [&] { return compute(std::forward<A>(args)...); });
+  }
+
+ private:
+  template <class... A>
+  auto compute(A&&... args) const {
     ArgumentsOf<Lists, A...> arguments(who, std::forward<A>(args)...);
     const List<Source> sources = choice.sources(who, arguments);
     require_differentiable(who, sources);
@@ -303,15 +334,19 @@ auto gradients_function(F f, const Parameters& parameters, Tag...) {
 
 /// value_and_grad with parameters picked at run time: pair(value, gradients), one for each leaf of the parameters.
 template <class F>
-auto value_and_grad(F f, const Parameters& parameters) {
-  detail::Choice choice = detail::choose("value_and_grad", parameters, f);
-  return detail::ValueAndGradAt<F>{"value_and_grad", std::move(f), std::move(choice)};
+auto value_and_grad(F f, const Parameters& parameters, const detail::CallLine& at = {}) {
+  return detail::naming_line(at, [&] {
+    detail::Choice choice = detail::choose("value_and_grad", parameters, f);
+    return detail::ValueAndGradAt<F>{"value_and_grad", std::move(f), std::move(choice), at};
+  });
 }
 /// Only the gradients.
 template <class F>
-auto grad(F f, const Parameters& parameters) {
-  detail::Choice choice = detail::choose("grad", parameters, f);
-  return detail::GradAt<F>{{"grad", std::move(f), std::move(choice)}};
+auto grad(F f, const Parameters& parameters, const detail::CallLine& at = {}) {
+  return detail::naming_line(at, [&] {
+    detail::Choice choice = detail::choose("grad", parameters, f);
+    return detail::GradAt<F>{{"grad", std::move(f), std::move(choice), at}};
+  });
 }
 
 /// A vjp for the flattened leaves of parameters that were chosen at run time.
@@ -319,7 +354,9 @@ class VjpList {
  public:
   explicit VjpList(detail::Recording recording) : recording_(std::move(recording)) {}
   /// As Vjp.
-  std::vector<Gradient> operator()(const GradientList& dy = {}) const { return recording_.pull(dy); }
+  std::vector<Gradient> operator()(const GradientList& dy = {}, const detail::CallLine& at = {}) const {
+    return detail::naming_line(at, [&] { return recording_.pull(dy); });
+  }
 
  private:
   detail::Recording recording_;

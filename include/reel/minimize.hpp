@@ -326,7 +326,7 @@ MinimizeResult<map_t<Tensor, T>> newton_cg(F f, const T& start, const NewtonOpti
     const auto linearize_at = [&](const double* v, double* gradient, Callback<void(const double*, double*)>* product) {
       auto linearized = linearize(flat.flat_value_and_grad(), vector(v));
       *product = [vector, linear = std::move(linearized.second)](const double* along, double* to) {
-        detail::copy_out(linear({vector(along)}).second, DType::float64, to, false);
+        detail::copy_out(linear({vector(along)}, detail::no_line).second, DType::float64, to, false);
       };
       detail::copy_out(linearized.first.second, DType::float64, gradient, false);
       return detail::number_of(linearized.first.first);

@@ -104,7 +104,7 @@ SparsityPattern gradient_sparsity(const TensorFunction& gradient, const Tensor& 
 /// The pattern of the Hessian of f: that of the Jacobian of its gradient. f returns a tensor of size 1.
 template <class F>
 SparsityPattern hessian_sparsity(F f, const Tensor& x) {
-  return detail::gradient_sparsity(grad<0>(std::move(f)), x);
+  return detail::gradient_sparsity(grad<0>(std::move(f), detail::no_line), x);
 }
 
 /// Options of sparse_jacobian() and sparse_hessian().
@@ -182,12 +182,12 @@ class SparseHessian {
 /// Gebremedhin, Manne and Pothen, "What color is your Jacobian?", 2005. Otherwise as sparse_jacobian.
 template <class F>
 SparseHessian sparse_hessian(F f, SparsityPattern pattern, const SparseOptions& options = {}) {
-  return SparseHessian(grad<0>(std::move(f)), std::move(pattern), options);
+  return SparseHessian(grad<0>(std::move(f), detail::no_line), std::move(pattern), options);
 }
 template <class F>
 SparseHessian sparse_hessian(F f, const Tensor& x, const SparseOptions& options = {}) {
   SparsityPattern pattern = hessian_sparsity(f, x);
-  return SparseHessian(grad<0>(std::move(f)), std::move(pattern), options);
+  return SparseHessian(grad<0>(std::move(f), detail::no_line), std::move(pattern), options);
 }
 
 /// The result of levenberg_marquardt with a sparse Jacobian, for m residuals and p parameters, all float64.

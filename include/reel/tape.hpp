@@ -195,14 +195,14 @@ class GradientTape {
   ~GradientTape();
 
   /// Watches x from here on. A warning, and no gradient, for integers and booleans.
-  void watch(const Tensor& x);
-  void watch(const Variable& x);
+  void watch(const Tensor& x, const detail::CallLine& at = {});
+  void watch(const Variable& x, const detail::CallLine& at = {});
   template <Tree T>
-  void watch(const T& tree) {
-    for_each_leaf(tree, [&](const auto& leaf) { watch(leaf); });
+  void watch(const T& tree, const detail::CallLine& at = {}) {
+    for_each_leaf(tree, [&](const auto& leaf) { watch(leaf, at); });
   }
-  void watch(std::initializer_list<Source> list) {
-    for (const Source& x : list) x.is_variable() ? watch(x.variable()) : watch(x.tensor());
+  void watch(std::initializer_list<Source> list, const detail::CallLine& at = {}) {
+    for (const Source& x : list) x.is_variable() ? watch(x.variable(), at) : watch(x.tensor(), at);
   }
 
   /// The derivative of the sum of the targets' elements (weighted by output_gradients) with respect to each source, in
@@ -262,7 +262,8 @@ class GradientTape {
   /// takes one cotangent at a time. Otherwise as jacobian(), including none where not connected (TensorFlow returns
   /// zeros: request them). ShapeError unless both have a first axis, of the same extent, which may be their only one
   /// (TensorFlow requires two). TensorFlow's GradientTape.batch_jacobian.
-  Gradient batch_jacobian(const Target& target, const Source& source, const JacobianOptions& options = {});
+  Gradient batch_jacobian(const Target& target, const Source& source, const JacobianOptions& options = {},
+                          const detail::CallLine& at = {});
 
   /// Pauses recording while the returned guard lives. Guards nest. TapeError when the tape is stopped or used up.
   class Pause {
@@ -277,11 +278,13 @@ class GradientTape {
     GradientTape* owner_;  // null once the tape is gone
     Pause* next_;
   };
-  [[nodiscard]] Pause stop_recording() { return Pause(*this); }
+  [[nodiscard]] Pause stop_recording(const detail::CallLine& at = {}) {
+    return detail::naming_line(at, [&] { return Pause(*this); });
+  }
   /// Leaves the scope before its end: nothing more is recorded. No effect if it was left already.
-  void stop();
+  void stop(const detail::CallLine& at = {});
   /// Enters again and continues recording. TapeError when it is active, or used up.
-  void resume();
+  void resume(const detail::CallLine& at = {});
   /// Drops everything recorded and watched; the tape records from here on, unused.
   void reset();
   /// The variables watched, in the order of their construction.

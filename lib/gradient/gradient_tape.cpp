@@ -107,16 +107,19 @@ void check_unused(const Tape& t, const char* what) {
 }
 }  // namespace
 
-void GradientTape::watch(const Tensor& x) {
-  check_thread(state(tape_), "GradientTape.watch");
-  check_unused(state(tape_), "GradientTape.watch");
-  tape::watch(state(tape_), x);
+namespace {
+template <class Leaf>
+void watch_leaf(Tape& t, const Leaf& x, const detail::CallLine& at) {
+  detail::naming_line(at, [&] {
+    check_thread(t, "GradientTape.watch");
+    check_unused(t, "GradientTape.watch");
+    tape::watch(t, x);
+  });
 }
-void GradientTape::watch(const Variable& x) {
-  check_thread(state(tape_), "GradientTape.watch");
-  check_unused(state(tape_), "GradientTape.watch");
-  tape::watch(state(tape_), x);
-}
+}  // namespace
+
+void GradientTape::watch(const Tensor& x, const detail::CallLine& at) { watch_leaf(state(tape_), x, at); }
+void GradientTape::watch(const Variable& x, const detail::CallLine& at) { watch_leaf(state(tape_), x, at); }
 
 detail::List<Gradient> GradientTape::replay(std::span<const Target> targets, std::span<const Source> sources,
                                             const GradientOptions& options) {
@@ -128,9 +131,12 @@ detail::List<Gradient> GradientTape::jacobians(const Target& target, std::span<c
   return autodiff::jacobian("GradientTape.jacobian", state(tape_), target, sources, options.unconnected_gradients);
 }
 
-Gradient GradientTape::batch_jacobian(const Target& target, const Source& source, const JacobianOptions& options) {
-  return autodiff::batch_jacobian("GradientTape.batch_jacobian", state(tape_), target, source,
-                                  options.unconnected_gradients);
+Gradient GradientTape::batch_jacobian(const Target& target, const Source& source, const JacobianOptions& options,
+                                      const detail::CallLine& at) {
+  return detail::naming_line(at, [&] {
+    return autodiff::batch_jacobian("GradientTape.batch_jacobian", state(tape_), target, source,
+                                    options.unconnected_gradients);
+  });
 }
 
 GradientTape::Pause::Pause(GradientTape& owner) : owner_(&owner), next_(owner.pauses_) {
@@ -150,18 +156,20 @@ GradientTape::Pause::~Pause() {
   --state(owner_->tape_).paused;
 }
 
-void GradientTape::stop() {
-  check_thread(state(tape_), "GradientTape.stop");
+void GradientTape::stop(const detail::CallLine& at) {
+  detail::naming_line(at, [&] { check_thread(state(tape_), "GradientTape.stop"); });
   if (active()) tape::pop(&state(tape_));
 }
 
-void GradientTape::resume() {
-  check_thread(state(tape_), "GradientTape.resume");
-  if (active()) fail<TapeError>("GradientTape.resume", "the tape is active already");
-  check_unused(state(tape_), "GradientTape.resume");
-  if (state(tape_).replaying && !state(tape_).options.persistent)
-    fail<TapeError>("GradientTape.resume",
-                    "called from within a gradient function of this tape, which is used up then");
+void GradientTape::resume(const detail::CallLine& at) {
+  detail::naming_line(at, [&] {
+    check_thread(state(tape_), "GradientTape.resume");
+    if (active()) fail<TapeError>("GradientTape.resume", "the tape is active already");
+    check_unused(state(tape_), "GradientTape.resume");
+    if (state(tape_).replaying && !state(tape_).options.persistent)
+      fail<TapeError>("GradientTape.resume",
+                      "called from within a gradient function of this tape, which is used up then");
+  });
   tape::push(&state(tape_));
 }
 

@@ -506,7 +506,7 @@ TEST_CASE("functions that return a wrong number of tensors, at the first or seco
 TEST_CASE("prevent_gradient: without a message, and in both modes of a Jacobian") {
   const Tensor x = scalar(2.0);
   const auto f = [](const Tensor& v) { return prevent_gradient(v) * ones({9}); };
-  CHECK_THROWS_WITH(jacobian(f)(x), Catch::EndsWith("the gradient is explicitly disabled here"));
+  CHECK_THROWS_WITH(jacobian(f)(x), Contains("the gradient is explicitly disabled here ("));
   CHECK_THROWS_WITH(grad([](const Tensor& v) { return prevent_gradient(v); })(x),
-                    Catch::EndsWith("the gradient is explicitly disabled here"));
+                    Contains("the gradient is explicitly disabled here ("));
 }
