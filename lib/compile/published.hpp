@@ -6,8 +6,8 @@
 
 namespace reel::detail {
 
-/// Readers count themselves. Who replaces the object frees the earlier ones when he sees no reader: in the single order
-/// of these operations a reader counted later loads the new object.
+/// Readers count themselves. A writer that replaces the object frees the earlier ones when it sees no reader: in the
+/// single order of these operations a reader counted later loads the new object.
 template <class T>
 class Published {
  public:

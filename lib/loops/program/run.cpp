@@ -88,9 +88,10 @@ struct Run {
   std::span<Output> outputs;
   std::int64_t block = 0;
   std::size_t register_bytes = 0, registers = 0, places = 0;
-  const std::size_t type;  // index of the dtype among the two with loops
-  bool strided = false;    // some source is strided
-  std::int64_t row = 0;    // elements: blocks do not cross rows; 0: there are no rows
+  const std::size_t type;      // index of the dtype among the two with loops
+  bool strided = false;        // some source is strided
+  bool just_produced = false;  // ranges are in a cache: a producer has just computed them
+  std::int64_t row = 0;        // elements: blocks do not cross rows; 0: there are no rows
   std::size_t cursors = 0;
   std::size_t run_totals = 0;  // number of totals computed by runs: blocks do not cross runs
 
@@ -250,18 +251,16 @@ struct Run {
   void set_places(std::int64_t begin, std::byte* scratch) const;
   void move_places(std::int64_t at, std::int64_t n, std::byte* scratch) const;
   void compute(std::int64_t offset, std::int64_t n, bool fetches, const kernels::Strided* place) const;
-  void go(std::int64_t begin, std::int64_t end, std::byte* scratch, bool in_memory) const;
+  void go(std::int64_t begin, std::int64_t end, std::byte* scratch) const;
   detail::List<Tensor> make_parts(DType dtype, const Shape& shape);
   void end_run(std::int64_t begin, std::int64_t end, const std::byte* elements) const;
   // Whether blocks and rows end where runs end.
   bool fits_runs() const { return run_length % block == 0 && (row == 0 || run_length % row == 0); }
-  // Whether the elements of a range are in memory, rather than in a cache, unless the caller knows better.
-  static bool is_long(std::int64_t begin, std::int64_t end) { return end - begin >= program_grain / 2; }
-  void go_on_stack(std::int64_t begin, std::int64_t end, bool in_memory) const {
+  void go_on_stack(std::int64_t begin, std::int64_t end) const {
     alignas(cache_line) std::byte scratch[stack_bytes];
-    go(begin, end, scratch, in_memory);
+    go(begin, end, scratch);
   }
-  bool produce(const Producer& producer) const;
+  bool produce(const Producer& producer);
 };
 
 // The places of a range: pointers to its operands, results, constants and registers, in this order. Operands that
@@ -337,7 +336,7 @@ void Run::end_run(std::int64_t begin, std::int64_t end, const std::byte* element
 
 // `begin` is a multiple of the row, of the period of operands that repeat within a block, which are packed once, and of
 // the run.
-void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch, bool in_memory) const {
+void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
   auto* place = reinterpret_cast<kernels::Strided*>(scratch);
   kernels::Strided* const result = place + sources.size();
   const auto buffer = [&](std::int32_t r) { return register_at(scratch, r); };
@@ -346,6 +345,7 @@ void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch, bool in_m
   const auto in_run = [&](std::size_t total, std::int64_t at) {
     return scratch + runs_offset() + (static_cast<std::int64_t>(total) * run_length + at % run_length) * width;
   };
+  const bool in_memory = !just_produced && end - begin >= program_grain / 2;  // smaller arrays are in a cache already
   std::int64_t row_end = begin + row;
   for (std::int64_t at = begin, n = 0; at < end; at += n) {
     n = std::min(block, end - at);
@@ -383,7 +383,7 @@ void Run::all(std::int64_t size) const {
   const std::int64_t step = run_totals > 0 ? run_length : row > 0 ? row : block;
   const std::int64_t grain = std::max(program_grain / step, std::int64_t{1}) * step;
   if (scratch_bytes() <= stack_bytes) {
-    const auto on_stack = [&](std::int64_t begin, std::int64_t end) { go_on_stack(begin, end, is_long(begin, end)); };
+    const auto on_stack = [&](std::int64_t begin, std::int64_t end) { go_on_stack(begin, end); };
     if (size < parallel_threshold)
       on_stack(0, size);
     else
@@ -393,19 +393,22 @@ void Run::all(std::int64_t size) const {
   // The scratch memory does not fit the stack.
   Workspaces workspaces((size - 1) / grain + 1, static_cast<std::int64_t>(scratch_bytes()));
   parallel_for(size, grain, [&](std::int64_t begin, std::int64_t end) {
-    workspaces.use([&](std::byte* scratch) { go(begin, end, scratch, is_long(begin, end)); });
+    workspaces.use([&](std::byte* scratch) { go(begin, end, scratch); });
   });
 }
 
 // Has an input computed, and the result where a part of the input is in a cache. Returns whether that is the whole
 // result.
-bool Run::produce(const Producer& producer) const {
+[[gnu::noinline]] bool Run::produce(const Producer& producer) {
   const RangeFunction then{[](std::int64_t begin, std::int64_t end, const void* context) {
-                             static_cast<const Run*>(context)->go_on_stack(begin, end, false);
+                             static_cast<const Run*>(context)->go_on_stack(begin, end);
                            },
                            this};
   const bool by_parts = run_totals == 0 && scratch_bytes() <= stack_bytes && (row == 0 || producer.row % row == 0);
-  return producer.compute(producer.context, by_parts ? &then : nullptr);
+  just_produced = true;
+  const bool done = producer.compute(producer.context, by_parts ? &then : nullptr);
+  just_produced = false;
+  return done;
 }
 
 // Computes the result, and the sums of outputs that are summed by blocks.

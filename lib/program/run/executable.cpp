@@ -177,8 +177,9 @@ void Executable::forget_tokens(Frame& frame) const noexcept {
 
 namespace {
 
-// Runs a fused instruction that computes a product: part by part where the product is in a cache.
-void run_after_product(const Instruction& i, ops::Inputs inputs, std::span<const Tensor> outputs) {
+// Runs a fused instruction that computes a product: part by part where the product is in a cache. Not inline: other
+// instructions would pay for its frame.
+[[gnu::noinline]] void run_after_product(const Instruction& i, ops::Inputs inputs, std::span<const Tensor> outputs) {
   struct {
     const Tensor* factors[2];
     ops::Attributes attributes;
