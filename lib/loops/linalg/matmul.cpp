@@ -1,5 +1,7 @@
 // Matrix products, divided into tiles of the result. A tile is computed by the library's kernels or by one call of
 // BLAS; where an extent is 1, by dot or matrix-vector products. Integers use plain loops.
+#include "loops/linalg/matmul.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <limits>
@@ -10,7 +12,6 @@
 #include "core/visit.hpp"
 #include "kernels/blas.hpp"
 #include "kernels/table.hpp"
-#include "loops/linalg/matmul.hpp"
 #include "loops/linalg/tiled_product.hpp"
 #include "loops/loops.hpp"
 #include "loops/tuning.hpp"
