@@ -98,8 +98,8 @@ std::vector<Tensor> broadcast_arrays(std::initializer_list<Tensor> x, const deta
 /// the values of counts decide on the extent. Gradient: summed over the repetitions.
 Tensor repeat(const Operand& x, const Tensor& counts, std::int64_t axis);
 /// x with its first lengths[b] elements along `axis` reversed, for each index b of the batch axis (TensorFlow's
-/// reverse_sequence). IndexError for a length beyond the extent. ShapeError unless there is one length per index of the
-/// batch axis. ValueError if both axes are the same.
+/// reverse_sequence). IndexError for a length outside [0, extent]. ShapeError unless there is one length per index of
+/// the batch axis. ValueError if both axes are the same.
 Tensor reverse_sequence(const Operand& x, const Operand& lengths, std::int64_t axis, std::int64_t batch_axis = 0);
 
 }  // namespace reel

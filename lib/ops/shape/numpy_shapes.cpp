@@ -5,6 +5,7 @@
 #include <reel/ops/make.hpp>
 
 #include "loops/index/select.hpp"
+#include "ops/apply/operation.hpp"
 #include "ops/index/indices.hpp"
 #include "ops/linalg/linalg.hpp"
 #include "ops/sort/order.hpp"
@@ -30,6 +31,20 @@ Tensors parts_of(const char* op, std::span<const Tensor> parts, int rank) {
   Tensors all;
   for (const Tensor& part : parts) all.push_back(with_rank(op, part, rank));
   return all;
+}
+
+// The lengths of reverse_sequence as int64, each in [0, extent].
+Tensor checked_lengths(const Operand& operand, int axis, std::int64_t extent) {
+  constexpr const char* op = "reverse_sequence";
+  const Tensor lengths = to_tensor(op, operand, "lengths");
+  require_integers(op, lengths);
+  const Tensor* const inputs[] = {&lengths};
+  // In a traced function the check of indices is recorded. It would count negative ones from the end.
+  if (traced(inputs)) return checked_indices(op, where(less(lengths, 0), extent + 1, lengths), axis, extent + 1);
+  for (const std::int64_t length : cast(lengths, DType::int64).to_vector<std::int64_t>())
+    if (length < 0 || length > extent)
+      fail<IndexError>(op, "length {} is outside [0, {}], the extent of axis {}", length, extent, axis);
+  return cast(lengths, DType::int64);
 }
 
 // The matrix whose columns are the given vectors.
@@ -240,7 +255,7 @@ Tensor reverse_sequence(const Operand& operand, const Operand& lengths_operand, 
   const int a = ops::normalize("reverse_sequence", axis, x), b = ops::normalize("reverse_sequence", batch_axis, x);
   if (a == b) fail<ValueError>("reverse_sequence", "both axes are {}; they must differ", a);
   const std::int64_t n = x.shape()[a], batch = x.shape()[b];
-  const Tensor lengths = ops::checked_indices("reverse_sequence", lengths_operand, a, n + 1);
+  const Tensor lengths = ops::checked_lengths(lengths_operand, a, n);
   if (lengths.rank() != 1 || lengths.size() != batch)
     fail<ShapeError>("reverse_sequence", "lengths have shape {}; axis {} of x, of shape {}, takes a vector of {}",
                      lengths.shape(), b, x.shape(), batch);

@@ -64,7 +64,12 @@ TEST_CASE("errors of stacks, splits and repetitions name the cause") {
   CHECK_THROWS_WITH(dsplit(x, 1), Contains("it has no axis 2"));
   CHECK_THROWS_AS(hsplit(x, 2), ShapeError);
   CHECK_THROWS_AS(broadcast_arrays({x, ones({2})}), ShapeError);
-  CHECK_THROWS_WITH(reverse_sequence(x, tensor<std::int64_t>({4, 0}), 1), Contains("index 4"));
+  CHECK_THROWS_WITH(reverse_sequence(x, tensor<std::int64_t>({4, 0}), 1), Contains("length 4 is outside [0, 3]"));
+  CHECK_THROWS_WITH(reverse_sequence(x, tensor<std::int64_t>({0, -1}), 1), Contains("length -1"));
+  const auto traced = compile([](const Tensor& y, const Tensor& lengths) { return reverse_sequence(y, lengths, 1); });
+  CHECK(traced(x, tensor<std::int64_t>({3, 0})).shape() == Shape{2, 3});
+  CHECK_THROWS_AS(traced(x, tensor<std::int64_t>({4, 0})), IndexError);
+  CHECK_THROWS_AS(traced(x, tensor<std::int64_t>({0, -1})), IndexError);
   CHECK_THROWS_WITH(reverse_sequence(x, tensor<std::int64_t>({1}), 1), Contains("takes a vector of 2"));
   CHECK_THROWS_AS(reverse_sequence(x, tensor<std::int64_t>({1, 1}), 0, 0), ValueError);
 }
