@@ -94,7 +94,8 @@ def discrete():
     masses = {
         "poisson": (lambda k, m: exp(k * ln(m) - m - lg(k + 1)), 0, [[1.25, 0.75, 3.0]]),
         "binom": (lambda k, p: choose(7, k) * p ** k * (1 - p) ** (7 - k), 0, [[0.25, 0.4375, 0.625]]),
-        "nbinom": (lambda k, n, p: exp(lg(k + n) - lg(k + 1) - lg(n)) * p ** n * (1 - p) ** k, 0, [[0.5, 2.0, 4.5], [0.25, 0.4375, 0.625]]),
+        # The second point is away from a zero of the derivative by n, which would magnify rounding.
+        "nbinom": (lambda k, n, p: exp(lg(k + n) - lg(k + 1) - lg(n)) * p ** n * (1 - p) ** k, 0, [[0.5, 2.0, 4.5], [0.25, 0.3125, 0.625]]),
         "bernoulli": (lambda k, p: p if k else 1 - p, 0, [[0.25, 0.4375, 0.625]]),
         "geom": (lambda k, p: p * (1 - p) ** (k - 1), 1, [[0.25, 0.4375, 0.625]]),
     }
