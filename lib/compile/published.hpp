@@ -1,6 +1,7 @@
 // An object that threads read without a lock while others replace it.
 #pragma once
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <vector>
 

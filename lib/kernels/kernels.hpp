@@ -61,12 +61,12 @@ struct RowOrColumnLoop {
   RowLoop rows, columns;
   constexpr operator RowLoop() const { return rows; }
 };
-// Functions of rows. Where the maximum of a row is -inf or inf, its logsumexp is that limit and its softmax is NaN. The
-// comments list the operands. x, z, g and labels are rows; "per row" marks operands and results with one element per
-// row.
 /// The points that a call of Rows::distances takes at most.
 inline constexpr std::ptrdiff_t distance_block = 32;
 
+// Functions of rows. Where the maximum of a row is -inf or inf, its logsumexp is that limit and its softmax is NaN. The
+// comments list the operands. x, z, g and labels are rows; "per row" marks operands and results with one element per
+// row.
 struct Rows {
   RowOrColumnLoop softmax, log_softmax;  // x
   RowOrColumnLoop logsumexp;             // x; gives one element per row
