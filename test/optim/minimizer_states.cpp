@@ -1,4 +1,5 @@
 // Minimiser runs that stop, are saved to a file and continue, compared with uninterrupted runs.
+#include <cmath>
 #include <reel/io.hpp>
 #include <reel/minimize.hpp>
 #include <reel/reel.hpp>
@@ -116,6 +117,16 @@ TEST_CASE("fits that are stopped and continued from a file take the steps of an 
   CHECK_THROWS_WITH(dense_fit(4, Loss::squares, sparse_state), Contains("levenberg_marquardt") && Contains("state"));
   CHECK_THROWS_AS(levenberg_marquardt(residuals, ones({3}), {}, state), ValueError);
   CHECK_THROWS_AS(lbfgs(chain, start, {.state = &state}), ValueError);
+  // The last number is the reason for the end.
+  for (const double reason : {-1.0, 5.0, 1e300, std::nan("")}) {
+    for (MinimizerState* s : {&state, &sparse_state}) {
+      std::vector<double> numbers = s->numbers.to_vector();
+      numbers.back() = reason;
+      s->numbers = from_data(numbers);
+    }
+    CHECK_THROWS_WITH(dense_fit(4, Loss::squares, state), Contains("the state is not one"));
+    CHECK_THROWS_WITH(sparse_fit(4, Loss::squares, sparse_state), Contains("the state is not one"));
+  }
 }
 
 TEST_CASE("levenberg_marquardt takes trees, keeps their dtypes, and continues from a state") {

@@ -22,7 +22,7 @@ LeastSquaresFit fit_before(Vector start, const MinimizerState* state) {
   fit.jacobians = saved->summary.products;
   fit.radius = saved->numbers[0];
   fit.mu = saved->numbers[1];
-  fit.reason = static_cast<StopReason>(saved->numbers[2]);
+  fit.reason = read_reason("levenberg_marquardt", saved->numbers[2]);
   if (!saved->vectors.empty()) fit.scale = saved->vectors[0];
   return fit;
 }

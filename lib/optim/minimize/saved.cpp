@@ -42,6 +42,11 @@ std::optional<Saved> read_state(const char* op, const MinimizerState* state, Met
   return saved;
 }
 
+StopReason read_reason(const char* op, double number) {
+  if (!(number >= 0 && number <= static_cast<double>(StopReason::iteration_limit))) fail_state(op);
+  return static_cast<StopReason>(number);
+}
+
 void write_state(MinimizerState* state, Method method, const Saved& saved) {
   if (!state) return;
   const auto size = static_cast<std::int64_t>(saved.now.x.size());

@@ -90,7 +90,7 @@ class SparseFit {
     result_.evaluations = saved.summary.evaluations;
     result_.jacobians = saved.summary.products;
     mu_ = saved.numbers[0];
-    result_.reason = static_cast<StopReason>(saved.numbers[1]);
+    result_.reason = optim::read_reason(op, saved.numbers[1]);
     if (!saved.vectors.empty()) squares_ = saved.vectors[0];
   }
   void save(MinimizerState& state) {
