@@ -11,6 +11,7 @@
 #include "ops/complex.hpp"
 #include "ops/derivatives.hpp"
 #include "ops/engine.hpp"
+#include "ops/recorded_derivatives.hpp"
 
 namespace reel {
 
@@ -36,15 +37,6 @@ namespace {
                in, g.dtype(), summed ? *target : full);
 }
 
-// The derivative below, of tensors that a tape follows: one op for each operation of its definition. Cold, so that it
-// is compiled for size: there is one for each operand of each op, and the ops take the time.
-template <table::FixedString Name, std::size_t K>
-[[gnu::cold, gnu::noinline]] Tensor recorded_derivative(Inputs in) {
-  const auto input = [&](std::size_t i) -> const Tensor& { return *in[i < in.size() ? i : 0]; };
-  return table::apply(std::get<K>(kernels::definition<Name>.derivatives), input(0), input(1), input(2), input(3),
-                      input(4));
-}
-
 // g times the partial derivative with respect to operand K, in g's shape, in `shape`, or summed down to `target`.
 // Recorded if a tape follows what it is made of. Otherwise one fused kernel, which adds to the sum of earlier
 // cotangents if replay offers one, or writes into g's memory if nobody `needs` g afterwards.
@@ -63,7 +55,7 @@ Tensor derivative(const tape::Record& record, const Tensor& g, const Shape* shap
     const Tensor* in[count];
     in[0] = &g;
     for (std::size_t i = 1; i < count; ++i) in[i] = p.reads & masks[i - 1] ? &record.saved(i - 1) : &g;
-    if (any_followed(in)) return recorded_derivative<Name, K>(in);
+    if (any_followed(in)) return recorded_derivative(kernels::index_of<Name>(), K, in);
     if (tape::watching() & tape::watch_program) [[unlikely]]
       return trace_derivative(kernels::index_of<Name>(), kernels::definition<Name>.name.data(), K, p.is_times, in,
                               shape, target);

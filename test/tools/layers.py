@@ -36,7 +36,7 @@ PRIMITIVES_ONLY = {
     re.compile(r"\bparallel_for\b|\btbb\b"): "threads are started by lib/loops",
     re.compile(r"\.item\b|\bmutable_data\b|->data\b|\.data<"): "elements are read by lib/loops",
 }
-TABLE_USERS = {"pointwise.cpp", "trace.cpp", "derive.cpp"}  # they name definitions of the pointwise table
+TABLE_USERS = {"pointwise.cpp", "recorded_derivatives.cpp", "trace.cpp", "derive.cpp"}  # they name definitions of the pointwise table
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
 root = pathlib.Path(sys.argv[1])
