@@ -278,7 +278,10 @@ class Batches {
 template <class F>
 bool for_each_tile(const Product& p, const Tiling& tiles, std::int64_t grain, const F& f) {
   const std::int64_t m = p.a.rows, n = p.b.columns, size = static_cast<std::int64_t>(item_size(p.dtype));
-  if (p.count == 1 && tiles.count() == 1) return f(p.a.data, p.b.data, p.out, 0, 0, m, n), false;
+  if (p.count == 1 && tiles.count() == 1) {
+    f(p.a.data, p.b.data, p.out, 0, 0, m, n);
+    return false;
+  }
   CompleteRows complete(p, tiles);
   parallel_for(p.count * tiles.count(), grain, [&](std::int64_t begin, std::int64_t end) {
     std::int64_t at = begin / tiles.count(), tile = begin % tiles.count();
@@ -491,6 +494,30 @@ void multiply_once(const Tensor& a, const Tensor& b, Transposes transposes, cons
   into == Into::add ? combine<"add">(out, once, out) : copy(once, out);
 }
 
+// Computes a product that takes no kernel of matrix products: one without terms, one with equal rows or columns, one of
+// a column by a row. Returns whether it is such a product.
+bool multiply_without_kernel(const Tensor& a, const Tensor& b, const Factor& fa, const Factor& fb,
+                             Transposes transposes, const Tensor& out, Into into) {
+  const reel::detail::Block* const block = reel::detail::block(out);
+  if (fa.columns == 0) {
+    if (into == Into::overwrite)
+      std::fill_n(block->data, static_cast<std::size_t>(block->size) * item_size(block->dtype), std::byte{0});
+    return true;
+  }
+  const bool equal_rows = fa.rows > 1 && fa.row_stride == 0, equal_columns = fb.columns > 1 && fb.column_stride == 0;
+  if (equal_rows || equal_columns) {
+    multiply_once(a, b, transposes, out, into, equal_rows);
+    return true;
+  }
+  // A column times a row is written once; BLAS would clear the result first.
+  const bool matrices = reel::detail::block(a)->rank > 1 && reel::detail::block(b)->rank > 1;
+  if (fa.columns == 1 && matrices && into == Into::overwrite && is_floating(block->dtype)) {
+    combine<"multiply">(transposes.a ? swapped(a) : a, transposes.b ? swapped(b) : b, out);
+    return true;
+  }
+  return false;
+}
+
 // Returns whether `then` was called for all rows of the product.
 bool multiply(const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out, Into into,
               const RangeFunction* then) {
@@ -502,24 +529,16 @@ bool multiply(const Tensor& a, const Tensor& b, Transposes transposes, const Ten
   if (transposes.b) fb = fb.transposed();
   const std::int64_t count = batch.elements();
   if (count == 0 || fa.rows == 0 || fb.columns == 0) return false;
+  if (multiply_without_kernel(a, b, fa, fb, transposes, out, into)) return false;
   std::byte* const to = reel::detail::block(out)->data;
-  if (fa.columns == 0) {
-    if (into == Into::overwrite)
-      std::fill_n(to, static_cast<std::size_t>(count * fa.rows * fb.columns) * item_size(dtype), std::byte{0});
-    return false;
-  }
-  const bool equal_rows = fa.rows > 1 && fa.row_stride == 0, equal_columns = fb.columns > 1 && fb.column_stride == 0;
-  if (equal_rows || equal_columns) return multiply_once(a, b, transposes, out, into, equal_rows), false;
-  // A column times a row is written once; BLAS would clear the result first.
-  if (fa.columns == 1 && rank_a > 1 && rank_b > 1 && into == Into::overwrite && is_floating(dtype))
-    return combine<"multiply">(transposes.a ? swapped(a) : a, transposes.b ? swapped(b) : b, out), false;
   Factor all;
   bool stacked = count > 1 && stacks(batch, fa, fb, all);
   if (is_tiled(dtype, stacked ? all.rows : fa.rows, fb.columns, fa.columns)) {
     if (into == Into::add && !TiledProduct::can_add(dtype, fa.columns)) {
       const Tensor product = reel::detail::empty(dtype, out.shape());
       matmul(a, b, transposes, product);
-      return combine<"add">(out, product, out), false;
+      combine<"add">(out, product, out);
+      return false;
     }
     return by_tiles(
         {dtype, stacked ? one_product : batch, stacked ? 1 : count, stacked ? all : fa, fb, to, into, then});
