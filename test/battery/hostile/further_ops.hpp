@@ -34,6 +34,9 @@ std::vector<Unary> further_unary_ops() {
       REEL_UNARY(corrcoef) REEL_UNARY(cov)
       REEL_UNARY(isotonic_regression) REEL_UNARY(nanmax) REEL_UNARY(nanmean) REEL_UNARY(nanmin) REEL_UNARY(nanprod)
       REEL_UNARY(nanstd) REEL_UNARY(nansum) REEL_UNARY(nanvar) REEL_UNARY(pdist) REEL_UNARY(ptp) REEL_UNARY(to_csr)
+      REEL_UNARY(atleast_1d) REEL_UNARY(atleast_2d) REEL_UNARY(atleast_3d)
+      {"associative_scan", [](const Tensor& x) { associative_scan([](const Tensor& a, const Tensor& b) { return a * b; }, x); }},
+      {"associative_scan", [](const Tensor& x) { associative_scan([](const std::vector<Tensor>& a, const std::vector<Tensor>& b) { return std::vector<Tensor>{a[0] + b[0], a[1] * b[1]}; }, std::vector<Tensor>{x, x}, 0, true); }},
       {"gradient_along", [](const Tensor& x) { gradient_along(x, 0); }},
       {"cummin", [](const Tensor& x) { cummin(x, 0); }},
       {"argpartition", [](const Tensor& x) { argpartition(x, 1); }},
@@ -54,6 +57,7 @@ std::vector<Binary> further_binary_ops() {
       REEL_BINARY(copysign) REEL_BINARY(divide_no_nan) REEL_BINARY(multiply_no_nan) REEL_BINARY(fmax) REEL_BINARY(fmin)
       REEL_BINARY(fmod) REEL_BINARY(kl_div) REEL_BINARY(rel_entr) REEL_BINARY(logaddexp2) REEL_BINARY(xdivy)
       REEL_BINARY(xlogy) REEL_BINARY(xlog1py) REEL_TERNARY(fma) REEL_TERNARY(lerp) REEL_TERNARY(where)
+      REEL_TERNARY(threshold) {"broadcast_arrays", [](const Tensor& x, const Tensor& y) { broadcast_arrays({x, y}); }},
       REEL_BINARY(gammainc) REEL_BINARY(gammainccinv) REEL_BINARY(ive) REEL_BINARY(kv) REEL_BINARY(yv) REEL_BINARY(jn)
       REEL_BINARY(spherical_jn) REEL_BINARY(spherical_yn) REEL_BINARY(spherical_in) REEL_BINARY(ellipeinc)
       REEL_TERNARY(elliprd) REEL_TERNARY(elliprf) REEL_TERNARY(elliprg) REEL_TERNARY(betaincc)
@@ -89,6 +93,8 @@ std::vector<Binary> further_binary_ops() {
       {"segment_mean", [](const Tensor& x, const Tensor& ids) { segment_mean(x, ids, 2); }},
       {"segment_min", [](const Tensor& x, const Tensor& ids) { segment_min(x, ids, 2); }},
       {"sparse_segment_sum", [](const Tensor& x, const Tensor& i) { sparse_segment_sum(x, i, i, 3); }},
+      {"sparse_segment_mean", [](const Tensor& x, const Tensor& i) { sparse_segment_mean(x, i, i, 3); }},
+      {"sparse_segment_sqrt_n", [](const Tensor& x, const Tensor& i) { sparse_segment_sqrt_n(x, i, i, 3); }},
       {"scatter_add", [](const Tensor& x, const Tensor& i) { scatter_add(x, i, x); }},
       {"scatter_add_along_axis", [](const Tensor& x, const Tensor& i) { scatter_add_along_axis(x, i, x, 0); }},
       {"index_add", [](const Tensor& x, const Tensor& i) { index_add(x, {i}, x); }},
