@@ -295,6 +295,8 @@ struct Set {
   Draws draws[dtype_count];                           // float32, float64
   Bessel bessel[dtype_count][special::bessel_count];  // by bessel_index; float32, float64
   Fourier fourier[dtype_count];                       // float32, float64
+  // out = the sum of n >= 1 elements, NaNs as 0, in the order of Reduce::sum. float32, float64.
+  void (*sum_of_numbers[dtype_count])(const void* x, std::ptrdiff_t n, void* out);
 
   const Pointwise& pointwise(std::size_t at, DType d) const { return op[at][index(d)]; }
   Loop comparison(Comparison c, DType d) const { return compare[static_cast<std::size_t>(c)][index(d)]; }

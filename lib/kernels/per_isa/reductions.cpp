@@ -67,6 +67,23 @@ struct FloatReduction {
   }
 };
 
+// Terms: the elements of an array, NaNs replaced by 0.
+template <VecElement T>
+struct Numbers {
+  using L = Vec<T>;
+  struct Block {
+    static constexpr bool is_load = true;
+    const T* p;
+    [[gnu::always_inline]] static L number(L v) { return where(v == v, v, L(0)); }
+    [[gnu::always_inline]] L whole(std::ptrdiff_t j) const { return number(L::load(p + j)); }
+    [[gnu::always_inline]] L part(std::ptrdiff_t j, std::ptrdiff_t count) const {
+      return number(load_first(p + j, count, L(0)));
+    }
+  };
+  const T* p;
+  [[gnu::always_inline]] Block block(std::ptrdiff_t i, std::ptrdiff_t) const { return {p + i}; }
+};
+
 // The sum of complex numbers: real and imaginary parts separately, in the same order.
 template <VecElement T>
 struct ComplexSum {
@@ -215,6 +232,10 @@ void enter_floats(Set& set, DType type) {
   at(set, Reduce::min, type) = entry(Min());
   set.argmax[index(type)] = &index_of_extreme<T, FloatReduction<T, Max>, IsGreater>;
   set.argmin[index(type)] = &index_of_extreme<T, FloatReduction<T, Min>, IsLess>;
+  set.sum_of_numbers[index(type)] = [](const void* x, std::ptrdiff_t n, void* out) {
+    const T* p = static_cast<const T*>(x);
+    *static_cast<T*>(out) = n > 1 ? Pairwise<T, Sum>::run(n, Numbers<T>{p}) : *p == *p ? *p : T(0);
+  };
   set.dot[index(type)] = [](Strided a, Strided b, std::ptrdiff_t n, void* out) {
     *static_cast<T*>(out) = sum_of_products<T>(a, b, n);
   };

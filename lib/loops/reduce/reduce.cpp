@@ -51,6 +51,8 @@ struct ReductionPlan {
   const ElementwisePlan* computed = nullptr;
   // If not null, for one line of elements: the runs, combined already. `from` is null then.
   const std::byte* runs = nullptr;
+  // If not null, it combines the runs, whose elements follow one another, instead of op.
+  void (*run)(const void* x, std::ptrdiff_t n, void* out) = nullptr;
 };
 
 std::int64_t count(const LoopNest<1>& nest) {
@@ -173,6 +175,8 @@ void by_runs(const ReductionPlan& p, int axis) {
       run_computed(p, offset + begin, n, to);
     else if (p.runs)
       std::memcpy(to, p.runs + term * bytes, p.bytes);
+    else if (p.run)
+      p.run(p.from + (offset + begin) * bytes, n, to);
     else
       p.op.run({p.from + (offset + begin * stride) * bytes, stride}, n, to);
   };
@@ -456,6 +460,26 @@ void reduce(ReduceFunction f, const Tensor& x, const Shape& axes, const Tensor& 
 bool pointwise_reduce(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in, ReduceFunction f,
                       const Shape& axes, const Tensor& out) {
   return pointwise_reduce(loop, shape, in, reduction_of(f, detail::block(out)->dtype), axes, out);
+}
+
+void sum_of_numbers(const Tensor& x, const Shape& axes, const Tensor& out) {
+  const detail::Block *in = detail::block(x), *y = detail::block(out);
+  if (in->size > y->size && y->size != 0) {
+    ReductionPlan p{
+        reduction_of(ReduceFunction::sum, in->dtype), in->dtype, item_size(in->dtype), in->data, y->data, {}, {}};
+    set_axes(p, in->rank, in->extents(), in->strides(), axes);
+    p.run = kernels::active().sum_of_numbers[static_cast<std::size_t>(in->dtype)];
+    const int inner = p.reduced.rank - 1, last = p.kept.rank - 1;
+    // As in execute(): the runs of reduce() along the reduced axis of the smallest stride.
+    if (p.reduced.stride[0][inner] == 1 &&
+        (last < 0 || (p.reduced.extent[inner] >= least_run && std::abs(p.kept.stride[0][last]) != 1)))
+      return by_runs(p, inner);
+  }
+  const Tensor numbers = detail::empty(in->dtype, x.shape());
+  fill_zero(numbers);
+  const Tensor* operands[] = {&x, &x, &x, &numbers};
+  pointwise(kernels::active().choose(kernels::Choice::equal, in->dtype), operands, numbers);
+  reduce(ReduceFunction::sum, numbers, axes, out);
 }
 
 void sum_of_runs(const Tensor& runs, std::int64_t size, const Tensor& out) {

@@ -11,6 +11,8 @@ bool has_reduction(ReduceFunction f, DType d) noexcept;
 /// dtype, with one element per index of the other axes. With no elements to reduce, out is the identity of sum or prod;
 /// max is 0 then and min 1, the identities for booleans.
 void reduce(ReduceFunction f, const Tensor& x, const Shape& axes, const Tensor& out);
+/// out = the sum of x, float32 or float64, with NaNs as 0: the bits of reduce() for the sum of elements replaced so.
+void sum_of_numbers(const Tensor& x, const Shape& axes, const Tensor& out);
 /// The sum of a contiguous tensor with more elements is the sum of the sums of runs of this length, the last one
 /// shorter.
 inline constexpr std::int64_t run_length = 65536;

@@ -1,10 +1,12 @@
-// Reductions that ignore NaN, averages and covariances: composed of other ops, except extremes, which need a rule.
+// Reductions that ignore NaN, averages and covariances: composed of other ops, except extremes and
+// sums, which have rules.
 #include <limits>
 #include <reel/ops/index.hpp>
 #include <reel/ops/linalg.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/statistics.hpp>
 
+#include "loops/reduce/reduce.hpp"
 #include "ops/reduce/reduction.hpp"
 #include "ops/shape/view.hpp"
 #include "ops/sort/order.hpp"
@@ -69,6 +71,24 @@ Tensor nan_extreme(const char* op, const Operand& operand, const Axes& axes, boo
     return apply(nan_extreme_primitive, {&wide, &z}, words(mask, keepdims));
   });
 }
+
+// ---- nansum. Attributes: axes as a mask, keepdims.
+
+Tensor without_nan(const Tensor& x, const Tensor& t) { return where(isnan(x), 0, t); }
+void nansum_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  dx[0] = without_nan(r.saved(0), with_axes(g[0], r.batched(r.shape(0)), r.attributes()[0] << r.batch_rank()));
+}
+void nansum_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
+  dy[0] = sum(without_nan(r.saved(0), t[0]), axes_of(r.attributes()[0]), r.attributes()[1] != 0);
+}
+void infer_nansum(const Call& call, Metas& out) { infer_reduced(call, call.input(0).dtype(), out); }
+void evaluate_nansum(const Call& call, Outputs& out) {
+  loops::sum_of_numbers(call.input(0), axes_of(call.attribute(0)), out[0]);
+}
+constexpr Primitive nansum_primitive = {.rule = batched({"nansum", nansum_vjp, nansum_jvp}),
+                                        .infer = infer_nansum,
+                                        .evaluate = evaluate_nansum,
+                                        .keeps = {keep_input(0)}};
 
 // ---- Moments that ignore NaN
 
@@ -137,7 +157,10 @@ Tensor centred_rows(const Tensor& x) {
 Tensor nansum(const Operand& operand, const Axes& axes, bool keepdims) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::ordered("nansum", operand);
-  return sum(is_floating(x.dtype()) ? where(isnan(x), 0, x) : x, axes, keepdims);
+  if (!is_floating(x.dtype())) return sum(x, axes, keepdims);
+  const std::int64_t mask = ops::axes_mask("nansum", axes, x);
+  return ops::in_full_precision(
+      x, [&](const Tensor& wide) { return ops::apply(ops::nansum_primitive, {&wide}, ops::words(mask, keepdims)); });
 }
 Tensor nanprod(const Operand& operand, const Axes& axes, bool keepdims) {
   const tape::OpScope scope(operand);

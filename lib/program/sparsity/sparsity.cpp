@@ -41,7 +41,8 @@ constexpr std::string_view moving_ops[] = {"broadcast_to", "concatenate",    "di
                                            "split",        "place_diagonal", "squeeze",  "stack",    "take_along_axis",
                                            "tile",         "transpose",      "tril",     "triu",     "unstack"};
 // Attribute 0 is the mask of the axes.
-constexpr std::string_view reductions[] = {"logsumexp", "max", "mean", "min", "norm", "prod", "std", "sum", "var"};
+constexpr std::string_view reductions[] = {"logsumexp", "max",  "mean", "min", "nansum",
+                                           "norm",      "prod", "std",  "sum", "var"};
 // Attribute 0 is the axis.
 constexpr std::string_view scans[] = {"cumprod", "cumsum", "linear_recurrence", "log_softmax", "softmax"};
 // The last two axes are those of matrices.
