@@ -50,6 +50,36 @@ void extreme_columns(const AxisSplit& e, bool largest, bool reverse, const T* x,
   }
 }
 
+// The same for one column whose elements follow one another. Blocks whose elements are all beyond the extreme so far
+// copy it.
+template <class T>
+[[gnu::noinline]] void extreme_column(std::int64_t n, bool largest, bool reverse, const T* x, T* best,
+                                      std::int64_t* position) {
+  constexpr std::int64_t block = 16;
+  std::int64_t found = reverse ? n - 1 : 0;
+  T so_far = x[found];
+  for (std::int64_t done = 0; done < n; done += block) {
+    const std::int64_t count = std::min(block, n - done), first = reverse ? n - done - count : done;
+    int beyond = 1;  // 0 with a NaN too
+    for (std::int64_t i = first; i < first + count; ++i)
+      beyond &= static_cast<int>(largest ? x[i] < so_far : x[i] > so_far);
+    if (beyond != 0) {
+      std::fill_n(best + first, count, so_far);
+      std::fill_n(position + first, count, found);
+      continue;
+    }
+    for (std::int64_t k = 0; k < count; ++k) {
+      const std::int64_t i = reverse ? first + count - 1 - k : first + k;
+      if (x[i] != x[i] || (so_far == so_far && (largest ? x[i] >= so_far : x[i] <= so_far))) {
+        so_far = x[i];
+        found = i;
+      }
+      best[i] = so_far;
+      position[i] = found;
+    }
+  }
+}
+
 // Applies a pointwise function in place.
 template <class T>
 void apply_in_place(kernels::Loop loop, T* x, std::int64_t n) {
@@ -146,6 +176,9 @@ void running_extreme(const Tensor& x, int axis, bool largest, bool reverse, cons
       const T* from = detail::mutable_data<T>(x);
       T* best = detail::mutable_data<T>(values);
       for_strips(e, [&](std::int64_t first, std::int64_t count) {
+        if constexpr (std::is_floating_point_v<T>)  // code for other types would be rarely used
+          if (e.inner == 1)
+            return extreme_column(e.extent, largest, reverse, from + first, best + first, position + first);
         extreme_columns(e, largest, reverse, from + first, count, best + first, position + first);
       });
     }
