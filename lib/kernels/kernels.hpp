@@ -62,7 +62,7 @@ struct RowOrColumnLoop {
   constexpr operator RowLoop() const { return rows; }
 };
 /// The points that a call of Rows::distances takes at most.
-inline constexpr std::ptrdiff_t distance_block = 32;
+inline constexpr std::ptrdiff_t distance_block = 64;
 
 // Functions of rows. Where the maximum of a row is -inf or inf, its logsumexp is that limit and its softmax is NaN. The
 // comments list the operands. x, z, g and labels are rows; "per row" marks operands and results with one element per
@@ -297,6 +297,11 @@ struct Set {
   Fourier fourier[dtype_count];                       // float32, float64
   // out = the sum of n >= 1 elements, NaNs as 0, in the order of Reduce::sum. float32, float64.
   void (*sum_of_numbers[dtype_count])(const void* x, std::ptrdiff_t n, void* out);
+  // The gradient by x [n, d] of distances z [n, m] to y [m, d] for the cotangent g [n, m]: the sums of g / z * (x - y)
+  // over y, without the pairs at distance 0. False, with undefined results, if a distance or a quotient is not finite.
+  // float32, float64.
+  bool (*distances_vjp[dtype_count])(const void* g, const void* z, const void* x, const void* y, std::ptrdiff_t n,
+                                     std::ptrdiff_t m, std::ptrdiff_t d, void* out);
 
   const Pointwise& pointwise(std::size_t at, DType d) const { return op[at][index(d)]; }
   Loop comparison(Comparison c, DType d) const { return compare[static_cast<std::size_t>(c)][index(d)]; }

@@ -341,6 +341,28 @@ TEST_CASE("distances of rows stay inside their operands") {
   SUCCEED("no access outside");
 }
 
+TEST_CASE("gradients of distances, and sums without NaN, stay inside their operands") {
+  Memory m;
+  for (const DType type : {DType::float32, DType::float64}) {
+    m.fill(type);
+    const std::size_t size = item_size(type);
+    for (const Set* set : supported_sets())
+      for (const Edge edge : {Edge::begin, Edge::end}) {
+        const auto at = [&](std::size_t k, std::ptrdiff_t count) {
+          return m.in[k].at(edge, static_cast<std::size_t>(count) * size);
+        };
+        for (std::ptrdiff_t n : {1, 3, 4, 5})
+          for (std::ptrdiff_t count : {1, 2, 33})
+            for (std::ptrdiff_t d = 1; d <= 67; ++d)
+              set->distances_vjp[index(type)](at(0, n * count), at(1, n * count), at(2, n * d), at(3, count * d), n,
+                                              count, d, m.out.at(edge, static_cast<std::size_t>(n * d) * size));
+        for (std::ptrdiff_t n = 1; n <= longest; ++n)
+          set->sum_of_numbers[index(type)](at(0, n), n, m.out.at(edge, size));
+      }
+  }
+  SUCCEED("no access outside");
+}
+
 TEST_CASE("kernels that add up columns, and those with a class for each row, stay inside their operands") {
   Memory m;
   for (const DType type : {DType::float32, DType::float64}) {

@@ -40,6 +40,8 @@ void enter(Rows& rows) {
 void enter_rows(Set& set) {
   enter<float>(set.rows[index(DType::float32)]);
   enter<double>(set.rows[index(DType::float64)]);
+  set.distances_vjp[index(DType::float32)] = &Distances<float>::vjp;
+  set.distances_vjp[index(DType::float64)] = &Distances<double>::vjp;
 }
 
 }  // namespace reel::kernels

@@ -87,54 +87,120 @@ Tensor in_columns(const Tensor& y, const PairExtents& e) {
   T* to = detail::mutable_data<T>(packed);
   parallel_for(e.b * blocks, std::max<std::int64_t>(1, parallel_threshold / (width * std::max<std::int64_t>(1, e.d))),
                [&](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t at = begin; at < end; ++at)
-                   for (std::int64_t j = 0; j < width; ++j) {
-                     const std::int64_t row = at % blocks * width + j;
-                     const T* point = from + (at / blocks * e.m + row) * e.d;
-                     T* column = to + at * e.d * width + j;
-                     for (std::int64_t k = 0; k < e.d; ++k) column[k * width] = row < e.m ? point[k] : T(0);
-                   }
+                 for (std::int64_t at = begin; at < end; ++at) {
+                   const std::int64_t first = at % blocks * width, count = std::min(width, e.m - first);
+                   T* block = to + at * e.d * width;
+                   if (count < width) std::fill_n(block, e.d * width, T(0));
+                   kernels::copy_matrix(from + (at / blocks * e.m + first) * e.d, 1, e.d, block, width, e.d, count,
+                                        sizeof(T));
+                 }
                });
   return packed;
 }
-// The Euclidean distances, directly where the squares are in range.
+
+// Distances of points to others, taken distance_block at a time.
 template <class T>
-void euclidean_distances_of(const Tensor& x, const Tensor& y, const Tensor& z) {
-  constexpr std::int64_t width = kernels::distance_block;
-  constexpr T infinity = std::numeric_limits<T>::infinity();
-  const T least = std::sqrt(std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon());
+class PointBlocks {
+ public:
+  static constexpr std::int64_t width = kernels::distance_block;
+  static constexpr std::int64_t panel = 32;  // points per call that stay in L1 for all blocks
+
+  PointBlocks(const Tensor& x, const Tensor& y, double p)
+      : e_(x, y),
+        from_(detail::mutable_data<T>(x)),
+        others_(detail::mutable_data<T>(y)),
+        distance_{p},
+        kernel_(kernels::active().rows[kernels::index(x.dtype())].distances) {
+    if (p != 1 && p != 2) return;
+    packed_ = in_columns<T>(y, e_);
+    columns_ = detail::mutable_data<T>(packed_);
+  }
+  std::int64_t count() const { return (e_.m + width - 1) / width; }
+  std::int64_t width_of(std::int64_t block) const { return std::min(width, e_.m - block * width); }
+
+  // Distances of points [first, first + n) of [b * n] to a block of the same batch; `stride` is that of the rows of to.
+  [[gnu::noinline]] void compute(std::int64_t first, std::int64_t n, std::int64_t block, T* to,
+                                 std::int64_t stride) const {
+    const std::int64_t batch = first / e_.n, size = width_of(block);
+    const T *x = from_ + first * e_.d, *y = others_ + (batch * e_.m + block * width) * e_.d;
+    const T* columns = columns_ ? columns_ + (batch * count() + block) * e_.d * width : nullptr;
+    if (distance_.p == 2) kernel_(x, n, e_.d, columns, size, to, stride);
+    for (std::int64_t r = 0; r < n; ++r, x += e_.d, to += stride) {
+      if (distance_.p == 1)
+        add_differences(x, columns, size, to);
+      else if (distance_.p != 2 || !in_range(to, size))
+        replace(x, y, size, to);
+    }
+  }
+
+ private:
+  // Squares of distances below `least` may have underflowed.
+  static T least() { return std::sqrt(std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon()); }
+  static bool is_in_range(T v, T low) { return v > low && v < std::numeric_limits<T>::infinity(); }
+  static bool in_range(const T* distances, std::int64_t n) {
+    using Flag = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;  // of one width: vectorised
+    const T low = least();
+    Flag outside = 0;
+    for (std::int64_t j = 0; j < n; ++j)
+      outside |= static_cast<Flag>(!(distances[j] > low)) |
+                 static_cast<Flag>(!(distances[j] < std::numeric_limits<T>::infinity()));
+    return outside == 0;
+  }
+  [[gnu::noinline]] void replace(const T* x, const T* y, std::int64_t n, T* to) const {
+    const T low = least();
+    for (std::int64_t j = 0; j < n; ++j)
+      if (distance_.p != 2 || !is_in_range(to[j], low)) to[j] = distance_(x, y + j * e_.d, e_.d);
+  }
+  void add_differences(const T* x, const T* columns, std::int64_t n, T* to) const {
+    T sum[width] = {};
+    for (std::int64_t k = 0; k < e_.d; ++k)
+      for (std::int64_t j = 0; j < width; ++j) sum[j] += std::abs(x[k] - columns[k * width + j]);
+    std::copy_n(sum, n, to);
+  }
+
+  PairExtents e_;
+  const T *from_, *others_, *columns_ = nullptr;
+  Distance<T> distance_;
+  decltype(kernels::Rows::distances) kernel_;
+  Tensor packed_;
+};
+
+template <class T>
+void distances_of(const Tensor& x, const Tensor& y, double p, const Tensor& z) {
+  using Blocks = PointBlocks<T>;
   const PairExtents e(x, y);
-  const Tensor packed = in_columns<T>(y, e);
-  const T *from = detail::mutable_data<T>(x), *others = detail::mutable_data<T>(y),
-          *columns = detail::mutable_data<T>(packed);
+  const Blocks blocks(x, y, p);
   T* to = detail::mutable_data<T>(z);
-  const auto kernel = kernels::active().rows[kernels::index(z.dtype())].distances;
-  const std::int64_t blocks = packed.shape()[1];
   parallel_for(e.b * e.n, e.grain(), [&](std::int64_t begin, std::int64_t end) {
-    while (begin < end) {  // the rows of one batch
-      const std::int64_t batch = begin / e.n, rows = std::min(end, (batch + 1) * e.n) - begin;
-      for (std::int64_t j = 0; j < blocks; ++j)
-        kernel(from + begin * e.d, rows, e.d, columns + (batch * blocks + j) * e.d * width,
-               std::min(width, e.m - j * width), to + begin * e.m + j * width, e.m);
-      for (std::int64_t at = begin * e.m; at < (begin + rows) * e.m; ++at)
-        if (!(to[at] > least && to[at] < infinity))
-          to[at] = Distance<T>{2}(from + at / e.m * e.d, others + (batch * e.m + at % e.m) * e.d, e.d);
-      begin += rows;
+    while (begin < end) {  // points of one batch
+      const std::int64_t n = std::min({Blocks::panel, end - begin, e.n - begin % e.n});
+      for (std::int64_t j = 0; j < blocks.count(); ++j)
+        blocks.compute(begin, n, j, to + begin * e.m + j * Blocks::width, e.m);
+      begin += n;
     }
   });
 }
 
 template <class T>
-void distances_of(const Tensor& x, const Tensor& y, double p, const Tensor& z) {
-  if (p == 2) return euclidean_distances_of<T>(x, y, z);
-  const PairExtents e(x, y);
-  const T *from = detail::mutable_data<T>(x), *others = detail::mutable_data<T>(y);
+void pair_distances_of(const Tensor& x, double p, const Tensor& z) {
+  using Blocks = PointBlocks<T>;
+  const std::int64_t n = x.shape()[1];
+  const Blocks blocks(x, x, p);
   T* to = detail::mutable_data<T>(z);
-  const Distance<T> distance{p};
-  parallel_for(e.b * e.n, e.grain(), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; ++row)
-      for (std::int64_t j = 0; j < e.m; ++j)
-        to[row * e.m + j] = distance(from + row * e.d, others + (row / e.n * e.m + j) * e.d, e.d);
+  parallel_for((n - 1) / Blocks::panel + 1, 1, [&](std::int64_t begin, std::int64_t end) {
+    T distances[static_cast<std::size_t>(Blocks::panel * Blocks::width)];
+    for (std::int64_t first = begin * Blocks::panel; first < std::min(n, end * Blocks::panel); first += Blocks::panel) {
+      const std::int64_t rows = std::min(Blocks::panel, n - first);
+      for (std::int64_t j = first / Blocks::width; j < blocks.count(); ++j) {
+        blocks.compute(first, rows, j, distances, Blocks::width);
+        for (std::int64_t i = first; i < first + rows; ++i) {
+          const std::int64_t column = std::max(i + 1, j * Blocks::width), skipped = column - j * Blocks::width;
+          const std::int64_t row = i * n - i * (i + 1) / 2 - i - 1;  // place of the pair (i, 0), if there was one
+          std::copy_n(distances + (i - first) * Blocks::width + skipped,
+                      std::max<std::int64_t>(0, blocks.width_of(j) - skipped), to + row + column);
+        }
+      }
+    }
   });
 }
 
@@ -145,13 +211,21 @@ void slopes_of(const Tensor& g, const Tensor& x, const Tensor& y, const Tensor& 
           *cotangent = detail::mutable_data<T>(g), *distance = detail::mutable_data<T>(z);
   T* to = detail::mutable_data<T>(dx);
   const std::int64_t rows = e.b * e.n;
+  const auto kernel = kernels::active().distances_vjp[kernels::index(dx.dtype())];
   parallel_for(dx.size() / e.d, e.grain(), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t out = begin; out < end; ++out) {
-      const std::int64_t row = out % rows;
-      std::fill_n(to + out * e.d, e.d, T(0));
-      for (std::int64_t j = 0; j < e.m; ++j)
-        for_each_slope(from + row * e.d, others + (row / e.n * e.m + j) * e.d, e.d, distance[row * e.m + j], p,
-                       cotangent[out * e.m + j], [sum = to + out * e.d](std::int64_t k, T v) { sum[k] += v; });
+    while (begin < end) {
+      constexpr std::int64_t panel = 4;  // points of one batch
+      const std::int64_t row = begin % rows, n = std::min({panel, end - begin, e.n - row % e.n});
+      const T *a = from + row * e.d, *b = others + row / e.n * e.m * e.d, *g_row = cotangent + begin * e.m;
+      const T* z_row = distance + row * e.m;
+      T* sums = to + begin * e.d;
+      begin += n;
+      if (p == 2 && kernel(g_row, z_row, a, b, n, e.m, e.d, sums)) continue;
+      std::fill_n(sums, n * e.d, T(0));
+      for (std::int64_t i = 0; i < n; ++i)
+        for (std::int64_t j = 0; j < e.m; ++j)
+          for_each_slope(a + i * e.d, b + j * e.d, e.d, z_row[i * e.m + j], p, g_row[i * e.m + j],
+                         [sum = sums + i * e.d](std::int64_t k, T v) { sum[k] += v; });
     }
   });
 }
@@ -181,6 +255,11 @@ void tangents_of(const Tensor& tx, const Tensor& ty, const Tensor& x, const Tens
 void distances(const Tensor& x, const Tensor& y, double p, const Tensor& z) {
   if (z.size() == 0) return;
   visit_among<float, double>(z.dtype(), [&]<class T>() { distances_of<T>(x, y, p, z); });
+}
+
+void pair_distances(const Tensor& x, double p, const Tensor& z) {
+  if (z.size() == 0) return;
+  visit_among<float, double>(z.dtype(), [&]<class T>() { pair_distances_of<T>(x, p, z); });
 }
 
 void distances_vjp(const Tensor& g, const Tensor& x, const Tensor& y, const Tensor& z, double p, const Tensor& dx) {

@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/statistics.hpp>
@@ -108,6 +109,26 @@ Tensor matrices(const char* op, const Operand& operand, DType dtype, const char*
   return cast_to(x, dtype);
 }
 
+// ---- pdist of x [1, n, d] where no tape follows it; attributes: p
+
+void infer_pairs(const Call& call, Metas& out) {
+  const std::int64_t n = call.input(0).shape()[1];
+  out.add(call.input(0).dtype(), {n < 2 ? 0 : n * (n - 1) / 2});
+}
+void evaluate_pairs(const Call& call, Outputs& out) {
+  Tensor copied;
+  loops::pair_distances(loops::contiguous(call.input(0), copied), call.real(0), out[0]);
+}
+constexpr Primitive pairs_primitive = {.rule = {.name = "pdist"}, .infer = infer_pairs, .evaluate = evaluate_pairs};
+
+// The places of the elements above the diagonal of an n by n matrix.
+Tensor places_above_diagonal(std::int64_t n) {
+  detail::List<std::int64_t> places(static_cast<std::size_t>(n < 2 ? 0 : n * (n - 1) / 2));
+  auto next = places.begin();
+  for (std::int64_t i = 0; i < n; next += n - ++i) std::iota(next, next + (n - 1 - i), i * n + i + 1);
+  return from_data(places);
+}
+
 // The matrices of a batch of this shape, with the batch axes merged into one.
 Tensor in_one_batch(const Tensor& x, const Shape& batch) {
   Shape shape = batch;
@@ -142,11 +163,13 @@ Tensor pdist(const Operand& operand, double p) {
   const Tensor x = ops::to_tensor("pdist", operand);
   if (x.rank() != 2) fail<ShapeError>("pdist", "x has shape {}; it must be a matrix", x.shape());
   const std::int64_t n = x.shape()[0];
+  if (!is_complex(x.dtype()) && !ops::followed(x) && !tape::watching()) {
+    const DType dtype = ops::floating_of(x.dtype());
+    const Tensor rows = reshape(ops::matrices("pdist", x, ops::widened(dtype), "x", p), {1, n, x.shape()[1]});
+    return ops::cast_to(ops::apply(ops::pairs_primitive, {&rows}, ops::words(p)), dtype);
+  }
   const Tensor all = cdist(x, x, p);
-  detail::List<std::int64_t> pairs;
-  for (std::int64_t i = 0; i < n; ++i)
-    for (std::int64_t j = i + 1; j < n; ++j) pairs.push_back(i * n + j);
-  return ops::gather_at(reshape(all, {n * n}), from_data(pairs), 0);
+  return ops::gather_at(reshape(all, {n * n}), ops::places_above_diagonal(n), 0);
 }
 
 }  // namespace reel
