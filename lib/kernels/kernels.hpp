@@ -295,6 +295,9 @@ struct Set {
   Draws draws[dtype_count];                           // float32, float64
   Bessel bessel[dtype_count][special::bessel_count];  // by bessel_index; float32, float64
   Fourier fourier[dtype_count];                       // float32, float64
+  // x shifted to the left (0), or to the right (1), by n bits; all bits are shifted out where n is negative or at least
+  // their number. int32, int64.
+  Loop shift[2][dtype_count];
   // out = the sum of n >= 1 elements, NaNs as 0, in the order of Reduce::sum. float32, float64.
   void (*sum_of_numbers[dtype_count])(const void* x, std::ptrdiff_t n, void* out);
   // The gradient by x [n, d] of distances z [n, m] to y [m, d] for the cotangent g [n, m]: the sums of g / z * (x - y)

@@ -1,5 +1,5 @@
-// Parts of numbers. ldexp is linear in x. frexp is composed of ldexp and the exponents, which are constants. polar and
-// glu are composed of other ops. as_real and as_complex copy; each is the other's transpose.
+// Parts of numbers. ldexp is linear in x, as is the mantissa of frexp where the exponent stays. polar and glu are
+// composed of other ops. as_real and as_complex copy; each is the other's transpose.
 #include <reel/ops/parts.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/shape.hpp>
@@ -57,11 +57,6 @@ Tensor bits(const Operand& x, const Operand& y) {
 
 // ---- mantissa and exponent
 
-void infer_exponent(const Call& call, Metas& out) { out.add(DType::int32, call.input(0).shape()); }
-void evaluate_exponent(const Call& call, Outputs& out) { loops::exponents(call.input(0), out[0]); }
-constexpr Primitive exponent_primitive = {
-    .rule = {.name = "frexp.exponent"}, .infer = infer_exponent, .evaluate = evaluate_exponent};
-
 // Inputs: x, n.
 Tensor scaled(const Tensor& x, const Tensor& n);
 void ldexp_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
@@ -80,6 +75,24 @@ constexpr Primitive ldexp_primitive = {.rule = batched({"ldexp", ldexp_vjp, ldex
                                        .keeps = {keep_input(1)},
                                        .constants = 1};
 Tensor scaled(const Tensor& x, const Tensor& n) { return apply(ldexp_primitive, {&x, &n}); }
+
+// Outputs: the mantissa, linear in x beside the constant exponent.
+void frexp_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  dx[0] = scaled(g[0], -r.saved(0));
+}
+void frexp_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
+  dy[0] = scaled(t[0], -r.saved(0));
+}
+void infer_frexp(const Call& call, Metas& out) {
+  out.add_like(call.input(0));
+  out.add(DType::int32, call.input(0).shape());
+}
+void evaluate_frexp(const Call& call, Outputs& out) { loops::split_numbers(call.input(0), out[0], out[1]); }
+constexpr Primitive frexp_primitive = {.rule = batched({"frexp", frexp_vjp, frexp_jvp}),
+                                       .infer = infer_frexp,
+                                       .evaluate = evaluate_frexp,
+                                       .keeps = {keep_output(1)},
+                                       .auxiliary = 1};
 
 // ---- pairs of real numbers
 
@@ -127,8 +140,10 @@ Tensor bitwise_not(const Operand& operand) {
 Frexp frexp(const Operand& operand) {
   const tape::OpScope scope(operand);
   const Tensor uncast = ops::to_tensor("frexp", operand), x = ops::single_or_double("frexp", uncast);
-  const Tensor exponent = ops::apply(ops::exponent_primitive, {&x});
-  return {ops::cast_to(ops::scaled(x, -exponent), ops::floating_of(uncast.dtype())), exponent};
+  const Tensor* in[] = {&x};
+  Tensor parts[2];
+  ops::apply(ops::frexp_primitive, in, {}, parts);
+  return {ops::cast_to(parts[0], ops::floating_of(uncast.dtype())), parts[1]};
 }
 
 Tensor ldexp(const Operand& operand, const Operand& exponent) {

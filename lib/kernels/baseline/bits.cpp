@@ -39,21 +39,15 @@ struct LogicalNot {
   std::uint8_t operator()(std::uint8_t x) const { return x == 0; }
 };
 
-template <class T>
-bool shifts_all(T n) {
-  using U = std::make_unsigned_t<T>;
-  return static_cast<U>(n) >= std::numeric_limits<U>::digits;
-}
+// Shifts of 8-bit integers, as those of the instruction sets.
 struct Left {
-  template <class T>
-  T operator()(T x, T n) const {
-    return shifts_all(n) ? T{0} : static_cast<T>(static_cast<std::uint64_t>(x) << n);
+  std::uint8_t operator()(std::uint8_t x, std::uint8_t n) const {
+    return static_cast<std::uint8_t>(n < 8 ? x << n : 0);
   }
 };
 struct Right {
-  template <class T>
-  T operator()(T x, T n) const {
-    return static_cast<T>(shifts_all(n) ? (x < T{0} ? -1 : 0) : x >> n);
+  std::uint8_t operator()(std::uint8_t x, std::uint8_t n) const {
+    return static_cast<std::uint8_t>(n < 8 ? x >> n : 0);
   }
 };
 
@@ -63,18 +57,25 @@ struct Format {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
   static constexpr int fraction = std::numeric_limits<T>::digits - 1, bias = std::numeric_limits<T>::max_exponent - 1;
 };
-struct Exponent {
-  template <class T>
-  std::int32_t operator()(T x) const {
-    using F = Format<T>;
-    const int biased = static_cast<int>(std::bit_cast<typename F::Bits>(x) >> F::fraction) & (2 * F::bias + 1);
-    if (biased > 2 * F::bias) return 0;  // infinite, NaN
-    if (biased > 0) return biased - F::bias + 1;
-    int e = 0;
-    static_cast<void>(std::frexp(x, &e));
-    return e;
+template <class T>
+void split(const T* x, std::ptrdiff_t n, T* mantissa, std::int32_t* exponent) {
+  using F = Format<T>;
+  using Bits = typename F::Bits;
+  constexpr Bits field = static_cast<Bits>(2 * F::bias + 1) << F::fraction, half = static_cast<Bits>(F::bias - 1)
+                                                                                   << F::fraction;
+  for (std::ptrdiff_t i = 0; i < n; ++i) {
+    const auto bits = std::bit_cast<Bits>(x[i]);
+    const int biased = static_cast<int>((bits & field) >> F::fraction);
+    const bool normal = biased - 1 < 2 * F::bias && biased != 0;
+    int e = biased - F::bias + 1;
+    mantissa[i] = std::bit_cast<T>((bits & ~field) | half);
+    if (!normal) {
+      e = 0;
+      mantissa[i] = std::isfinite(x[i]) ? std::frexp(x[i], &e) : x[i];
+    }
+    exponent[i] = e;
   }
-};
+}
 struct Scale {
   template <class T>
   T operator()(T x, std::int32_t n) const {
@@ -92,25 +93,26 @@ Loop of_bits(BitFunction f) {
          : f == exclusive   ? &ElementMap<Xor, T, T, T>::run
                             : &ElementMap<Not, T, T>::run;
 }
-template <class T>
-Loop of_integers(BitFunction f) {
-  return f == BitFunction::left ? &ElementMap<Left, T, T, T>::run : &ElementMap<Right, T, T, T>::run;
-}
 
 }  // namespace
 
 Loop bitwise(BitFunction f, DType d) {
-  const bool shift = f == BitFunction::left || f == BitFunction::right;
-  if (d == DType::boolean)
-    return f == BitFunction::complement ? &ElementMap<LogicalNot, std::uint8_t, std::uint8_t>::run
-                                        : of_bits<std::uint8_t>(f);
-  if (d == DType::uint8) return shift ? of_integers<std::uint8_t>(f) : of_bits<std::uint8_t>(f);
-  if (d == DType::int32) return shift ? of_integers<std::int32_t>(f) : of_bits<std::uint32_t>(f);
-  return shift ? of_integers<std::int64_t>(f) : of_bits<std::uint64_t>(f);
+  if (f == BitFunction::left || f == BitFunction::right) {
+    const bool right = f == BitFunction::right;
+    if (d != DType::uint8) return active().shift[right ? 1 : 0][static_cast<std::size_t>(d)];
+    using Byte = std::uint8_t;
+    return right ? &ElementMap<Right, Byte, Byte, Byte>::run : &ElementMap<Left, Byte, Byte, Byte>::run;
+  }
+  if (d == DType::boolean && f == BitFunction::complement)
+    return &ElementMap<LogicalNot, std::uint8_t, std::uint8_t>::run;
+  if (d == DType::boolean || d == DType::uint8) return of_bits<std::uint8_t>(f);
+  return d == DType::int32 ? of_bits<std::uint32_t>(f) : of_bits<std::uint64_t>(f);
 }
-Loop exponent(DType d) {
-  return d == DType::float32 ? &ElementMap<Exponent, std::int32_t, float>::run
-                             : &ElementMap<Exponent, std::int32_t, double>::run;
+void split_numbers(DType d, const void* x, std::ptrdiff_t n, void* mantissa, std::int32_t* exponent) {
+  if (d == DType::float32)
+    split(static_cast<const float*>(x), n, static_cast<float*>(mantissa), exponent);
+  else
+    split(static_cast<const double*>(x), n, static_cast<double*>(mantissa), exponent);
 }
 Loop scale_by_power(DType d) {
   return d == DType::float32 ? &ElementMap<Scale, float, float, std::int32_t>::run

@@ -1,4 +1,7 @@
-// Pointwise ops on integers and booleans: values only, for they carry no gradient.
+// Pointwise ops on integers and booleans, and shifts: values only, for they carry no gradient.
+#include <limits>
+#include <type_traits>
+
 #include "kernels/per_isa/parts.hpp"
 #include "kernels/simd/element.hpp"
 #include "kernels/simd/integer.hpp"
@@ -35,12 +38,42 @@ void enter_family(Set& set) {
   (std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<decltype(Family)>>>());
 }
 
+// Counts are compared as unsigned numbers; the counts of the shifts themselves are in range, so that the compiler
+// vectorises them.
+struct Left {
+  template <class T>
+  T operator()(T x, T n) const {
+    using U = std::make_unsigned_t<T>;
+    constexpr U digits = std::numeric_limits<U>::digits;
+    const auto count = static_cast<U>(n);
+    const auto shifted = static_cast<U>(static_cast<U>(x) << (count & (digits - 1)));
+    return static_cast<T>(count < digits ? shifted : U{0});
+  }
+};
+struct Right {
+  template <class T>
+  T operator()(T x, T n) const {
+    using U = std::make_unsigned_t<T>;
+    constexpr U last = std::numeric_limits<U>::digits - 1;
+    const auto count = static_cast<U>(n);
+    return x >> (count < last ? count : last);
+  }
+};
+
+template <class T>
+void enter_shifts(Set& set, DType type) {
+  set.shift[0][index(type)] = &ElementMap<Left, T, T, T>::run;
+  set.shift[1][index(type)] = &ElementMap<Right, T, T, T>::run;
+}
+
 }  // namespace
 
 void enter_integers(Set& set) {
   enter_family<table::arithmetic>(set);
   enter_family<table::powers>(set);
   enter_family<table::rectifiers>(set);
+  enter_shifts<std::int32_t>(set, DType::int32);
+  enter_shifts<std::int64_t>(set, DType::int64);
 }
 
 }  // namespace reel::kernels

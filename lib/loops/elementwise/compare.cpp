@@ -41,9 +41,16 @@ void bitwise(BitFunction f, std::span<const Tensor* const> in, const Tensor& out
   static_assert(static_cast<int>(BitFunction::right) == static_cast<int>(kernels::BitFunction::right));
   run(kernels::bitwise(static_cast<kernels::BitFunction>(f), detail::block(out)->dtype), in, out);
 }
-void exponents(const Tensor& x, const Tensor& out) {
-  const Tensor* in[] = {&x};
-  run(kernels::exponent(detail::block(x)->dtype), in, out);
+void split_numbers(const Tensor& x, const Tensor& mantissa, const Tensor& exponent) {
+  Tensor copied;
+  const auto* from = detail::block(contiguous(x, copied))->data;
+  auto* to = detail::block(mantissa)->data;
+  auto* e = detail::mutable_data<std::int32_t>(exponent);
+  const DType d = mantissa.dtype();
+  const auto bytes = static_cast<std::int64_t>(item_size(d));
+  parallel_for(mantissa.size(), parallel_threshold, [=](std::int64_t begin, std::int64_t end) {
+    kernels::split_numbers(d, from + begin * bytes, end - begin, to + begin * bytes, e + begin);
+  });
 }
 void scale_by_powers(const Tensor& x, const Tensor& n, const Tensor& out) {
   const Tensor* in[] = {&x, &n};

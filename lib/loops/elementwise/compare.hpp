@@ -29,8 +29,8 @@ void pointwise(FloatClass f, std::span<const Tensor* const> in, const Tensor& ou
 enum class BitFunction : std::uint8_t { conjunction, disjunction, exclusive, complement, left, right };
 void bitwise(BitFunction f, std::span<const Tensor* const> in, const Tensor& out);
 
-/// out = the exponent of frexp as int32, for float32 or float64 x; 0 for numbers that are not finite.
-void exponents(const Tensor& x, const Tensor& out);
+/// x = mantissa 2^exponent as of frexp, for float32 or float64 x; the exponents are int32, 0 where x is not finite.
+void split_numbers(const Tensor& x, const Tensor& mantissa, const Tensor& exponent);
 /// out = x 2^n, rounded once; n is int32.
 void scale_by_powers(const Tensor& x, const Tensor& n, const Tensor& out);
 
