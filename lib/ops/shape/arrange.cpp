@@ -1,11 +1,14 @@
-// Rearrangements composed of other ops: transposes and flips, gathers, and slices.
+// Rearrangements composed of other ops: transposes and flips, gathers, and slices. block_diag has a rule.
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <reel/ops/arranging.hpp>
 #include <reel/ops/indexing.hpp>
 #include <reel/ops/make.hpp>
 
+#include "loops/loops.hpp"
 #include "ops/index/indices.hpp"
+#include "ops/shape/view.hpp"
 
 namespace reel {
 namespace ops {
@@ -22,6 +25,58 @@ Tensor row_numbers(std::int64_t n) { return reshape(arange(n), {n, 1}); }
 
 // The elements of a list at positions that are in range.
 Tensor at_places(const Tensor& list, const Tensor& places) { return gather_at(list, contiguous(places), 0); }
+
+// ---- block_diag: matrices of one dtype
+
+struct BlockPlace {
+  std::int64_t row = 0, column = 0;
+};
+void infer_block_diag(const Call& call, Metas& out) {
+  Shape shape{0, 0};
+  for (const Tensor* block : call.inputs) {
+    shape[0] += block->shape()[0];
+    shape[1] += block->shape()[1];
+  }
+  out.add(call.input(0).dtype(), shape);
+}
+void evaluate_block_diag(const Call& call, Outputs& out) {
+  const Tensor& y = out[0];
+  const std::int64_t line = y.shape()[1] * static_cast<std::int64_t>(item_size(y.dtype()));
+  std::byte* const data = detail::block(y)->data;
+  BlockPlace at;
+  for (const Tensor* block : call.inputs) {
+    const std::int64_t rows = block->shape()[0], columns = block->shape()[1];
+    // Zeros and the block by one task, so that the rows are in a cache.
+    loops::parallel_for(rows,
+                        std::max<std::int64_t>(1, loops::parallel_threshold * 4 / std::max<std::int64_t>(1, line)),
+                        [=, first = at.row](std::int64_t begin, std::int64_t end) {
+                          std::memset(data + (first + begin) * line, 0, static_cast<std::size_t>((end - begin) * line));
+                        });
+    if (block->size() != 0) loops::copy(*block, section(section(y, 0, at.row, rows), 1, at.column, columns));
+    at.row += rows;
+    at.column += columns;
+  }
+}
+void block_diag_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  BlockPlace at;
+  for (std::size_t i = 0; i < dx.size(); ++i) {
+    const std::int64_t rows = r.attributes()[2 * i], columns = r.attributes()[2 * i + 1];
+    if (r.wanted(i))
+      dx[i] = slice(g[0], {ellipsis, range(at.row, at.row + rows), range(at.column, at.column + columns)});
+    at.row += rows;
+    at.column += columns;
+  }
+}
+void block_diag_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
+  detail::List<Tensor> blocks(t.begin(), t.end());
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    if (!blocks[i].defined()) blocks[i] = zeros({r.attributes()[2 * i], r.attributes()[2 * i + 1]}, r.output_dtype());
+  dy[0] = block_diag(blocks);
+}
+// Attributes: rows and columns of each block.
+constexpr Primitive block_diag_primitive = {.rule = batched({"block_diag", block_diag_vjp, block_diag_jvp}),
+                                            .infer = infer_block_diag,
+                                            .evaluate = evaluate_block_diag};
 
 struct Diagonal {
   std::int64_t row, column, count;
@@ -179,15 +234,15 @@ Tensor block_diag(std::span<const Tensor> blocks, const detail::CallLine& at) {
   }
   if (blocks.empty()) fail<ValueError>("block_diag", "there are no blocks; pass at least one");
   ops::require_shape("block_diag", {rows, columns});
-  const Tensor zero = zeros({}, common.dtype());  // pad's own is an integer, which booleans would be promoted with
-  detail::List<Tensor> bands;
-  std::int64_t before = 0;
-  for (const Tensor& block : blocks) {
-    const std::int64_t own = block.shape()[1];
-    bands.push_back(pad(ops::cast_to(block, common.dtype()), {0, before}, {0, columns - before - own}, zero));
-    before += own;
+  detail::List<Tensor> cast;
+  detail::List<const Tensor*> in;
+  detail::List<std::int64_t> extents;
+  for (const Tensor& block : blocks) cast.push_back(ops::cast_to(block, common.dtype()));
+  for (const Tensor& block : cast) {
+    in.push_back(&block);
+    for (int d : {0, 1}) extents.push_back(block.shape()[d]);
   }
-  return concatenate(bands);
+  return ops::apply(ops::block_diag_primitive, in, extents);
 }
 Tensor block_diag(std::initializer_list<Tensor> blocks, const detail::CallLine& at) {
   return block_diag(std::span(blocks.begin(), blocks.size()), at);

@@ -35,11 +35,11 @@ using Handle = std::shared_ptr<const IndexRows>;
 
 constexpr std::string_view aligned_ops[] = {"abs",          "angle", "cast",  "conj",   "contiguous", "imag",
                                             "make_complex", "real",  "scale", "sum_to", "where"};
-constexpr std::string_view moving_ops[] = {"broadcast_to", "concatenate",    "diag",     "diagonal", "expand_dims",
-                                           "flip",         "gather",         "moveaxis", "pad",      "place",
-                                           "repeat",       "reshape",        "roll",     "slice",    "slice_update",
-                                           "split",        "place_diagonal", "squeeze",  "stack",    "take_along_axis",
-                                           "tile",         "transpose",      "tril",     "triu",     "unstack"};
+constexpr std::string_view moving_ops[] = {
+    "block_diag", "broadcast_to", "concatenate", "diag",           "diagonal", "expand_dims", "flip",
+    "gather",     "moveaxis",     "pad",         "place",          "repeat",   "reshape",     "roll",
+    "slice",      "slice_update", "split",       "place_diagonal", "squeeze",  "stack",       "take_along_axis",
+    "tile",       "transpose",    "tril",        "triu",           "unstack"};
 // Attribute 0 is the mask of the axes.
 constexpr std::string_view reductions[] = {"logsumexp", "max",  "mean", "min", "nansum",
                                            "norm",      "prod", "std",  "sum", "var"};
