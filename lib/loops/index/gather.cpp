@@ -166,9 +166,12 @@ struct GatheredRows {
   void for_each(std::int64_t begin, std::int64_t end, const F& f) const {
     const std::int64_t step = stride.extent * bytes;
     const std::byte* matrix = data + begin / count * stride.outer * bytes;
+    constexpr std::int64_t ahead = 8;  // rows that are fetched before they are read
     for (std::int64_t r = begin, k = begin % count; r < end; k = 0, matrix += stride.outer * bytes)
-      for (const std::int64_t stop = std::min(end, r + count - k); r < stop; ++r, ++k)
+      for (const std::int64_t stop = std::min(end, r + count - k); r < stop; ++r, ++k) {
+        if (k + ahead < count) __builtin_prefetch(matrix + position[k + ahead] * step);
         f(matrix + position[k] * step, r);
+      }
   }
 };
 
@@ -280,6 +283,14 @@ void gather(const Tensor& x, const Tensor& positions, int axis, const Tensor& y)
                       [=](const std::byte* source, std::int64_t r) { std::memcpy(to + r * size, source, size); });
       });
     });
+  if (rows.stride.inner == 1) {
+    const std::int64_t line = split.inner * rows.bytes;
+    return parallel_for(split.outer * rows.count, grain, [=](std::int64_t begin, std::int64_t end) {
+      rows.for_each(begin, end, [=](const std::byte* source, std::int64_t r) {
+        std::memcpy(to + r * line, source, static_cast<std::size_t>(line));
+      });
+    });
+  }
   parallel_for(split.outer * rows.count, grain, [&](std::int64_t begin, std::int64_t end) {
     rows.for_each(begin, end, [&](const std::byte* source, std::int64_t r) {
       kernels::copy({source, rows.stride.inner}, to + r * split.inner * rows.bytes, 1, split.inner, bytes);
