@@ -64,6 +64,11 @@ struct Extreme {
     else
       best = (Largest ? x > best : x < best) ? x : best;  // one instruction that keeps a NaN
   }
+  // The same for an x that is not NaN: without a branch.
+  template <class T>
+  static void apply_number(T& best, T x) {
+    best = (Largest ? x > best : x < best) ? x : best;
+  }
 };
 
 template <class T>
@@ -72,10 +77,12 @@ constexpr bool is_complex_number = std::is_same_v<T, complex64> || std::is_same_
 // The last term replaces all others, whatever its type: a function of the element size.
 struct Set {};
 
-// False, with some terms left out, if a place is outside [-extent, extent); negative ones count from the end.
+// Calls f(element, term) for terms with a place. False, with some terms left out, if a place is outside [-extent,
+// extent); negative ones count from the end.
 template <class T, class F>
-bool scatter_at(std::byte* results, const std::byte* terms, std::int64_t step, const std::int64_t* places,
-                std::int64_t n, std::int64_t extent) {
+[[gnu::always_inline]] inline bool each_place(std::byte* results, const std::byte* terms, std::int64_t step,
+                                              const std::int64_t* places, std::int64_t n, std::int64_t extent,
+                                              const F& f) {
   constexpr std::int64_t size = sizeof(T);
   const auto end = static_cast<std::uint64_t>(extent);
   for (std::int64_t i = 0; i < n; ++i) {
@@ -84,12 +91,48 @@ bool scatter_at(std::byte* results, const std::byte* terms, std::int64_t step, c
       place += extent;
       if (places[i] >= 0 || place < 0) return false;
     }
-    if constexpr (std::is_same_v<F, Set>)
-      std::memcpy(results + place * size, terms + i * step * size, sizeof(T));
-    else
-      F::apply(reinterpret_cast<T*>(results)[place], reinterpret_cast<const T*>(terms)[i * step]);
+    f(results + place * size, terms + i * step * size);
   }
   return true;
+}
+// Extremes of floating numbers: NaNs, which are rare, in a second pass over a block.
+template <class T, class F>
+bool extremes_at(std::byte* results, const std::byte* terms, std::int64_t step, const std::int64_t* places,
+                 std::int64_t n, std::int64_t extent) {
+  constexpr std::int64_t block = 256;
+  for (std::int64_t i = 0; i < n; i += block) {
+    bool any_nan = false, good = true;
+    const auto each = [&](const auto& f) __attribute__((always_inline)) {
+      good &= each_place<T>(results, terms + i * step * static_cast<std::int64_t>(sizeof(T)), step, places + i,
+                            std::min(block, n - i), extent, [&](std::byte* to, const std::byte* from) {
+                              f(*reinterpret_cast<T*>(to), *reinterpret_cast<const T*>(from));
+                            });
+    };
+    each([&](T& best, T x) {
+      any_nan |= is_nan(x);
+      F::apply_number(best, x);
+    });
+    if (any_nan) [[unlikely]]
+      each([](T& best, T x) {
+        if (is_nan(x)) F::apply(best, x);
+      });
+    if (!good) return false;
+  }
+  return true;
+}
+// As each_place.
+template <class T, class F>
+bool scatter_at(std::byte* results, const std::byte* terms, std::int64_t step, const std::int64_t* places,
+                std::int64_t n, std::int64_t extent) {
+  if constexpr (std::is_floating_point_v<T> && requires(T x) { F::apply_number(x, x); })
+    return extremes_at<T, F>(results, terms, step, places, n, extent);
+  else
+    return each_place<T>(results, terms, step, places, n, extent, [](std::byte* to, const std::byte* from) {
+      if constexpr (std::is_same_v<F, Set>)
+        std::memcpy(to, from, sizeof(T));
+      else
+        F::apply(*reinterpret_cast<T*>(to), *reinterpret_cast<const T*>(from));
+    });
 }
 template <class T, class F>
 void scatter_run(std::byte* results, const std::byte* terms, std::int64_t step, std::int64_t n) {

@@ -210,6 +210,8 @@ Tensor checked_indices(const char* op, const Operand& operand, int axis, std::in
 }
 
 Tensor checked_positions(const char* op, std::span<const Tensor* const> indices, Attributes axes_and_extents) {
+  if (indices.size() == 1 && !traced(indices) && loops::are_positions(*indices[0], axes_and_extents[1]))
+    return *indices[0];
   detail::ShortList<std::int64_t, 9> attributes(1 + axes_and_extents.size());
   attributes[0] = reinterpret_cast<std::intptr_t>(op);
   std::copy(axes_and_extents.begin(), axes_and_extents.end(), attributes.begin() + 1);

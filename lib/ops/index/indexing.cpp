@@ -28,7 +28,7 @@ struct UpdateOp {
 
 template <loops::ScatterFunction F>
 Tensor extreme_at(const Tensor& x, const Tensor& terms, const Tensor& positions, int axis) {
-  return scatter_extreme_at(F, x, terms, positions, axis);
+  return scatter_extreme_at(F, x, terms, positions, axis, Member::yes);
 }
 constexpr UpdateOp set_op = {"index_update", scatter_set_at, nullptr, false, false};
 constexpr UpdateOp add_op = {"index_add", scatter_add_at, reel::add, false, false};

@@ -11,7 +11,7 @@
 namespace reel::ops {
 namespace {
 
-// Inputs of all: x, terms, positions; attributes: axis, and for extremes whether x is a member.
+// Inputs of all: x, terms, positions; attributes: axis, and for extremes a Member.
 
 constexpr std::uint8_t terms_followed = 0b10;
 
@@ -174,14 +174,14 @@ constexpr Primitive multiply_primitive = {.rule = batched({"scatter_multiply", m
 // ---- max, min
 
 // The share of each element and each term in the result, as constants. Inputs: x, terms, the result, positions;
-// attributes: axis, whether x is a member.
+// attributes: axis, a Member.
 void infer_term_shares(const Call& call, Metas& out) {
   out.add_like(call.input(0));
   out.add_like(call.input(1));
 }
 void evaluate_term_shares(const Call& call, Outputs& out) {
   loops::extreme_shares(call.input(0), call.input(1), call.input(3), call.input(2), scatter_axis(call),
-                        call.attribute(1) != 0, out[0], out[1]);
+                        static_cast<Member>(call.attribute(1)) == Member::yes, out[0], out[1]);
 }
 constexpr Primitive term_shares_primitive = {
     .rule = {.name = "scatter.shares"}, .infer = infer_term_shares, .evaluate = evaluate_term_shares, .constants = 1};
@@ -211,7 +211,8 @@ void scatter_extreme_jvp(const tape::Record& r, std::span<const Tensor> t, std::
 template <loops::ScatterFunction F>
 void evaluate_extreme(const Call& call, Outputs& out) {
   loops::copy(call.input(0), out[0]);
-  if (call.attribute(1) == 0) loops::scatter_set(call.input(1), call.input(2), scatter_axis(call), out[0]);
+  if (static_cast<Member>(call.attribute(1)) == Member::no)
+    loops::scatter_set(call.input(1), call.input(2), scatter_axis(call), out[0]);
   loops::scatter(F, call.input(1), call.input(2), scatter_axis(call), out[0]);
 }
 template <loops::ScatterFunction F>
@@ -235,7 +236,7 @@ Tensor scatter_multiply_at(const Tensor& x, const Tensor& terms, const Tensor& p
   return apply(multiply_primitive, {&x, &terms, &positions}, words(axis));
 }
 Tensor scatter_extreme_at(loops::ScatterFunction f, const Tensor& x, const Tensor& terms, const Tensor& positions,
-                          int axis, bool member) {
+                          int axis, Member member) {
   const Primitive& primitive = f == loops::ScatterFunction::max
                                    ? scatter_extreme_primitive<loops::ScatterFunction::max>
                                    : scatter_extreme_primitive<loops::ScatterFunction::min>;
@@ -248,7 +249,7 @@ Tensor scatter_at(loops::ScatterFunction f, const Tensor& x, const Tensor& terms
   if (f == add) return scatter_add_at(x, terms, positions, axis);
   if (f == multiply) return scatter_multiply_at(x, terms, positions, axis);
   if (f == set) return scatter_set_at(x, terms, positions, axis);
-  return scatter_extreme_at(f, x, terms, positions, axis, member);
+  return scatter_extreme_at(f, x, terms, positions, axis, member ? Member::yes : Member::no);
 }
 
 }  // namespace reel::ops

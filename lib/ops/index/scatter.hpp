@@ -10,9 +10,14 @@ namespace reel::ops {
 Tensor scatter_add_at(const Tensor& x, const Tensor& terms, const Tensor& positions, int axis);
 Tensor scatter_set_at(const Tensor& x, const Tensor& terms, const Tensor& positions, int axis);
 Tensor scatter_multiply_at(const Tensor& x, const Tensor& terms, const Tensor& positions, int axis);
-/// max or min. `member`: the element of x is compared too where terms go.
+/// max or min.
+enum class Member : std::uint8_t {
+  no,       // terms replace the element of x at their position
+  yes,      // it is compared with them
+  neutral,  // they replace it, and it is at most (for min: at least) any number
+};
 Tensor scatter_extreme_at(loops::ScatterFunction f, const Tensor& x, const Tensor& terms, const Tensor& positions,
-                          int axis, bool member = true);
+                          int axis, Member member);
 /// Any of them; x is a member, except for extremes without `member`.
 Tensor scatter_at(loops::ScatterFunction f, const Tensor& x, const Tensor& terms, const Tensor& positions, int axis,
                   bool member);

@@ -113,7 +113,7 @@ Tensor extreme(const char* op, const Operand& operand, const Operand& ids, std::
   const tape::OpScope scope(operand);
   return over_segments(op, ordered(op, operand), ids, n, [](const Segments& s) {
     const bool largest = F == loops::ScatterFunction::max;
-    return s.cut(scatter_extreme_at(F, farthest(s, largest), s.terms, s.positions, 0, false));
+    return s.cut(scatter_extreme_at(F, farthest(s, largest), s.terms, s.positions, 0, Member::neutral));
   });
 }
 
