@@ -52,7 +52,8 @@ struct CompileOptions {
 
 /// A pass over a program, and the number of instructions before and after it.
 struct PassStats {
-  const char* name = "";    ///< what it does: drop_unused, fold_constants, share_equal, join_places, fuse_pointwise
+  /// What it does: drop_unused, fold_constants, share_equal, join_places, accumulate_products, fuse_pointwise.
+  const char* name = "";
   std::int64_t before = 0;  ///< of the first pass: as traced
   std::int64_t after = 0;   ///< of the last pass: as run
 };

@@ -349,8 +349,8 @@ std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, cons
   program::simplify(program);
   const std::size_t arguments = program.arguments.size() - late;
   program::Parts parts = program::split(program, arguments, results_ + assigned_.size());
-  program::fuse_pointwise(parts.first);
-  program::fuse_pointwise(parts.second);
+  program::fuse(parts.first);
+  program::fuse(parts.second);
   made->residuals = parts.residuals;
   made->forward = std::make_unique<program::Executable>(std::move(parts.first));
   made->backward = std::make_unique<program::Executable>(std::move(parts.second));

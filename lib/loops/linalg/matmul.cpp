@@ -558,6 +558,16 @@ void matmul(const Tensor& a, const Tensor& b, Transposes transposes, const Tenso
   static_cast<void>(multiply(a, b, transposes, out, into, nullptr));
 }
 
+void add_matmul(const Tensor& x, const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out) {
+  if (reel::detail::block(out)->data != reel::detail::block(x)->data) copy(x, out);
+  matmul(a, b, transposes, out, Into::add);
+}
+
+// A product of one term is written by a multiplication, which keeps the sign of a zero.
+bool adds_complete_sums(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k) {
+  return k > 1 && is_tiled(dtype, m, n, k) && TiledProduct::can_add(dtype, k);
+}
+
 bool matmul_then(const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out,
                  const RangeFunction* then) {
   return multiply(a, b, transposes, out, Into::overwrite, then);

@@ -52,7 +52,13 @@ struct Transposes {
 /// float16 and bfloat16, and factors of rank at most 2.
 void matmul(const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out, Into into = Into::overwrite);
 
-/// The same, during which `then`, unless null, may be called for the elements of complete rows of out. Returns whether
+/// out = x + a b, for matrices; out is x, or shares no memory with it.
+void add_matmul(const Tensor& x, const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out);
+/// Whether Into::add gives the bits of a product m x k by k x n that is computed first and added afterwards, and takes
+/// one pass: the sums along k are complete before they are added.
+bool adds_complete_sums(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k);
+
+/// out = a b, during which `then`, unless null, may be called for the elements of complete rows of out. Returns whether
 /// it was, for all of them.
 bool matmul_then(const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out, const RangeFunction* then);
 

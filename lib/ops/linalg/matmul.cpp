@@ -162,9 +162,26 @@ constexpr Primitive matmul_primitive = {.rule = batched({"matmul", matmul_vjp, m
                                         .evaluate = evaluate_matmul,
                                         .keeps = {keep_input(0, 0b10), keep_input(1, 0b01)}};
 
+void infer_matmul_added(const Call& call, Metas& out) { out.add_like(call.input(0)); }
+
+void evaluate_matmul_added(const Call& call, Outputs& out) {
+  loops::add_matmul(call.input(0), call.input(1), call.input(2),
+                    {call.attribute(transposed_a) != 0, call.attribute(transposed_b) != 0}, out[0]);
+}
+
+constexpr Primitive matmul_added_primitive = {
+    .rule = {"add matmul"}, .infer = infer_matmul_added, .evaluate = evaluate_matmul_added};
+
 }  // namespace
 
 const Primitive& matmul_of_tensors() noexcept { return matmul_primitive; }
+const Primitive& matmul_added() noexcept { return matmul_added_primitive; }
+bool adds_like_two_ops(const Tensor& a, const Tensor& b, Attributes attributes) {
+  if (block(a)->rank != 2 || block(b)->rank != 2) return false;
+  const bool ta = attributes[transposed_a], tb = attributes[transposed_b];
+  return loops::adds_complete_sums(block(a)->dtype, extent(a, ta ? 1 : 2), extent(b, tb ? 2 : 1),
+                                   extent(a, ta ? 2 : 1));
+}
 std::int64_t terms_of_product(const Tensor& a, Attributes attributes) {
   return extent(a, attributes[transposed_a] ? 2 : 1);
 }

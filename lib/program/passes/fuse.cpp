@@ -213,17 +213,6 @@ bool join(Instruction& fused, const Program& p, const Instruction& product) {
   return true;
 }
 
-// Whether a product of matrices is faster if its result is read part by part: with few terms in a sum, and a result
-// that does not fit the second-level cache together with what reads it. Measured: lib/README.md.
-bool is_product_read_in_parts(const Program& p, const Instruction& i) {
-  constexpr std::int64_t most_terms = 128, least_bytes = 512 * 1024;
-  if (i.operation.primitive != &ops::matmul_of_tensors()) return false;
-  const Tensor &a = p.operands[i.inputs[0]].tensor, &b = p.operands[i.inputs[1]].tensor;
-  const detail::Block* c = output_of(p, i);
-  return a.rank() > 1 && b.rank() > 1 && c->size * static_cast<std::int64_t>(item_size(c->dtype)) >= least_bytes &&
-         ops::terms_of_product(a, i.attributes.words()) <= most_terms;
-}
-
 // The matrix product that members of a group read element by element and nothing else reads: the number of its
 // instruction. Without one, that of all instructions.
 std::size_t product_read(const Program& p, const Group& group, const std::vector<Index>& uses,
@@ -265,6 +254,17 @@ void divide_sums(Program& program, const std::vector<Index>& uses) {
 }
 
 }  // namespace
+
+// Whether a product of matrices is faster if its result is read part by part: with few terms in a sum, and a result
+// that does not fit the second-level cache together with what reads it. Measured: lib/README.md.
+bool is_product_read_in_parts(const Program& p, const Instruction& i) {
+  constexpr std::int64_t most_terms = 128, least_bytes = 512 * 1024;
+  if (i.operation.primitive != &ops::matmul_of_tensors()) return false;
+  const Tensor &a = p.operands[i.inputs[0]].tensor, &b = p.operands[i.inputs[1]].tensor;
+  const detail::Block* c = output_of(p, i);
+  return a.rank() > 1 && b.rank() > 1 && c->size * static_cast<std::int64_t>(item_size(c->dtype)) >= least_bytes &&
+         ops::terms_of_product(a, i.attributes.words()) <= most_terms;
+}
 
 void fuse_pointwise(Program& program) {
   {

@@ -15,16 +15,23 @@ void share_equal(Program& program);
 /// Merges sums of parts placed into zeros into one instruction that adds the parts in place. Signs of zeros stay as
 /// they are: -0 where one part alone covers an element, as when a tape adds parts in place.
 void join_places(Program& program);
+/// Makes a sum of a value and a matrix product one product that is added in place, where nobody else reads the two and
+/// sums along the inner dimension are complete before they are added.
+void accumulate_products(Program& program);
 /// Fuses pointwise operations on float32 or float64 of one shape into single passes over memory, where that is faster.
 void fuse_pointwise(Program& program);
+/// Whether fusion makes what reads the product part of its instruction, if there is nothing else against it.
+bool is_product_read_in_parts(const Program& program, const Instruction& product);
 
 /// A pass that ran, and the number of instructions before and after it.
 struct PassCounts {
   const char* name;  // of the function above
   std::size_t before, after;
 };
-/// All passes but fusion, in this order; drop_unused twice.
+/// The passes up to join_places, in this order; drop_unused twice.
 std::vector<PassCounts> simplify(Program& program);
+/// The passes after them, which make instructions that no other pass knows.
+std::vector<PassCounts> fuse(Program& program);
 /// All passes.
 std::vector<PassCounts> optimize(Program& program);
 

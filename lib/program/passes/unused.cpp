@@ -51,9 +51,14 @@ std::vector<PassCounts> simplify(Program& program) {
           counted("join_places", program, join_places)};
 }
 
+std::vector<PassCounts> fuse(Program& program) {
+  return {counted("accumulate_products", program, accumulate_products),
+          counted("fuse_pointwise", program, fuse_pointwise)};
+}
+
 std::vector<PassCounts> optimize(Program& program) {
   std::vector<PassCounts> passes = simplify(program);
-  passes.push_back(counted("fuse_pointwise", program, fuse_pointwise));
+  for (const PassCounts& pass : fuse(program)) passes.push_back(pass);
   return passes;
 }
 

@@ -1,8 +1,11 @@
 // Memory by lifetime. A value gets the lowest place that is free from the instruction that computes it to the last one
-// that reads it. A pointwise operation writes in place if its operand is not needed afterwards.
+// that reads it. A pointwise operation, or a sum and a matrix product, writes in place if its operand is not needed
+// afterwards.
 #include "program/run/plan.hpp"
 
 #include <algorithm>
+
+#include "ops/linalg/matmul.hpp"
 
 namespace reel::program {
 
@@ -42,11 +45,15 @@ class Planner {
   };
   std::int64_t bytes(Index v) const { return padded_bytes(program_.values[v].tensor); }
 
-  // An operand of the instruction whose memory its output may take.
+  // The operands whose memory the output may take.
+  static std::span<const Index> overwritable(const Instruction& i) {
+    if (i.operation.primitive == &ops::matmul_added()) return {i.inputs.data(), 1};
+    return i.pointwise() && !i.operation.summed ? std::span<const Index>(i.inputs) : std::span<const Index>();
+  }
+  // An operand of the instruction whose memory its output takes.
   Index dying_operand(const Instruction& instruction, Index output, std::size_t at) const {
-    if (!instruction.pointwise() || instruction.operation.summed) return nothing;
     const detail::Block* z = detail::block(program_.values[output].tensor);
-    for (const Index o : instruction.inputs) {
+    for (const Index o : overwritable(instruction)) {
       const Operand& operand = program_.operands[o];
       const detail::Block* x = detail::block(operand.tensor);
       if (plan_.offset[operand.value] == Plan::elsewhere || last_use_[operand.value] != at || !operand.whole) continue;
