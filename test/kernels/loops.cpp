@@ -1,7 +1,9 @@
 // The loops of the pointwise table, for every instruction set of this machine. For each op, dtype, length and
 // stride, an element has the same bits at every position, and agrees with the scalar set to a few units in the last
 // place.
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <random>
@@ -352,6 +354,23 @@ TEST_CASE("complex numbers are equal if both parts are") {
   active().comparison(Comparison::not_equal, DType::complex128)(in, out, 3);
   CHECK((out[0] == 0 && out[1] == 1 && out[2] == 1));
   CHECK(active().comparison(Comparison::less, DType::complex128) == nullptr);
+}
+
+TEST_CASE("copies are complete at every distance of target and source within a page, for lengths around 2 KiB") {
+  constexpr std::size_t page = 4096, most = 3 * page;
+  std::vector<unsigned char> from(most + page), to(most + 2 * page);
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<unsigned char>(i * 37 % 251);
+  const std::size_t base =
+      (reinterpret_cast<std::uintptr_t>(from.data()) - reinterpret_cast<std::uintptr_t>(to.data())) % page;
+  for (const std::size_t bytes : {1u, 2047u, 2048u, 2049u, 4000u, 4096u, 4097u, 10000u})
+    for (std::size_t ahead = 0; ahead < 140; ++ahead) {
+      std::fill(to.begin(), to.end(), 255);
+      unsigned char* target = to.data() + base + ahead;
+      copy({from.data(), 1}, target, 1, static_cast<std::ptrdiff_t>(bytes), 1);
+      const bool same = std::memcmp(target, from.data(), bytes) == 0;
+      const bool within = target[bytes] == 255 && std::count(to.data(), target, 255) == target - to.data();
+      if (!same || !within) FAIL("wrong copy of " << bytes << " bytes, " << ahead << " ahead");
+    }
 }
 
 TEST_CASE("the kernels in use are the machine's best, or those that REEL_ISA names") {

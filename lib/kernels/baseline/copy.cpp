@@ -125,6 +125,26 @@ void transpose_tiled(const char* from, std::ptrdiff_t from_line, char* to, std::
     }
 }
 
+// Elements one after the other. `rep movs`, by which C libraries copy long ranges, is four to ten times slower on an
+// AMD EPYC (Zen 4) if the target begins up to two cache lines behind the source modulo 4096: 4000 bytes in 160 to 460
+// ns instead of 42. Short ranges are copied by vectors.
+void copy_contiguous(const char* from, char* to, std::size_t bytes) {
+  constexpr std::size_t page = 4096, near_bytes = 128, short_bytes = 2048;
+  const std::size_t ahead = (reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from)) % page;
+  if (ahead == 0 || ahead >= near_bytes) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  while (bytes > 0) {
+    std::size_t part = std::min(bytes, short_bytes);
+    asm("" : "+r"(part));  // a call: with a known bound the compiler writes `rep movs` here
+    std::memcpy(to, from, part);
+    to += part;
+    from += part;
+    bytes -= part;
+  }
+}
+
 }  // namespace
 
 void copy(Strided in, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n, std::size_t bytes) {
@@ -132,7 +152,7 @@ void copy(Strided in, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n, st
   const auto* from = static_cast<const char*>(in.data);
   auto* to = static_cast<char*>(out);
   if (in.stride == 1 && out_stride == 1) {
-    std::memcpy(to, from, static_cast<std::size_t>(n) * bytes);
+    copy_contiguous(from, to, static_cast<std::size_t>(n) * bytes);
     return;
   }
   if (in.stride == 0 && n >= long_fill) return fill(from, to, out_stride, n, bytes);
