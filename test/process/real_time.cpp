@@ -104,6 +104,32 @@ void gradient_through_a_call(const auto& measure) {
   }));
 }
 
+void tangents_through_a_call(const auto& measure) {
+  Network n;
+  const Tensor x = ramp({4, 6}), y = ramp({4, 2});
+  const auto loss = compile([&](const Tensor& a, const Tensor& b) { return n.loss(a, b); });
+  measure(repeated([&] { static_cast<void>(jvp([&](const Tensor& a) { return loss(a, y); }, x, x)); }));
+}
+
+// Two derivatives in turn: with respect to one argument and to both.
+void second_order_through_a_call(const auto& measure) {
+  const Tensor x = ramp({4, 6}), y = ramp({4, 6});
+  const auto f = compile([](const Tensor& a, const Tensor& b) { return sum(sin(a * b)); });
+  const auto slope_of_slope = [&](bool both) {
+    GradientTape outer;
+    outer.watch(x);
+    GradientTape inner;
+    inner.watch(x);
+    if (both) inner.watch(y);
+    const Tensor slope = inner.gradient(f(x, y), x);
+    static_cast<void>(outer.gradient(sum(slope * slope), x));
+  };
+  measure(repeated([&] {
+    slope_of_slope(false);
+    slope_of_slope(true);
+  }));
+}
+
 void compiled_rollout(const auto& measure) {
   const Tensor x = ramp({4}), gain = ramp({4});
   const auto f = compile([](const Tensor& start, const Tensor& k) {
@@ -300,6 +326,9 @@ int main() {
   set_num_threads(1);
   expect_quiet("a compiled step", [](const auto& measure) { compiled_step(measure); });
   expect_quiet("a gradient through a compiled call", [](const auto& measure) { gradient_through_a_call(measure); });
+  expect_quiet("tangents through a compiled call", [](const auto& measure) { tangents_through_a_call(measure); });
+  expect_quiet("second order through a compiled call",
+               [](const auto& measure) { second_order_through_a_call(measure); });
   expect_quiet("a compiled rollout", [](const auto& measure) { compiled_rollout(measure); });
   expect_quiet("a compiled horizon", [](const auto& measure) { compiled_horizon(measure); });
   expect_quiet("compiled calls of two shapes", [](const auto& measure) { compiled_shapes(measure); });

@@ -295,16 +295,14 @@ detail::List<Tensor> Traced::differentiate(Derivatives& known, DerivativeFunctio
   List arguments(inputs.arguments().begin(), inputs.arguments().end());
   append(arguments, inputs.values());
   append(arguments, seeds.tensors);
-  const Derivative* d = nullptr;
-  {
+  Key key = key_of(inputs, seeds);
+  const Derivative* d = known.find(key);
+  if (!d) {
     const std::lock_guard lock(mutex_);
-    Key key = key_of(inputs, seeds);
-    auto found = known.find(key);
-    if (found == known.end()) {
-      Derivative made = make_derivative(function, differentiated(inputs, seeds.numbers, seeds.rows), arguments);
-      found = known.emplace(std::move(key), std::move(made)).first;
-    }
-    d = &found->second;
+    d = known.find(key);
+    if (!d)
+      d = &known.add(std::move(key),
+                     make_derivative(function, differentiated(inputs, seeds.numbers, seeds.rows), arguments));
   }
   detail::List<Tensor> some = d->traced->call(arguments, inputs.adopted());
   return with_gaps(some, d->exists);
@@ -364,11 +362,17 @@ std::shared_ptr<const Pullback> Traced::pullback(const Inputs& inputs, const Def
     if (latest_.load(std::memory_order_relaxed) != p.get()) latest_.store(p.get(), std::memory_order_release);
     return p;
   }
-  const std::lock_guard lock(mutex_);
-  auto& known = pullbacks_[key_of(inputs, seeds)];
-  if (!known) known = make_pullback(inputs, differentiated(inputs, seeds.numbers, seeds.rows), seeds.tensors);
-  latest_.store(known.get(), std::memory_order_release);
-  return known;
+  Key key = key_of(inputs, seeds);
+  const std::shared_ptr<const Pullback>* known = pullbacks_.find(key);
+  if (!known) {
+    const std::lock_guard lock(mutex_);
+    known = pullbacks_.find(key);
+    if (!known)
+      known = &pullbacks_.add(std::move(key),
+                              make_pullback(inputs, differentiated(inputs, seeds.numbers, seeds.rows), seeds.tensors));
+  }
+  latest_.store(known->get(), std::memory_order_release);
+  return *known;
 }
 
 namespace {
