@@ -204,8 +204,15 @@ struct Run {
   // The largest block whose registers fit the budget, a multiple of all shorter periods. One block for a short result
   // if it is `free`: if no bits depend on the division into blocks.
   void set_block(std::int64_t size, bool free) {
-    const bool is_short = free && size * static_cast<std::int64_t>(bytes) <= short_bytes;
-    const bool is_cached = free && size * static_cast<std::int64_t>(bytes) <= cached_bytes;
+    const std::int64_t result_bytes = size * static_cast<std::int64_t>(bytes);
+    const bool is_short = free && result_bytes <= short_bytes;
+    if (const std::size_t whole = lines(static_cast<std::size_t>(result_bytes));
+        is_short && !strided && whole * registers <= register_budget) {  // the usual case, without divisions
+      block = static_cast<std::int64_t>(whole >> (type == 1 ? 3 : 2));
+      register_bytes = whole + cache_line;
+      return;
+    }
+    const bool is_cached = free && result_bytes <= cached_bytes;
     const std::size_t most = is_short    ? lines(static_cast<std::size_t>(size) * bytes)
                              : is_cached ? 2 * most_register_bytes
                                          : most_register_bytes;
@@ -379,17 +386,13 @@ void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
 
 // Computes the whole result, in parallel if it is large.
 void Run::all(std::int64_t size) const {
+  const bool fits_stack = scratch_bytes() <= stack_bytes;
+  if (fits_stack && size < parallel_threshold) return go_on_stack(0, size);
   // Ranges begin where a block, row and run begin.
   const std::int64_t step = run_totals > 0 ? run_length : row > 0 ? row : block;
   const std::int64_t grain = std::max(program_grain / step, std::int64_t{1}) * step;
-  if (scratch_bytes() <= stack_bytes) {
-    const auto on_stack = [&](std::int64_t begin, std::int64_t end) { go_on_stack(begin, end); };
-    if (size < parallel_threshold)
-      on_stack(0, size);
-    else
-      parallel_for(size, grain, on_stack);
-    return;
-  }
+  if (fits_stack)
+    return parallel_for(size, grain, [&](std::int64_t begin, std::int64_t end) { go_on_stack(begin, end); });
   // The scratch memory does not fit the stack.
   Workspaces workspaces((size - 1) / grain + 1, static_cast<std::int64_t>(scratch_bytes()));
   parallel_for(size, grain, [&](std::int64_t begin, std::int64_t end) {
@@ -456,7 +459,8 @@ void add_up(const Tensor& part, const Shape& shape, const Tensor& out) {
 
 void Code::run(DType dtype, const Shape& shape, std::span<const Tensor* const> in, std::span<const double> parameters,
                std::span<const Tensor> out, std::span<const Write> writes, const Producer* producer) const {
-  const std::int64_t size = shape.elements();
+  std::int64_t size = 1;  // Shape::elements() would check extents that tensors have already
+  for (const std::int64_t extent : shape) size *= extent;
   if (size == 0) return;
   Run run(*this, dtype);
   run.registers = registers_;

@@ -203,9 +203,12 @@ void Executable::execute(const Step& step, Frame& frame) const {
   const ops::Inputs inputs{frame.inputs.data() + step.first_input, i.inputs.size()};
   Tensor* outputs = frame.outputs.data() + step.first_output;
   if (i.pointwise()) return ops::evaluate_pointwise(i.operation, inputs, *outputs);
-  if (i.product) return run_after_product(i, inputs, {outputs, i.outputs.size()});
-  if (i.fused)
-    return i.fused->run(detail::block(*outputs)->dtype, i.shape, inputs, {}, {outputs, i.outputs.size()}, i.writes);
+  if (i.fused) {
+    const std::span<const Tensor> out(outputs, i.outputs.size());
+    if (i.product) [[unlikely]]
+      return run_after_product(i, inputs, out);
+    return i.fused->run(detail::block(*outputs)->dtype, i.shape, inputs, {}, out, i.writes);
+  }
   ops::Outputs out(*step.metas, inputs, i.residuals_wanted, outputs);
   i.operation.primitive->evaluate({inputs, i.attributes.words()}, out);
   if (step.makes_token) [[unlikely]]
