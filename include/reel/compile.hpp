@@ -250,13 +250,13 @@ struct WeakNumber {
 
 template <class T>
 struct TreeArgument {
+  static_assert(Tree<T>, "a compiled function takes tensors, trees of them, numbers, enumerations and Generator&");
   static constexpr const char* type = std::is_same_v<T, Tensor>     ? "Tensor"
                                       : std::is_same_v<T, Variable> ? "Variable"
                                                                     : "tree";
   map_t<Input, T> tree;
   TreeArgument(const T& x, GeneratorStandIns&) : tree(map_leaves<Input>(x, [](const auto&) { return Tensor(); })) {}
   static void add(const T& x, CallArguments& to) {
-    static_assert(Tree<T>, "a compiled function takes tensors, trees of them, numbers, enumerations and Generator&");
     const std::size_t before = to.tensors.size();
     static_cast<void>(map_leaves<Input>(x, [&](const auto& leaf) {
       to.tensors.push_back(Target(leaf).tensor());

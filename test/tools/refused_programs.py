@@ -1,0 +1,50 @@
+"""What compile() refuses does not compile, and is told what a compiled function takes and returns.
+
+Usage: refused_programs.py COMPILER INCLUDE_DIRECTORY
+"""
+import subprocess
+import sys
+
+compiler, include = sys.argv[1].split(), sys.argv[2]
+
+TAKES = "a compiled function takes tensors, trees of them, numbers, enumerations and Generator&"
+RETURNS = "a compiled function returns a tensor, a tree of tensors, or nothing"
+SIGNATURE = "the value of a number is part of the signature: pass a double"
+X = "const Tensor& x"
+# Parameters and body of the function, arguments of the call, and the message; None where it compiles.
+PROGRAMS = [
+    (f"{X}, double rate", "return std::vector<Tensor>{x * rate};", "x, 2", None),
+    (X, "static_cast<void>(x); return 1.0;", "x", RETURNS),
+    (X, "return std::pair(x, std::string());", "x", RETURNS),
+    (f"{X}, const std::string&", "return x;", 'x, std::string("name")', TAKES),
+    (f"{X}, const std::vector<int>&", "return x;", "x, std::vector<int>{1}", TAKES),
+    (f"{X}, long double rate", "return x * static_cast<double>(rate);", "x, 2.0L", SIGNATURE),
+]
+
+
+def run(parameters, body, arguments):
+    """What the compiler says of a program that calls the compiled function; None if it compiles."""
+    text = f"""#include <reel/compile.hpp>
+#include <reel/reel.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+using namespace reel;
+void f({X}) {{
+  const auto step = compile([]({parameters}) {{ {body} }});
+  static_cast<void>(x);
+  step({arguments});
+}}
+"""
+    done = subprocess.run(compiler + ["-std=c++20", "-x", "c++", "-I", include, "-fsyntax-only", "-"], input=text,
+                          capture_output=True, text=True)
+    return done.stderr or "failed" if done.returncode else None
+
+
+wrong = []
+for parameters, body, arguments, message in PROGRAMS:
+    said = run(parameters, body, arguments)
+    if message is None and said or message is not None and message not in (said or ""):
+        wrong.append(f"[]({parameters}) {{ {body} }} with {arguments}: {said or 'compiles'}; expected: {message}")
+print("\n".join(wrong) or "as it should be")
+sys.exit(bool(wrong))
