@@ -7,6 +7,7 @@
 #include "catch.hpp"
 #include "gradient/gradient.hpp"
 #include "op_cases.hpp"
+#include "op_cases/equations/solutions.hpp"
 #include "support/derivatives.hpp"
 
 using namespace reel;
@@ -502,10 +503,12 @@ TEST_CASE("ops of further headers: derivatives") {
   for (const cases::Family& family : cases::further_families()) check_shaped(family.rows());
 }
 TEST_CASE("linear algebra: derivatives") { check_shaped(cases::linear_algebra()); }
+TEST_CASE("ops that take a function: derivatives") { check_shaped(cases::solutions()); }
 TEST_CASE("normalisations and losses: derivatives") { check_shaped(cases::networks()); }
 
 TEST_CASE("ops of arrays: float32 has float32 derivatives, close to those of float64") {
   for (const auto& rows : cases::shaped_tables()) check_narrow(rows);
+  check_narrow(cases::solutions());
 }
 
 // Cotangents [40, 30] with strides of zero, and a dense one that begins with the same elements.

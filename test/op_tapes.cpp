@@ -8,6 +8,7 @@
 #include "core/block.hpp"
 #include "loops/loops.hpp"
 #include "op_cases.hpp"
+#include "op_cases/equations/solutions.hpp"
 #include "support/derivatives.hpp"
 #include "support/warnings.hpp"
 #include "tape/record.hpp"
@@ -188,9 +189,9 @@ Tensor special(const Shape& shape, std::size_t operand) {
   return from_data(values, shape);
 }
 
-void check_everywhere(const std::string& what, const Call& f, const Tensors& x, Tally& tally) {
+// In every dtype and layout.
+void check_forms(const std::string& what, const Call& f, const Tensors& x, Tally& tally) {
   for (const DType d : dtypes) check(what + " of " + name(d), f, cast_all(x, d), tally);
-  Tensors numbers;
   for (const Layout layout : support::layouts) {
 #ifdef REEL_TEST_SANITIZED  // which take minutes for all; the kernels' loads are tested in test/battery/page_ends.cpp
     if (layout != Layout::contiguous && layout != Layout::stepped) continue;
@@ -199,11 +200,17 @@ void check_everywhere(const std::string& what, const Call& f, const Tensors& x, 
     for (const Tensor& one : x) views.push_back(laid_out(one, layout));
     check(what + ", " + support::name(layout), f, views, tally);
   }
+}
+
+void check_everywhere(const std::string& what, const Call& f, const Tensors& x, Tally& tally) {
+  check_forms(what, f, x, tally);
+  Tensors numbers;
   for (const Tensor& one : x) numbers.push_back(special(one.shape(), numbers.size()));
   check(what + " at special values", f, numbers, tally);
 }
 
-void check_table(std::span<const cases::Shaped> rows, bool leaves_out = false) {
+void check_table(std::span<const cases::Shaped> rows, bool leaves_out = false,
+                 decltype(check_everywhere)* check_one = check_everywhere) {
   WarningLog quiet;
   Tally tally{.leaves_out = leaves_out};
   for (const cases::Shaped& row : rows)
@@ -214,7 +221,7 @@ void check_table(std::span<const cases::Shaped> rows, bool leaves_out = false) {
         const Tensor drawn = random.tensor(s, row.domain.low, row.domain.high);
         x.push_back(row.prepare ? row.prepare(drawn, x.size()) : drawn);
       }
-      check_everywhere(
+      check_one(
           row.name, [&](const Tensors& p) { return row.call(p); }, x, tally);
     }
   CHECK(tally.compared > 4 * static_cast<int>(rows.size()));
@@ -289,6 +296,8 @@ TEST_CASE("ops of further headers: the same bits under tapes") {
   for (const cases::Family& family : cases::further_families()) check_table(family.rows(), true);
 }
 TEST_CASE("linear algebra: the same bits under tapes") { check_table(cases::linear_algebra()); }
+// At special values tangents throw where values do not: there is no solution for them.
+TEST_CASE("ops that take a function: the same bits under tapes") { check_table(cases::solutions(), true, check_forms); }
 TEST_CASE("normalisations and losses: the same bits under tapes") { check_table(cases::networks()); }
 
 TEST_CASE("large operands: the same bits under tapes, for any number of threads") {

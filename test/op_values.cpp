@@ -4,6 +4,7 @@
 
 #include "catch.hpp"
 #include "op_cases.hpp"
+#include "op_cases/equations/solutions.hpp"
 #include "support/derivatives.hpp"
 #include "support/numbers.hpp"
 
@@ -175,6 +176,7 @@ TEST_CASE("ops of further headers against naive loops") {
   for (const cases::Family& family : cases::further_families()) check_shaped(family.rows());
 }
 TEST_CASE("linear algebra against textbook loops") { check_shaped(cases::linear_algebra()); }
+TEST_CASE("ops that take a function against textbook methods") { check_shaped(cases::solutions()); }
 TEST_CASE("normalisations and losses against naive loops") { check_shaped(cases::networks()); }
 
 namespace {

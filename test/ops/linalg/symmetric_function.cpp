@@ -1,6 +1,7 @@
 // symmetric_function: values; derivatives to fourth order against polynomials and inverses of matrices, which have no
 // eigenvalues in their rules, where eigenvalues are equal, nearly equal and apart.
 #include <limits>
+#include <reel/compile.hpp>
 #include <reel/linalg.hpp>
 
 #include "complex_check.hpp"
@@ -145,4 +146,17 @@ TEST_CASE("symmetric_function: differentiable where eigh is not; batched Jacobia
       const Tensor unit = outer(eye(3)[i], eye(3)[j]);
       CHECK(largest(rows(i, j) - std::exp(1.) * hermitian(unit)) <= 1e-13);
     }
+}
+
+TEST_CASE("symmetric_function: compiled, value and gradient have the same bits") {
+  const auto f = [](const Tensor& a) { return symmetric_function(a, [](const Tensor& w) { return exp(w); }); };
+  const auto g = [f](const Tensor& a) { return grad([f](const Tensor& x) { return sum(square(f(x))); })(a); };
+  support::Random random("compiled");
+  const auto f_made = compile(f);
+  const auto g_made = compile(g);
+  for (int call = 0; call < 2; ++call) {
+    const Tensor a = random.tensor({2, 3, 3});
+    CHECK(array_equal(f_made(a), f(a)));
+    CHECK(array_equal(g_made(a), g(a)));
+  }
 }

@@ -10,12 +10,10 @@ import sys
 
 DECLARATION = re.compile(r"^\s*(?:\[\[.*?\]\]\s*)*(?:[\w:]+(?:<\w+>)?) ([a-z]\w*)\(([^;]*?(?:Operand|Tensor)[^;]*)\)", re.MULTILINE)
 EXEMPT = {"full", "random_categorical", "random_choice", "random_shuffle",  # made of numbers, or drawn: not functions of a tensor
-          "linear_solve", "cg", "gmres", "bicgstab",  # of functions: test/optim/linear_solve.cpp
-          "fixed_quad", "quad",  # of functions: test/optim/equations/quadrature.cpp
-          "symmetric_function"}  # of a function: test/ops/linalg/symmetric_function.cpp
+          "odeint_events"}  # several results and a list of functions: test/optim/equations/events.cpp
 FOLDERS = ["ops", "linalg", "stats"]
-HEADERS = ["fft.hpp", "geometry.hpp", "image.hpp", "integrate.hpp", "interpolate.hpp", "nn.hpp", "sequence.hpp", "signal.hpp",
-           "special.hpp"]
+HEADERS = ["equations.hpp", "fft.hpp", "geometry.hpp", "image.hpp", "integrate.hpp", "interpolate.hpp", "nn.hpp", "ode.hpp",
+           "sequence.hpp", "signal.hpp", "special.hpp"]
 nm, root, library = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
 symbols = subprocess.run([nm, "-DC", "--defined-only", library], capture_output=True, text=True, check=True).stdout
 exported = set(re.findall(r" T reel::([a-z]\w*)(?:\[abi:\w+\])?\(", symbols))
