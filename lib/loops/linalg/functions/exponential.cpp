@@ -5,6 +5,7 @@
 // V - U, where U has the odd powers and V the even ones. Last, s squarings.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -50,36 +51,56 @@ void add_row_product(const std::vector<double>& row, const std::vector<double>& 
     for (std::size_t j = 0; j < n; ++j) to[j] += row[i] * m[i * n + j];
 }
 
-// log2 of the 1-norm of a power of |A|, the matrix of magnitudes. The norm itself may overflow.
+// log2 of the 1-norms of the powers 0 to `last` of |A|, the matrix of magnitudes. The norms themselves may overflow.
 template <class Matrix>
-double log2_norm_of_magnitudes(const Matrix& a, int power) {
+std::vector<double> log2_norms_of_magnitudes(const Matrix& a, int last) {
   const std::vector<double> sizes = magnitudes(a);
   std::vector<double> row(static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(sizes.size())))), 1.0),
-      next(row);
-  double norm = 0, exponents = 0;
-  for (int p = 0; p < power; ++p) {
+      next(row), norms{0};
+  double exponents = 0;
+  for (int p = 0; p < last; ++p) {
     std::fill(next.begin(), next.end(), 0.0);
     add_row_product(row, sizes, next);
-    norm = *std::max_element(next.begin(), next.end());
+    const double norm = *std::max_element(next.begin(), next.end());
     if (!(norm > 0)) break;
     const int exponent = std::ilogb(norm);
     for (double& e : next) e = std::ldexp(e, -exponent);
     exponents += exponent;
-    norm = std::ldexp(norm, -exponent);
+    norms.push_back(std::log2(std::ldexp(norm, -exponent)) + exponents);
     row.swap(next);
   }
-  return std::log2(norm) + exponents;
+  norms.resize(static_cast<std::size_t>(last) + 1, -HUGE_VAL);
+  return norms;
 }
 
-// Least halvings so that the leading error term is negligible: the function l of section 5.
-template <class Matrix>
-int least_halvings(const Matrix& a, int degree) {
-  const double norm = one_norm(a);
-  if (norm == 0) return 0;
+// log2 of a bound of the terms of power p of A in its derivatives along up to k directions of A's norm: sums of
+// products A^i E A^j ..., in which powers stand between directions, so that those of a nilpotent matrix do not vanish.
+double log2_bound_of_terms(const std::vector<double>& norms, std::size_t p, int k) {
+  std::vector<double> longest(norms);  // log2 of the largest product with so many factors in all
+  double bound = norms[p];
+  for (int directions = 1; directions <= k; ++directions) {
+    std::vector<double> next(norms.size(), -HUGE_VAL);
+    for (std::size_t all = 1; all < norms.size(); ++all)
+      for (std::size_t i = 0; i < all; ++i) next[all] = std::max(next[all], longest[i] + norms[1] + norms[all - 1 - i]);
+    longest.swap(next);
+    bound = std::max(bound, longest[p] + directions * std::log2(static_cast<double>(p)));
+  }
+  return bound;
+}
+
+// Least halvings so that the leading error term is negligible: the function l of section 5. Where powers are bounded by
+// the norm of A, the bounds of derivatives suffice.
+template <class AnyPerturbed>
+int least_halvings(const AnyPerturbed& a, const Pade& pade) {
+  const double norm = one_norm(a[0]);
+  if (norm == 0 || (a.size() > 1 && norm <= bound_of(pade, a.size()))) return 0;
+  const int degree = pade.degree, power = 2 * degree + 1;
   double reciprocal = 1;  // of the coefficient: binomial(2m, m) (2m + 1)!
   for (int i = 1; i <= degree; ++i) reciprocal *= static_cast<double>(degree + i) / i;
-  for (int i = 2; i <= 2 * degree + 1; ++i) reciprocal *= i;
-  const double log2_size = log2_norm_of_magnitudes(a, 2 * degree + 1) - std::log2(norm) - std::log2(reciprocal);
+  for (int i = 2; i <= power; ++i) reciprocal *= i;
+  const double log2_size = log2_bound_of_terms(log2_norms_of_magnitudes(a[0], power), static_cast<std::size_t>(power),
+                                               static_cast<int>(std::bit_width(a.size())) - 1) -
+                           std::log2(norm) - std::log2(reciprocal);
   return static_cast<int>(std::max(0.0, std::ceil((log2_size + 53) / (2 * degree))));
 }
 
@@ -98,11 +119,11 @@ template <class AnyPerturbed>
 PadeScaling choose(const AnyPerturbed& a, const Powers<AnyPerturbed>& powers) {
   const double four = std::max(powers.root(4), powers.root(6));
   for (const Pade& p : approximants)
-    if (p.degree < 13 && four <= bound_of(p, a.size()) && least_halvings(a[0], p.degree) == 0) return {p.degree, 0};
+    if (p.degree < 13 && four <= bound_of(p, a.size()) && least_halvings(a, p) == 0) return {p.degree, 0};
   const auto halvings_of = [bound = bound_of(approximants[4], a.size())](double size) {
     return size > bound ? static_cast<int>(std::ceil(std::log2(size / bound))) : 0;
   };
-  const int least = least_halvings(a[0], 13);
+  const int least = least_halvings(a, approximants[4]);
   int halvings = halvings_of(four);
   if (halvings > least) {  // the norms of still higher powers may be smaller
     const AnyPerturbed fourth{powers(4)[0]}, sixth{powers(6)[0]};

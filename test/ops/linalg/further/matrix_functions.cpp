@@ -1,6 +1,7 @@
 // Functions of matrices against values of 60 digits and closed forms: nilpotent, zero, large and skewed matrices,
 // dtypes, high orders, and what has no value.
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numbers>
 #include <reel/linalg.hpp>
@@ -70,6 +71,41 @@ TEST_CASE("expm of nilpotent, zero and diagonal matrices is exact or nearly so")
   const Tensor shear = expm(tensor({{1, 1e6}, {0, -1}}));
   CHECK(relative(shear, tensor({{std::exp(1), 1e6 * std::sinh(1)}, {0, std::exp(-1)}})) < 4e-15);
   CHECK(shear.to_vector()[3] == Approx(std::exp(-1)).epsilon(1e-14));
+}
+
+// Coefficient k of exp(a + t e) in t, by the series. It ends if a is nilpotent, and has no cancellation if a has no
+// negative elements.
+Tensor coefficient_of_exp(const Tensor& a, const Tensor& e, std::size_t k) {
+  std::vector<Tensor> power(k + 1, zeros_like(a)), sum(power);
+  power[0] = sum[0] = eye(a.shape()[0]);
+  for (int j = 1; j < 60; ++j)
+    for (std::size_t i = k + 1; i-- > 0;) {
+      power[i] = matmul(power[i], a) / j;
+      if (i > 0) power[i] = power[i] + matmul(power[i - 1], e) / j;
+      sum[i] = sum[i] + power[i];
+    }
+  return sum[k];
+}
+
+TEST_CASE("expm of nilpotent matrices: derivatives, in which powers stand on both sides of a direction") {
+  const auto along = [](const std::function<Tensor(const Tensor&)>& f) {
+    return [f](const Tensor& t) { return jvp(f, t, scalar(1.0)).second; };
+  };
+  for (const std::int64_t n : {2, 3, 4, 5, 9})
+    for (const double c : {0.1, 1.0, 3.0}) {
+      INFO("order " << n << ", " << c);
+      const Tensor a = c * roll(eye(n), 1, 1) * triu(ones({n, n})), e = drawn({n, n}, "e");
+      const auto f = [&](const Tensor& t) { return expm(a + t * e); };
+      const Tensor zero = scalar(0.0);
+      CHECK(relative(f(zero), coefficient_of_exp(a, e, 0)) < 1e-15);
+      CHECK(relative(along(f)(zero), coefficient_of_exp(a, e, 1)) < 2e-15);
+      CHECK(relative(along(along(f))(zero), 2 * coefficient_of_exp(a, e, 2)) < 4e-15);
+      CHECK(relative(along(along(along(f)))(zero), 6 * coefficient_of_exp(a, e, 3)) < 2e-14);
+      const Tensor w = drawn({n, n}, "w");
+      const auto pulled = [&](const Tensor& t) { return grad([&](const Tensor& s) { return sum(w * f(s)); })(t); };
+      CHECK(along(pulled)(zero).item() ==
+            Approx(2 * sum(w * coefficient_of_exp(a, e, 2)).item()).epsilon(1e-12).margin(1e-13));
+    }
 }
 
 TEST_CASE("expm of large matrices: scaled, squared, and out of range") {
