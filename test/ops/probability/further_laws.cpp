@@ -404,6 +404,11 @@ TEST_CASE("further laws: quantiles invert distribution functions") {
   const double expected = 0.5 / 3 - 0.5 * (digamma(scalar(2.0)) - digamma(scalar(1.5))).item();
   CHECK(by_df == Approx(t_ppf(near_half, df).item() * expected).epsilon(1e-12));
   CHECK(t_ppf(0.0, 3).item() == -inf);
+  for (const double p : {1e-31, 1e-150, 1e-160, 1e-300}) {  // the square of the quantile overflows at the last two
+    CHECK(t_ppf(p, 1).item() == Approx(cauchy_ppf(p).item()).epsilon(1e-12));
+    const double slope = grad([&](const Tensor& d) { return t_ppf(p, d); })(scalar(1.0)).item();
+    CHECK(slope == Approx(cauchy_ppf(p).item() * (std::log(6.283185307179586 * p) - 0.5)).epsilon(1e-12));
+  }
   CHECK(grad([](const Tensor& d) { return t_ppf(0.0, d); })(df).item() == 0);
   CHECK(t_ppf(1.0, 3).item() == inf);
   CHECK(gamma_ppf(0.0, 2.5, 0.25, 2).item() == 0.25);
