@@ -92,12 +92,15 @@ void report(std::uint64_t seed, Program p, Plan plan, const std::string& message
   std::fflush(stdout);
 }
 
-// The ops of the table in samples/README.md that have not occurred.
+// The ops of the table in samples/README.md that have not occurred, and those here that it does not list, such as
+// solvers.
 std::vector<std::string> missing_ops(const std::vector<std::int64_t>& counts) {
   std::ifstream file(std::string(REEL_SOURCE_ROOT) + "/samples/README.md");
   std::string line;
   bool table = false;
   std::vector<std::string> missing;
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] == 0) missing.push_back(ops()[i].name);
   while (std::getline(file, line)) {
     if (line.find("op table: begin") != std::string::npos) table = true;
     if (table && line.find("op table: end") != std::string::npos) return missing;

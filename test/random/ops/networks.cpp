@@ -1,5 +1,6 @@
 // Building blocks of neural networks by their definitions: windows, normalisation, losses.
 #include <algorithm>
+#include <reel/nn.hpp>
 
 #include "../ranged.hpp"
 
@@ -394,9 +395,108 @@ void add_normalisation(std::vector<Op>& t) {
   t.push_back(std::move(o));
 }
 
+// ---- First weights, times x. Draws of a layer are those of the same generator in the range that its fans ask for.
+
+struct Initialiser {
+  const char* name;
+  Tensor (*call)(reel::Generator& generator, const reel::Shape& shape, DType dtype);
+  bool normal, by_outputs;
+};
+constexpr Initialiser initialisers[] = {
+    {"glorot_uniform", reel::glorot_uniform, false, true},
+    {"glorot_normal", reel::glorot_normal, true, true},
+    {"he_uniform", reel::he_uniform, false, false},
+    {"he_normal", reel::he_normal, true, false},
+};
+Tensor in_range(const Initialiser& f, reel::Generator& generator, const reel::Shape& shape, DType dtype) {
+  Real inputs = 1, outputs = 1;
+  if (shape.rank() > 0) inputs = outputs = static_cast<Real>(shape[0]);
+  if (shape.rank() == 2) outputs = static_cast<Real>(shape[1]);
+  if (shape.rank() > 2) {  // [filters, channels, kernel...]
+    inputs = static_cast<Real>(shape[1]);
+    for (int k = 2; k < shape.rank(); ++k)
+      inputs *= static_cast<Real>(shape[k]), outputs *= static_cast<Real>(shape[k]);
+  }
+  const Real variance = f.by_outputs ? 2 / (inputs + outputs) : 2 / inputs;
+  const auto width = static_cast<double>(std::sqrt(3 * variance));
+  if (!f.normal) return reel::random_uniform(generator, shape, -width, width, dtype);
+  // The standard deviation of a normal number between -2 and 2.
+  const auto deviation = static_cast<double>(std::sqrt(variance) / 0.87962566103423978L);
+  return reel::random_truncated_normal(generator, shape, 0, deviation, dtype);
+}
+Op times_weights(const Initialiser& f) {
+  Op o;
+  o.name = f.name;
+  o.weight = 0.3;
+  o.make = [](Maker& m, Statement& s) {
+    const int x = m.floating(m.chance(0.8) ? 2 : 0, 4);
+    s.args = {Maker::arg(x)};
+    s.ints = {m.below(1000)};
+    return x >= 0 && m.at(x).size() > 0;
+  };
+  o.eval = [&f](const Statement& s, const Inputs& in, Arrays& out) {
+    const Array& x = *in[0];
+    Array y(x.dtype, x.shape);
+    reel::Generator generator(static_cast<std::uint64_t>(s.ints[0]));
+    reel::Shape shape;
+    for (const std::int64_t extent : x.shape) shape.push_back(extent);
+    const std::vector<double> w = reel::cast(in_range(f, generator, shape, DType::float64), DType::float64).to_vector();
+    for (std::int64_t i = 0; i < y.size(); ++i) {
+      Jet weight(static_cast<Real>(w[static_cast<std::size_t>(i)]));
+      weight.e[0] = 4 * Jet::unit;
+      y[i].re = x[i].re * weight;
+    }
+    out.push_back(std::move(y));
+  };
+  o.call = [&f](const Statement& s, const Operands& a, std::vector<Tensor>& out) {
+    reel::Generator generator(static_cast<std::uint64_t>(s.ints[0]));
+    const Tensor x = a.tensor(0);
+    out.push_back(x * f.call(generator, x.shape(), x.dtype()));
+  };
+  o.text = [&f](const Statement& s, const Strings& a) {
+    return std::string(f.name) + " of its shape by Generator(" + std::to_string(s.ints[0]) + "), times " + a[0];
+  };
+  return o;
+}
+// x times an orthogonal matrix and its transpose: x times the square of the gain.
+Op orthogonal() {
+  Op o;
+  o.name = "orthogonal";
+  o.make = [](Maker& m, Statement& s) {
+    const int x = m.floating(1, 3);
+    s.args = {Maker::arg(x)};
+    s.ints = {m.below(1000), m.below(3)};
+    return x >= 0 && m.at(x).size() > 0;
+  };
+  o.eval = [](const Statement&, const Inputs& in, Arrays& out) {
+    Array y(in[0]->dtype, in[0]->shape);
+    const std::int64_t n = y.shape.back();
+    for (std::int64_t i = 0; i < y.size(); ++i) {
+      y[i].re = (*in[0])[i].re * Jet(2.25L);
+      for (int k = 0; k < Jet::count; ++k)  // sums of products with numbers up to 1
+        for (std::int64_t j = i / n * n; j < (i / n + 1) * n; ++j) {
+          const Jet& x = (*in[0])[j].re;
+          y[i].re.e[k] +=
+              2.25 * x.e[k] + 60 * static_cast<double>(n) * Jet::unit * static_cast<double>(std::fabs(x.v[k]));
+        }
+    }
+    out.push_back(std::move(y));
+  };
+  o.call = [](const Statement& s, const Operands& a, std::vector<Tensor>& out) {
+    reel::Generator generator(static_cast<std::uint64_t>(s.ints[0]));
+    const Tensor x = a.tensor(0);
+    const std::int64_t n = x.shape().back();
+    const Tensor w = reel::orthogonal(generator, {n, n + s.ints[1]}, 1.5, x.dtype());
+    out.push_back(reel::matmul(reel::matmul(x, w), w, {.transpose_b = true}));
+  };
+  return o;
+}
+
 }  // namespace
 
 void add_networks(std::vector<Op>& t) {
+  for (const Initialiser& f : initialisers) t.push_back(times_weights(f));
+  t.push_back(orthogonal());
   add_convolution(t);
   add_pools(t);
   add_normalisation(t);
