@@ -1,7 +1,10 @@
 #include "kernels/special/special.hpp"
 
+#include <algorithm>
+
 #include "kernels/special/arguments.hpp"
 #include "kernels/special/inverse.hpp"
+#include "kernels/special/values/values.hpp"
 
 namespace reel::kernels::special {
 
@@ -128,23 +131,53 @@ Real evaluate(Function f, const Arguments& a) {
   return f < Function::log_gammainc ? polynomial(f, a) : distribution_function(f, a);
 }
 
-template <class T>
-void evaluate_all(Function f, const int* orders, const void* const* in, T* out, std::ptrdiff_t n) {
-  const std::size_t count = signature(f).arguments;
+[[gnu::noinline]] Real evaluate_at(Function f, const int* orders, const void* const* in, DType d, std::ptrdiff_t i) {
   Arguments a{{}, orders};
-  for (std::ptrdiff_t i = 0; i < n; ++i) {
-    for (std::size_t k = 0; k < count; ++k) a.at[k] = static_cast<const T*>(in[k])[i];
-    out[i] = static_cast<T>(evaluate(f, a));
+  for (std::size_t k = 0; k < signature(f).arguments; ++k)
+    a.at[k] = d == DType::float32 ? static_cast<const float*>(in[k])[i] : static_cast<const double*>(in[k])[i];
+  return evaluate(f, a);
+}
+void store(Real y, void* out, DType d, std::ptrdiff_t i) {
+  if (d == DType::float32)
+    static_cast<float*>(out)[i] = static_cast<float>(y);
+  else
+    static_cast<double*>(out)[i] = static_cast<double>(y);
+}
+
+/// Elements from `begin` on, at most a block of them, by a method in double; by the general one where it does not
+/// apply.
+void evaluate_block(Function f, const int* orders, const void* const* in, void* out, std::ptrdiff_t begin,
+                    std::ptrdiff_t n, DType d) {
+  const bool single = d == DType::float32;
+  constexpr double finite_max = std::numeric_limits<double>::max();
+  const double least = single ? 1e-9 : 1e-17;  // of terms: far below the rounding of the result
+  double x[arguments_max][values::block], floats[values::block];
+  double* const y = single ? floats : static_cast<double*>(out) + begin;
+  const double* from[arguments_max] = {};
+  for (std::size_t k = 0; k < signature(f).arguments; ++k) {
+    from[k] = single ? x[k] : static_cast<const double*>(in[k]) + begin;
+    if (single) std::copy_n(static_cast<const float*>(in[k]) + begin, n, x[k]);
   }
+  values::of(f)(f, from, y, n, least);
+  unsigned others = 0;
+  for (std::ptrdiff_t i = 0; i < n; ++i) others |= static_cast<unsigned>(!(std::abs(y[i]) <= finite_max));
+  if (single)
+    std::transform(y, y + n, static_cast<float*>(out) + begin, [](double v) { return static_cast<float>(v); });
+  if (others == 0) return;
+  for (std::ptrdiff_t i = 0; i < n; ++i)
+    if (!std::isfinite(y[i])) store(evaluate_at(f, orders, in, d, begin + i), out, d, begin + i);
 }
 
 }  // namespace
 
 void evaluate(Function f, const int* orders, const void* const* in, void* out, std::ptrdiff_t n, DType d) {
-  if (d == DType::float32)
-    evaluate_all(f, orders, in, static_cast<float*>(out), n);
-  else
-    evaluate_all(f, orders, in, static_cast<double*>(out), n);
+  const auto end = orders + (signature(f).arguments - signature(f).constants);
+  if (values::of(f) != nullptr && std::all_of(orders, end, [](int order) { return order == 0; })) {
+    for (std::ptrdiff_t i = 0; i < n; i += values::block)
+      evaluate_block(f, orders, in, out, i, std::min(values::block, n - i), d);
+    return;
+  }
+  for (std::ptrdiff_t i = 0; i < n; ++i) store(evaluate_at(f, orders, in, d, i), out, d, i);
 }
 
 }  // namespace reel::kernels::special
