@@ -29,6 +29,9 @@ struct Distances {
       L sum[R * vectors];
       unrolled<R * vectors>([&](auto i) __attribute__((always_inline)) { sum[i] = L(0); });
       const std::ptrdiff_t end = std::min(d, first + terms);
+#ifndef __clang__
+#pragma GCC unroll 2
+#endif
       for (std::ptrdiff_t k = first; k < end; ++k) {
         L other[vectors];
         unrolled<vectors>([&](auto v)
@@ -101,7 +104,8 @@ struct Distances {
   template <int R>
   static void add_rows(const T* factors, const T* x, const T* y, std::ptrdiff_t m, std::ptrdiff_t d, T* to) {
     std::ptrdiff_t k = 0;
-    for (; d - k >= narrow; k += narrow) add_slopes<R, vectors>(factors, x + k, y + k, m, d, narrow, to + k);
+    if constexpr (R > 1)  // the last points of all, vector by vector
+      for (; d - k >= narrow; k += narrow) add_slopes<R, vectors>(factors, x + k, y + k, m, d, narrow, to + k);
     for (; k < d; k += L::size)
       add_slopes<R, 1>(factors, x + k, y + k, m, d, std::min<std::ptrdiff_t>(L::size, d - k), to + k);
   }

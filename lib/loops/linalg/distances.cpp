@@ -187,12 +187,14 @@ void pair_distances_of(const Tensor& x, double p, const Tensor& z) {
   const std::int64_t n = x.shape()[1];
   const Blocks blocks(x, x, p);
   T* to = detail::mutable_data<T>(z);
+  std::int64_t stride = Blocks::width;
+  asm("" : "+r"(stride));  // no copy of compute() for this value
   parallel_for((n - 1) / Blocks::panel + 1, 1, [&](std::int64_t begin, std::int64_t end) {
     T distances[static_cast<std::size_t>(Blocks::panel * Blocks::width)];
     for (std::int64_t first = begin * Blocks::panel; first < std::min(n, end * Blocks::panel); first += Blocks::panel) {
       const std::int64_t rows = std::min(Blocks::panel, n - first);
       for (std::int64_t j = first / Blocks::width; j < blocks.count(); ++j) {
-        blocks.compute(first, rows, j, distances, Blocks::width);
+        blocks.compute(first, rows, j, distances, stride);
         for (std::int64_t i = first; i < first + rows; ++i) {
           const std::int64_t column = std::max(i + 1, j * Blocks::width), skipped = column - j * Blocks::width;
           const std::int64_t row = i * n - i * (i + 1) / 2 - i - 1;  // place of the pair (i, 0), if there was one

@@ -51,30 +51,36 @@ void extreme_columns(const AxisSplit& e, bool largest, bool reverse, const T* x,
 }
 
 // The same for one column whose elements follow one another. Blocks whose elements are all beyond the extreme so far
-// copy it.
+// copy it. Least elements are the largest of the negatives, so that there is one loop for both.
 template <class T>
 [[gnu::noinline]] void extreme_column(std::int64_t n, bool largest, bool reverse, const T* x, T* best,
                                       std::int64_t* position) {
   constexpr std::int64_t block = 16;
-  std::int64_t found = reverse ? n - 1 : 0;
-  T so_far = x[found];
+  const std::int64_t start = reverse ? n - 1 : 0, one = reverse ? -1 : 1;
+  const T sign = largest ? 1 : -1;
+  std::int64_t found = start;
+  T most = sign * x[start];
   for (std::int64_t done = 0; done < n; done += block) {
-    const std::int64_t count = std::min(block, n - done), first = reverse ? n - done - count : done;
-    int beyond = 1;  // 0 with a NaN too
-    for (std::int64_t i = first; i < first + count; ++i)
-      beyond &= static_cast<int>(largest ? x[i] < so_far : x[i] > so_far);
-    if (beyond != 0) {
-      std::fill_n(best + first, count, so_far);
-      std::fill_n(position + first, count, found);
+    const std::int64_t count = std::min(block, n - done), begin = start + one * done;
+    const std::int64_t first = reverse ? begin - block + 1 : begin;  // of a whole block in memory
+    bool beyond = count == block;                                    // false with a NaN too
+    if (beyond) {
+      int all = 1;
+      for (std::int64_t i = 0; i < block; ++i) all &= static_cast<int>(sign * x[first + i] < most);
+      beyond = all != 0;
+    }
+    if (beyond) {
+      std::fill_n(best + first, block, x[found]);
+      std::fill_n(position + first, block, found);
       continue;
     }
-    for (std::int64_t k = 0; k < count; ++k) {
-      const std::int64_t i = reverse ? first + count - 1 - k : first + k;
-      if (x[i] != x[i] || (so_far == so_far && (largest ? x[i] >= so_far : x[i] <= so_far))) {
-        so_far = x[i];
+    for (std::int64_t k = 0, i = begin; k < count; ++k, i += one) {
+      const T next = sign * x[i];
+      if (next != next || next >= most) {  // a NaN stays, for comparisons with it are false, until the next one
+        most = next;
         found = i;
       }
-      best[i] = so_far;
+      best[i] = x[found];
       position[i] = found;
     }
   }
