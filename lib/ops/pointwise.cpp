@@ -197,4 +197,13 @@ REEL_POINTWISE_FUNCTIONS(REEL_DEFINE)
 REEL_NORMAL_FUNCTIONS(REEL_DEFINE)
 // clang-format on
 
+Tensor logit(const Operand& operand, double eps) {
+  const tape::OpScope scope(operand);
+  if (!(eps >= 0 && eps <= 0.5)) fail<ValueError>("logit", "eps is {}; it must be at least 0 and at most 0.5", eps);
+  const Tensor x = ops::to_tensor("logit", operand);
+  if (is_complex(x.dtype())) return logit(x);  // which refuses it
+  if (ops::is_half(x.dtype())) return ops::in_float32(x, [eps](const Tensor& wide) { return logit(wide, eps); });
+  return logit(clip(ops::cast_to(x, ops::floating_of(x.dtype())), eps, 1 - eps));
+}
+
 }  // namespace reel

@@ -155,6 +155,7 @@ std::vector<Edge> edges() {
     {"fmin", "NaN and ties", [](X x) { return reel::fmin(x[0], x[1]); }, [] { return T{tensor({nan, 2, 1}), tensor({3, nan, 1})}; }, {3, 2, 1}, {{0, 1, 0.5}, {1, 0, 0.5}}},
     {"copysign", "zeros", [](X x) { return reel::copysign(x[0], x[1]); }, [] { return T{tensor({0, 2, -2, 3, 3, 3, 3, 3}), tensor({1, -0.0, 0, -inf, inf, nan, -nan, -1e-310})}; }, {0, -2, 2, -3, 3, 3, 3, -3}, {{0, -1, -1, -1, 1, 1, 1, -1}, {0, 0, 0, 0, 0, 0, 0, 0}}},
     {"logit", "the middle and the ends", [](X x) { return logit(x[0]); }, [] { return T{tensor({0.5, 0, 1, 0.5 + 0x1p-40, -0.0, 1e-310})}; }, {0, -inf, inf, 0x1p-38, -inf, -713.8013788281542}, {{4, inf, inf, 4, -inf, inf}}},
+    {"logit", "the ends of its range, and beyond", [](X x) { return logit(x[0], 0.25); }, [] { return T{tensor({0.25, 0.5, 0.75, 0, 1, -7, 0.2})}; }, {-std::log(3.0), 0, std::log(3.0), -std::log(3.0), std::log(3.0), -std::log(3.0), -std::log(3.0)}, {{16. / 3, 4, 16. / 3, 0, 0, 0, 0}}},
     {"log1mexp", "0 and far out", [](X x) { return log1mexp(x[0]); }, [] { return T{tensor({0, 800, 1e-300})}; }, {-inf, 0, std::log(1e-300)}, {{inf, 0, 1e300}}},
     {"sinc", "0 and integers", [](X x) { return sinc(x[0]); }, [] { return T{tensor({0, 1, -2, 1e6})}; }, {1, 0, 0, 0}, {{0, -1, -0.5, 1e-6}}},
     {"xlogy", "x 0", [](X x) { return xlogy(x[0], x[1]); }, [] { return T{tensor({0, 0, 0, 0, 1}), tensor({0, 2, inf, -1, 0})}; }, {0, 0, 0, 0, -inf}, {{0, std::log(2.), 0, 0, -inf}, {0, 0, 0, 0, inf}}},

@@ -159,6 +159,7 @@ constexpr Pointwise rows[] = {
     {"logaddexp2", [](X x) { return logaddexp2(x[0], x[1]); }, 2, {{-3, 3}, {-3, 3}}, [](R x) { return std::log2(std::exp2(x[0]) + std::exp2(x[1])); }, {{-80, 80}, {-80, 80}}},
     {"exp10", [](X x) { return reel::exp10(x[0]); }, 1, {{-2, 2}}, [](R x) { return std::pow(10.0L, x[0]); }, {{-30, 30}}},
     {"logit", [](X x) { return logit(x[0]); }, 1, {{0.05, 0.95}}, [](auto x) { return log(x[0] / (1 - x[0])); }, {{1e-6, 0.999}}},
+    {"logit", [](X x) { return logit(x[0], 0.1); }, 1, {{0.05, 0.95}}, [](R x) { const auto p = std::min(std::max(x[0], 0.1L), 0.9L); return std::log(p / (1 - p)); }, {{0, 1}}, off_hinges<1, 9, 10>},
     {"log1mexp", [](X x) { return log1mexp(x[0]); }, 1, {{0.2, 3}}, [](R x) { return x[0] < 1 ? std::log(-std::expm1(-x[0])) : std::log1p(-std::exp(-x[0])); }, {{1e-6, 60}}},
     {"sinc", [](X x) { return sinc(x[0]); }, 1, {{-3, 3}}, [](R x) { return sinc_of(x[0]); }, {{-30, 30}}},
     {"deg2rad", [](X x) { return deg2rad(x[0]); }, 1, {{-3, 3}}, [](auto x) { return x[0] * (pi / 180); }, {{-720, 720}}},

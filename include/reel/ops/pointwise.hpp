@@ -45,6 +45,9 @@ Tensor log2(const Operand& x);   ///< Gradient: g / (x log 2).
 Tensor log10(const Operand& x);  ///< Gradient: g / (x log 10).
 Tensor log1p(const Operand& x);  ///< log(1 + x), accurate near 0. Gradient: g / (1 + x).
 Tensor logit(const Operand& x);  ///< log(x / (1 - x)), the inverse of sigmoid. Gradient: g / (x (1 - x)).
+/// logit of x limited to [eps, 1 - eps] (torch.logit); float16 and bfloat16 compute in float32. ValueError unless eps
+/// is in [0, 0.5]. Gradient: g / (x (1 - x)) where eps <= x <= 1 - eps, else 0.
+Tensor logit(const Operand& x, double eps);
 /// log(exp(x) + exp(y)), without overflow. Gradient: g exp(x - z), g exp(y - z); equal shares where both are -inf.
 Tensor logaddexp(const Operand& x, const Operand& y);
 /// rel_entr(x, y) - x + y, at least 0, with all digits for close x and y. Gradient: g log(x / y), g (1 - x / y).

@@ -30,6 +30,7 @@ std::vector<Unary> further_unary_ops() {
       REEL_UNARY(deg2rad) REEL_UNARY(rad2deg) REEL_UNARY(exp10) REEL_UNARY(frac) REEL_UNARY(entr) REEL_UNARY(celu)
       REEL_UNARY(gelu_tanh) REEL_UNARY(hard_sigmoid) REEL_UNARY(hard_swish) REEL_UNARY(hard_tanh)
       REEL_UNARY(hardshrink) REEL_UNARY(softshrink) REEL_UNARY(log_sigmoid) REEL_UNARY(log1mexp) REEL_UNARY(logit)
+      {"logit", [](const Tensor& x) { logit(x, 0.1); }},
       REEL_UNARY(mish) REEL_UNARY(nan_to_num) REEL_UNARY(relu6) REEL_UNARY(sinc)
       REEL_UNARY(corrcoef) REEL_UNARY(cov)
       REEL_UNARY(isotonic_regression) REEL_UNARY(nanmax) REEL_UNARY(nanmean) REEL_UNARY(nanmin) REEL_UNARY(nanprod)
