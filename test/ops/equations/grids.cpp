@@ -368,3 +368,37 @@ TEST_CASE("splines and grids: dtypes, errors, traces") {
   CHECK(array_equal(traced(p, v, x), direct));
   CHECK_THROWS_AS(traced(flip(p), v, x), ValueError);
 }
+
+TEST_CASE("resize: constants stay, equal extents and aligned corners too; axes of one element") {
+  for (const ResizeMethod method : {ResizeMethod::nearest, ResizeMethod::linear, ResizeMethod::cubic,
+                                    ResizeMethod::lanczos3, ResizeMethod::lanczos5})
+    for (const bool antialias : {false, true})
+      for (const bool corners : {false, true})
+        for (const std::int64_t n : {1, 2, 5})
+          for (const std::int64_t m : {1, 2, 3, 7}) {
+            INFO("method " << static_cast<int>(method) << " from " << n << " to " << m);
+            const ResizeOptions options = {method, antialias, corners};
+            const Tensor x = sin(arange(n) + 1.0), y = resize(x, {m}, options);
+            CHECK(worst(resize(full({n}, 3.0), {m}, options), std::vector<double>(static_cast<std::size_t>(m), 3)) <
+                  1e-14);
+            if (n == m) CHECK(array_equal(y, x));
+            if (n == 1) CHECK(worst(y, std::vector<double>(static_cast<std::size_t>(m), x(0).item())) < 1e-15);
+            if (corners && n > 1 && m >= n) {
+              CHECK(y(0).item() == Approx(x(0).item()).epsilon(1e-14));
+              CHECK(y(-1).item() == Approx(x(-1).item()).epsilon(1e-14));
+            }
+          }
+}
+
+TEST_CASE("map_coordinates: an axis of one element, where the array continues everywhere by that element") {
+  const Tensor x = tensor({2.5}), positions = tensor({{-7.25, -0.5, 0., 0.5, 3.75}});
+  for (const Border border : {Border::reflect, Border::mirror, Border::nearest, Border::wrap, Border::grid_wrap})
+    for (const int order : {0, 1, 3}) {
+      INFO("border " << static_cast<int>(border) << ", order " << order);
+      const MapCoordinatesOptions options = {order, border};
+      CHECK(worst(map_coordinates(x, positions, options), {2.5, 2.5, 2.5, 2.5, 2.5}) < 1e-14);
+      const auto f = [&](const Tensor& p) { return sum(map_coordinates(x, p, options)); };
+      CHECK(worst(grad(f)(positions), {0, 0, 0, 0, 0}) < 1e-14);
+      CHECK(worst(grad([&](const Tensor& v) { return sum(map_coordinates(v, positions, options)); })(x), {5}) < 1e-14);
+    }
+}

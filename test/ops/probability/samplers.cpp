@@ -256,6 +256,10 @@ TEST_CASE("beta_rvs: no gradient where a sample is rounded to an end") {
   const Tensor at_end = logical_or(equal(x, 0), equal(x, 1));
   CHECK(bool(any(at_end)));
   CHECK(bool(all(equal(where(at_end, slopes, 0), 0))));
+  // The density vanishes at 1.
+  const auto at_one = [&](const Tensor& b) { return sum(beta_rvs(generator, {40}, 1e18, b)); };
+  CHECK(at_one(scalar(1.5)).item() == 40);
+  CHECK(grad(at_one)(scalar(1.5)).item() == 0);
 }
 
 TEST_CASE("t_rvs far out: the logarithm of the probability beyond a sample does not depend on df") {

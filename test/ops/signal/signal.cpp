@@ -277,6 +277,9 @@ TEST_CASE("unwrap passes the gradient on; detrend leaves no trend") {
   CHECK(largest(sum(detrend(wave({4, 9})), 1)) < 1e-13);
   CHECK(largest(detrend(arange(7) * 2.5 - 1)) < 1e-13);
   CHECK(unwrap(scalar(1.0) * ones({1})).item() == 1);
+  // Differences of an odd number of half periods keep their sign.
+  CHECK(array_equal(unwrap(tensor({0., 2, -4, 14, 8, 10}), -1, 4), tensor({0., 2, 0, 2, 0, 2})));
+  CHECK(array_equal(unwrap(tensor({0., 4, -8, 1}), -1, 4), tensor({0., 0, 0, 1})));
   CHECK_THROWS_AS(unwrap(x, -1, 0), ValueError);
   CHECK_THROWS_AS(detrend(ones({3, 0})), ValueError);
 }
