@@ -403,6 +403,11 @@ TEST_CASE("further laws: quantiles invert distribution functions") {
   const double by_df = grad([&](const Tensor& d) { return t_ppf(near_half, d); })(df).item();
   const double expected = 0.5 / 3 - 0.5 * (digamma(scalar(2.0)) - digamma(scalar(1.5))).item();
   CHECK(by_df == Approx(t_ppf(near_half, df).item() * expected).epsilon(1e-12));
+  for (const double z : {-9e3, -2e4, -3e5, -4e8}) {  // y = df / (df + z^2) is small, but 1 - y is not 1
+    const double p = t_cdf(z, df).item(), slope = grad([&](const Tensor&d) { return t_ppf(p, d); })(df).item();
+    const double expected_slope = -grad([&](const Tensor& d) { return t_cdf(z, d); })(df).item() / t_pdf(z, df).item();
+    CHECK(slope == Approx(expected_slope).epsilon(1e-12));
+  }
   CHECK(t_ppf(0.0, 3).item() == -inf);
   for (const double p : {1e-31, 1e-150, 1e-160, 1e-300}) {  // the square of the quantile overflows at the last two
     CHECK(t_ppf(p, 1).item() == Approx(cauchy_ppf(p).item()).epsilon(1e-12));
