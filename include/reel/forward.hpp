@@ -70,25 +70,29 @@ decltype(auto) apply_to(F& f, const X& x) {
   else
     return f(x);
 }
+
+template <class F, class X>
+auto jvp_of(F& f, const X& primals, const GradientList& tangents) {
+  const auto inputs =
+      map_leaves<Input>(with_tensors(primals), [](const auto& leaf) { return fresh("jvp", Target(leaf).tensor()); });
+  const ForwardAccumulator accumulator(Called{"jvp"}, inputs, tangents);
+  const auto& result = apply_to(f, inputs);
+  using Y = std::remove_cvref_t<decltype(result)>;
+  static_assert(Tree<Y>, "the function must return a tensor or a tree of tensors");
+  auto y = map_leaves<Tensor>(result, [](const auto& leaf) { return fresh_result("jvp", value_of(leaf)); });
+  auto dy = map_leaves<Tensor>(
+      y, [&](const Tensor& leaf) { return accumulator.jvp(leaf, UnconnectedGradients::zero).dense(); });
+  return std::pair(std::move(y), std::move(dy));
+}
 }  // namespace detail
 
 /// jvp(f, primals, tangents) is pair(y, dy): f's result and its tangent, in the structure of y, zeros where not
 /// connected. `primals` is f's argument (a tree of tensors, or a number, which becomes a tensor of rank 0), or a
 /// std::tuple of its arguments; `tangents` has one leaf for each of its leaves. Errors are those of ForwardAccumulator.
-/// JAX's jvp.
+/// They name the caller's line. JAX's jvp.
 template <class F, detail::TreeOrNumbers X>
-auto jvp(F f, const X& primals, const GradientList& tangents) {
-  const auto inputs = map_leaves<detail::Input>(
-      detail::with_tensors(primals), [](const auto& leaf) { return detail::fresh("jvp", Target(leaf).tensor()); });
-  const ForwardAccumulator accumulator(detail::Called{"jvp"}, inputs, tangents);
-  const auto& result = detail::apply_to(f, inputs);
-  using Y = std::remove_cvref_t<decltype(result)>;
-  static_assert(Tree<Y>, "the function must return a tensor or a tree of tensors");
-  auto y =
-      map_leaves<Tensor>(result, [](const auto& leaf) { return detail::fresh_result("jvp", detail::value_of(leaf)); });
-  auto dy = map_leaves<Tensor>(
-      y, [&](const Tensor& leaf) { return accumulator.jvp(leaf, UnconnectedGradients::zero).dense(); });
-  return std::pair(std::move(y), std::move(dy));
+auto jvp(F f, const X& primals, const GradientList& tangents, const detail::CallLine& at = {}) {
+  return detail::naming_line(at, [&] { return detail::jvp_of(f, primals, tangents); });
 }
 
 /// The linear part of a function at a point: from tangents of its arguments to the tangent of its result.
@@ -107,23 +111,43 @@ class Linear {
   Y y_;
 };
 
-/// linearize(f, args...) is pair(y, linear): f is called once, and linear(tangents) can be called any number of times,
-/// at the cost of the derivative alone. JAX's linearize.
+namespace detail {
 template <class F, class... A>
-auto linearize(F f, A&&... args) {
-  detail::ArgumentsOf<detail::Pick<>, A...> arguments("linearize", std::forward<A>(args)...);
-  const detail::List<Source> sources = arguments.sources();
-  detail::require_differentiable("linearize", sources);
-  detail::Recording recording("linearize", sources, true);
+auto linear_part(F& f, A&&... args) {
+  ArgumentsOf<Pick<>, A...> arguments("linearize", std::forward<A>(args)...);
+  const List<Source> sources = arguments.sources();
+  require_differentiable("linearize", sources);
+  Recording recording("linearize", sources, true);
   using Y = decltype(arguments.call(f));
   static_assert(Tree<Y>, "the function must return a tensor or a tree of tensors");
-  auto y = map_leaves<Tensor>(static_cast<const std::remove_cvref_t<Y>&>(arguments.call(f)), [](const auto& leaf) {
-    return detail::fresh_result("linearize", detail::value_of(leaf));
-  });
-  detail::List<Tensor> targets;
+  auto y = map_leaves<Tensor>(static_cast<const std::remove_cvref_t<Y>&>(arguments.call(f)),
+                              [](const auto& leaf) { return fresh_result("linearize", value_of(leaf)); });
+  List<Tensor> targets;
   for_each_leaf(y, [&](const Tensor& leaf) { targets.push_back(leaf); });
   recording.end(std::move(targets));
   return std::pair(y, Linear(std::move(recording), y));
+}
+}  // namespace detail
+
+/// linearize(f, args...) is pair(y, linear): f is called once, and linear(tangents) can be called any number of times,
+/// at the cost of the derivative alone. Errors name the caller's line, if there are at most three arguments. JAX's
+/// linearize.
+template <class F, class... A>
+auto linearize(F f, A&&... args) {
+  return detail::linear_part(f, std::forward<A>(args)...);
+}
+template <class F, class A>
+auto linearize(F f, A&& x, const detail::WrapperLine& at = detail::CallLine()) {
+  return detail::naming_line(at, [&] { return detail::linear_part(f, std::forward<A>(x)); });
+}
+template <class F, class A, class B>
+auto linearize(F f, A&& x, B&& y, const detail::WrapperLine& at = detail::CallLine()) {
+  return detail::naming_line(at, [&] { return detail::linear_part(f, std::forward<A>(x), std::forward<B>(y)); });
+}
+template <class F, class A, class B, class C>
+auto linearize(F f, A&& x, B&& y, C&& z, const detail::WrapperLine& at = detail::CallLine()) {
+  return detail::naming_line(
+      at, [&] { return detail::linear_part(f, std::forward<A>(x), std::forward<B>(y), std::forward<C>(z)); });
 }
 
 }  // namespace reel

@@ -170,16 +170,21 @@ struct ValueAndGradients {
   const char* who;
   mutable F f;
   Choice choice;
+  CallLine at = no_line;
 
   template <class... A>
   auto operator()(A&&... args) const {
+    return naming_line(at, [&] { return choose_weights(std::forward<A>(args)...); });
+  }
+
+ private:
+  template <class... A>
+  auto choose_weights(A&&... args) const {
     if constexpr (ends_with_dy<A...>)
       return weighted(std::make_index_sequence<sizeof...(A) - 1>(), std::forward_as_tuple(std::forward<A>(args)...));
     else
       return run(GradientList(), std::forward<A>(args)...);
   }
-
- private:
   template <std::size_t... K, class All>
   auto weighted(std::index_sequence<K...>, All&& all) const {
     return run(std::get<sizeof...(K)>(all).list, std::get<K>(std::move(all))...);
@@ -192,6 +197,13 @@ struct ValueAndGradients {
     return std::pair(std::move(result), recording.pull(weights));
   }
 };
+
+// With parameters chosen at run time.
+template <bool Aux, class F>
+auto choosing(const char* who, F f, const Parameters& parameters, const CallLine& at) {
+  Choice choice = naming_line(at, [&] { return choose(who, parameters, f); });
+  return ValueAndGradients<Lists, F, Aux>{who, std::move(f), std::move(choice), at};
+}
 
 template <class P, class F, bool Aux>
 using Gradients = GradientsOf<ValueAndGradients<P, F, Aux>, Aux>;
@@ -238,9 +250,16 @@ template <class F, bool Aux>
 struct ImplicitValueAndGrad {
   const char* who;
   mutable F f;
+  CallLine at = no_line;
 
   template <class... A>
   auto operator()(A&&... args) const {
+    return naming_line(at, [&] { return compute(std::forward<A>(args)...); });
+  }
+
+ private:
+  template <class... A>
+  auto compute(A&&... args) const {
     using Y = std::remove_cvref_t<decltype(f(std::forward<A>(args)...))>;
     static_assert(!std::is_void_v<Y>, "the function returns nothing that could be differentiated");
     GradientTape tape;
@@ -248,8 +267,6 @@ struct ImplicitValueAndGrad {
     auto list = gradients_of(tape, result);
     return std::pair(std::move(result), std::move(list));
   }
-
- private:
   template <class Y>
   auto gradients_of(GradientTape& tape, const Y& result) const {
     if constexpr (Aux) {
@@ -288,16 +305,24 @@ struct ImplicitGrad {
 /// implicit_value_and_grad(f)(args...) is pair(y, list): f's result, and for each trainable variable that it read the
 /// gradient of the sum of y, as pair(Gradient, Variable) in the order of the variables' construction; none for one that
 /// y does not depend on. The arguments are not watched. ValueError when f returns an empty tensor or reads no trainable
-/// variable. With has_aux f returns pair(y, aux), and so does the first part of the result. TensorFlow's
-/// implicit_value_and_gradients.
-template <class F, std::same_as<HasAux>... Tag>
-auto implicit_value_and_grad(F f, Tag...) {
-  return detail::ImplicitValueAndGrad<F, sizeof...(Tag) != 0>{"implicit_value_and_grad", std::move(f)};
+/// variable. Errors name the line that wraps f, here and below. With has_aux f returns pair(y, aux), and so does the
+/// first part of the result. TensorFlow's implicit_value_and_gradients.
+template <class F>
+auto implicit_value_and_grad(F f, const detail::WrapperLine& at = detail::CallLine()) {
+  return detail::ImplicitValueAndGrad<F, false>{"implicit_value_and_grad", std::move(f), at};
+}
+template <class F>
+auto implicit_value_and_grad(F f, HasAux, const detail::CallLine& at = {}) {
+  return detail::ImplicitValueAndGrad<F, true>{"implicit_value_and_grad", std::move(f), at};
 }
 /// Only the list; with has_aux pair(list, aux).
-template <class F, std::same_as<HasAux>... Tag>
-auto implicit_grad(F f, Tag...) {
-  return detail::ImplicitGrad<F, sizeof...(Tag) != 0>{{"implicit_grad", std::move(f)}};
+template <class F>
+auto implicit_grad(F f, const detail::WrapperLine& at = detail::CallLine()) {
+  return detail::ImplicitGrad<F, false>{{"implicit_grad", std::move(f), at}};
+}
+template <class F>
+auto implicit_grad(F f, HasAux, const detail::CallLine& at = {}) {
+  return detail::ImplicitGrad<F, true>{{"implicit_grad", std::move(f), at}};
 }
 
 /// value_and_gradients_function(f)(args...) is pair(y, gradients): f's results, each leaf a new tensor, and the
@@ -305,31 +330,46 @@ auto implicit_grad(F f, Tag...) {
 /// arguments, or every argument that is a tree of tensors, a floating-point number or a vector of them. Each parameter
 /// is a tensor of its own, even when the same tensor is passed twice or captured. Integers get no gradient. With
 /// has_aux f returns pair(y, aux), and so does the first part of the result. TensorFlow's value_and_gradients_function.
-template <int... I, class F, std::same_as<HasAux>... Tag>
-auto value_and_gradients_function(F f, Tag...) {
-  return detail::ValueAndGradients<detail::Choose<true, I...>, F, sizeof...(Tag) != 0>{
-      "value_and_gradients_function", std::move(f), {}};
+template <int... I, class F>
+auto value_and_gradients_function(F f, const detail::WrapperLine& at = detail::CallLine()) {
+  return detail::ValueAndGradients<detail::Choose<true, I...>, F, false>{
+      "value_and_gradients_function", std::move(f), {}, at};
+}
+template <int... I, class F>
+auto value_and_gradients_function(F f, HasAux, const detail::CallLine& at = {}) {
+  return detail::ValueAndGradients<detail::Choose<true, I...>, F, true>{
+      "value_and_gradients_function", std::move(f), {}, at};
 }
 /// With parameters chosen at run time. ValueError here for names that f does not have (see named); at the call an error
 /// for positions out of range, and TypeError for an argument that is not a tensor.
-template <class F, std::same_as<HasAux>... Tag>
-auto value_and_gradients_function(F f, const Parameters& parameters, Tag...) {
-  constexpr const char* who = "value_and_gradients_function";
-  detail::Choice choice = detail::choose(who, parameters, f);
-  return detail::ValueAndGradients<detail::Lists, F, sizeof...(Tag) != 0>{who, std::move(f), std::move(choice)};
+template <class F>
+auto value_and_gradients_function(F f, const Parameters& parameters,
+                                  const detail::WrapperLine& at = detail::CallLine()) {
+  return detail::choosing<false>("value_and_gradients_function", std::move(f), parameters, at);
+}
+template <class F>
+auto value_and_gradients_function(F f, const Parameters& parameters, HasAux, const detail::CallLine& at = {}) {
+  return detail::choosing<true>("value_and_gradients_function", std::move(f), parameters, at);
 }
 
 /// Only the gradients; with has_aux pair(gradients, aux).
-template <int... I, class F, std::same_as<HasAux>... Tag>
-auto gradients_function(F f, Tag...) {
-  return detail::Gradients<detail::Choose<true, I...>, F, sizeof...(Tag) != 0>{
-      {"gradients_function", std::move(f), {}}};
+template <int... I, class F>
+auto gradients_function(F f, const detail::WrapperLine& at = detail::CallLine()) {
+  return detail::Gradients<detail::Choose<true, I...>, F, false>{{"gradients_function", std::move(f), {}, at}};
 }
-template <class F, std::same_as<HasAux>... Tag>
-auto gradients_function(F f, const Parameters& parameters, Tag...) {
-  constexpr const char* who = "gradients_function";
-  detail::Choice choice = detail::choose(who, parameters, f);
-  return detail::Gradients<detail::Lists, F, sizeof...(Tag) != 0>{{who, std::move(f), std::move(choice)}};
+template <int... I, class F>
+auto gradients_function(F f, HasAux, const detail::CallLine& at = {}) {
+  return detail::Gradients<detail::Choose<true, I...>, F, true>{{"gradients_function", std::move(f), {}, at}};
+}
+template <class F>
+auto gradients_function(F f, const Parameters& parameters, const detail::WrapperLine& at = detail::CallLine()) {
+  return detail::Gradients<detail::Lists, F, false>{
+      detail::choosing<false>("gradients_function", std::move(f), parameters, at)};
+}
+template <class F>
+auto gradients_function(F f, const Parameters& parameters, HasAux, const detail::CallLine& at = {}) {
+  return detail::Gradients<detail::Lists, F, true>{
+      detail::choosing<true>("gradients_function", std::move(f), parameters, at)};
 }
 
 /// value_and_grad with parameters picked at run time: pair(value, gradients), one for each leaf of the parameters.
@@ -363,36 +403,58 @@ class VjpList {
 };
 /// make_vjp with parameters picked at run time: pair(y, VjpList).
 template <class F>
-auto make_vjp(F f, const Parameters& parameters, const VjpOptions& options = {}) {
-  detail::Choice choice = detail::choose("make_vjp", parameters, f);
-  return [f = std::move(f), choice = std::move(choice), options]<class... A>(A&&... args) mutable {
-    detail::ArgumentsOf<detail::Lists, A...> arguments("make_vjp", std::forward<A>(args)...);
-    detail::Recording recording("make_vjp", choice.sources("make_vjp", arguments), options.persistent);
-    auto y = detail::record_call<false>("make_vjp", f, arguments, recording);
-    return std::pair(std::move(y), VjpList(std::move(recording)));
+auto make_vjp(F f, const Parameters& parameters, const VjpOptions& options = {}, const detail::CallLine& at = {}) {
+  detail::Choice choice = detail::naming_line(at, [&] { return detail::choose("make_vjp", parameters, f); });
+  return [f = std::move(f), choice = std::move(choice), options, at]<class... A>(A&&... args) mutable {
+    return detail::naming_line(at, [&] {
+      detail::ArgumentsOf<detail::Lists, A...> arguments("make_vjp", std::forward<A>(args)...);
+      detail::Recording recording("make_vjp", choice.sources("make_vjp", arguments), options.persistent);
+      auto y = detail::record_call<false>("make_vjp", f, arguments, recording);
+      return std::pair(std::move(y), VjpList(std::move(recording)));
+    });
   };
 }
 
 /// TensorFlow's other names of the same.
-template <class F, std::same_as<HasAux>... Tag>
-auto implicit_gradients(F f, Tag... tag) {
-  return implicit_grad(std::move(f), tag...);
+template <class F>
+auto implicit_gradients(F f, const detail::WrapperLine& at = detail::CallLine()) {
+  return implicit_grad(std::move(f), at);
 }
-template <class F, std::same_as<HasAux>... Tag>
-auto implicit_value_and_gradients(F f, Tag... tag) {
-  return implicit_value_and_grad(std::move(f), tag...);
+template <class F>
+auto implicit_gradients(F f, HasAux tag, const detail::CallLine& at = {}) {
+  return implicit_grad(std::move(f), tag, at);
 }
-template <class F, std::same_as<HasAux>... Tag>
-auto implicit_val_and_grad(F f, Tag... tag) {
-  return implicit_value_and_grad(std::move(f), tag...);
+template <class F>
+auto implicit_value_and_gradients(F f, const detail::WrapperLine& at = detail::CallLine()) {
+  return implicit_value_and_grad(std::move(f), at);
 }
-template <int... I, class F, std::same_as<HasAux>... Tag>
-auto val_and_grad_function(F f, Tag... tag) {
-  return value_and_gradients_function<I...>(std::move(f), tag...);
+template <class F>
+auto implicit_value_and_gradients(F f, HasAux tag, const detail::CallLine& at = {}) {
+  return implicit_value_and_grad(std::move(f), tag, at);
 }
-template <class F, std::same_as<HasAux>... Tag>
-auto val_and_grad_function(F f, const Parameters& parameters, Tag... tag) {
-  return value_and_gradients_function(std::move(f), parameters, tag...);
+template <class F>
+auto implicit_val_and_grad(F f, const detail::WrapperLine& at = detail::CallLine()) {
+  return implicit_value_and_grad(std::move(f), at);
+}
+template <class F>
+auto implicit_val_and_grad(F f, HasAux tag, const detail::CallLine& at = {}) {
+  return implicit_value_and_grad(std::move(f), tag, at);
+}
+template <int... I, class F>
+auto val_and_grad_function(F f, const detail::WrapperLine& at = detail::CallLine()) {
+  return value_and_gradients_function<I...>(std::move(f), at);
+}
+template <int... I, class F>
+auto val_and_grad_function(F f, HasAux tag, const detail::CallLine& at = {}) {
+  return value_and_gradients_function<I...>(std::move(f), tag, at);
+}
+template <class F>
+auto val_and_grad_function(F f, const Parameters& parameters, const detail::WrapperLine& at = detail::CallLine()) {
+  return value_and_gradients_function(std::move(f), parameters, at);
+}
+template <class F>
+auto val_and_grad_function(F f, const Parameters& parameters, HasAux tag, const detail::CallLine& at = {}) {
+  return value_and_gradients_function(std::move(f), parameters, tag, at);
 }
 
 }  // namespace reel

@@ -324,7 +324,8 @@ MinimizeResult<map_t<Tensor, T>> newton_cg(F f, const T& start, const NewtonOpti
       return detail::copy_in(p, static_cast<std::size_t>(n), {n}, DType::float64);
     };
     const auto linearize_at = [&](const double* v, double* gradient, Callback<void(const double*, double*)>* product) {
-      auto linearized = linearize(flat.flat_value_and_grad(), vector(v));
+      auto of_vector = flat.flat_value_and_grad();
+      auto linearized = detail::linear_part(of_vector, vector(v));
       *product = [vector, linear = std::move(linearized.second)](const double* along, double* to) {
         detail::copy_out(linear({vector(along)}, detail::no_line).second, DType::float64, to, false);
       };
@@ -365,15 +366,18 @@ struct TreeLeastSquaresResult : LeastSquaresResult {
 /// there.
 template <class F, Tree T>
 requires(!detail::Leaf<T>) TreeLeastSquaresResult<map_t<Tensor, T>> levenberg_marquardt(
-    F residuals, const T& start, const LevenbergMarquardtOptions& options = {}, MinimizerState* state = nullptr) {
+    F residuals, const T& start, const LevenbergMarquardtOptions& options = {}, MinimizerState* state = nullptr,
+    const detail::CallLine& at = {}) {
   const Unravel<T> unravel(start);
   const Callback<Tensor(const Tensor&)> of_vector = [&](const Tensor& v) -> Tensor {
     const Tensor r = residuals(unravel(v));
     return r.dtype() == DType::float32 ? cast(r, DType::float64) : r;
   };
-  const Tensor initial = detail::ravel_reals(detail::tensors_of(start));
-  LeastSquaresResult found = state ? levenberg_marquardt(of_vector, initial, options, *state)
-                                   : levenberg_marquardt(of_vector, initial, options);
+  LeastSquaresResult found = detail::naming_line(at, [&] {
+    const Tensor initial = detail::ravel_reals(detail::tensors_of(start));
+    return state ? levenberg_marquardt(of_vector, initial, options, *state, detail::no_line)
+                 : levenberg_marquardt(of_vector, initial, options, detail::no_line);
+  });
   map_t<Tensor, T> tree = unravel(found.parameters);
   return {std::move(found), std::move(tree)};
 }

@@ -1,6 +1,7 @@
 // Optional header: fitting by nonlinear least squares (Levenberg-Marquardt) and by gradient descent (SGD, Adam,
 // AdamW, RMSProp, Adagrad, Lion), with schedules.
 #pragma once
+#include <iosfwd>
 #include <map>
 #include <optional>
 #include <reel/callback.hpp>
@@ -27,6 +28,7 @@ enum class StopReason : std::uint8_t {
 };
 /// The reason as a phrase for people.
 std::string to_string(StopReason reason);
+std::ostream& operator<<(std::ostream& out, StopReason reason);
 
 /// The loss of a residual r, with z = (r / scale)^2: scale^2 z, 2 scale^2 (sqrt(1 + z) - 1), scale^2 z up to z = 1 and
 /// scale^2 (2 sqrt(z) - 1) beyond, scale^2 log(1 + z), and scale^2 (1 - (1 - z)^3) / 3 up to 1 and constant beyond. All
@@ -87,15 +89,26 @@ struct LeastSquaresResult {
 /// starting at `initial` [p]. All are float64 (TypeError otherwise; ShapeError for other ranks or a varying m;
 /// ValueError when p or m is zero or results at the start are not finite). The Jacobian comes from a tape: ValueError
 /// says why, if no gradient reaches the parameters. A trial point with results that are not finite is a rejected step;
-/// exceptions pass through. Active tapes record nothing of this, and the result is a constant: zeros from grad and
-/// jacobian. minimum() of <reel/equations.hpp>, started there, has derivatives by all that the residuals read. More,
-/// "The Levenberg-Marquardt algorithm: implementation and theory", Lecture Notes in Mathematics 630, 1978.
-LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& residuals, const Tensor& initial,
-                                       const LevenbergMarquardtOptions& options = {});
+/// exceptions pass through. Errors name the caller's line. Active tapes record nothing of this, and the result is a
+/// constant: zeros from grad and jacobian. minimum() of <reel/equations.hpp>, started there, has derivatives by all
+/// that the residuals read. More, "The Levenberg-Marquardt algorithm: implementation and theory", Lecture Notes in
+/// Mathematics 630, 1978.
+inline LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& residuals, const Tensor& initial,
+                                              const LevenbergMarquardtOptions& options = {},
+                                              const detail::CallLine& at = {}) {
+  LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>&, const Tensor&,
+                                         const LevenbergMarquardtOptions&);  // exported
+  return detail::naming_line(at, [&] { return levenberg_marquardt(residuals, initial, options); });
+}
 /// The same, continued from a state, and with the final state stored there: see MinimizerState. `products` of the state
 /// counts Jacobians.
-LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& residuals, const Tensor& initial,
-                                       const LevenbergMarquardtOptions& options, MinimizerState& state);
+inline LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& residuals, const Tensor& initial,
+                                              const LevenbergMarquardtOptions& options, MinimizerState& state,
+                                              const detail::CallLine& at = {}) {
+  LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>&, const Tensor&,
+                                         const LevenbergMarquardtOptions&, MinimizerState&);  // exported
+  return detail::naming_line(at, [&] { return levenberg_marquardt(residuals, initial, options, state); });
+}
 
 namespace detail {
 // The leaves of a tree one after another: by reference, or as a list.

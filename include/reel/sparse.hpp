@@ -214,12 +214,24 @@ using NormalSolver = Callback<Tensor(const Csr& a, const Tensor& b)>;
 /// by default a sparse Cholesky factorisation in reverse Cuthill-McKee order does. Normal equations square the
 /// condition number, and a Jacobian without full column rank is damped, not detected. Residuals are a vector. Errors
 /// and options are those of levenberg_marquardt.
-SparseLeastSquaresResult levenberg_marquardt(const TensorFunction& residuals, const SparseJacobian& jacobian,
-                                             const Tensor& initial, const LevenbergMarquardtOptions& options = {},
-                                             const NormalSolver& solver = {});
+inline SparseLeastSquaresResult levenberg_marquardt(const TensorFunction& residuals, const SparseJacobian& jacobian,
+                                                    const Tensor& initial,
+                                                    const LevenbergMarquardtOptions& options = {},
+                                                    const NormalSolver& solver = {}, const detail::CallLine& at = {}) {
+  SparseLeastSquaresResult levenberg_marquardt(const TensorFunction&, const SparseJacobian&, const Tensor&,
+                                               const LevenbergMarquardtOptions&, const NormalSolver&);  // exported
+  return detail::naming_line(at, [&] { return levenberg_marquardt(residuals, jacobian, initial, options, solver); });
+}
 /// The same, continued from a state, and with the final state stored there: see MinimizerState of <reel/minimize.hpp>.
-SparseLeastSquaresResult levenberg_marquardt(const TensorFunction& residuals, const SparseJacobian& jacobian,
-                                             const Tensor& initial, const LevenbergMarquardtOptions& options,
-                                             const NormalSolver& solver, MinimizerState& state);
+inline SparseLeastSquaresResult levenberg_marquardt(const TensorFunction& residuals, const SparseJacobian& jacobian,
+                                                    const Tensor& initial, const LevenbergMarquardtOptions& options,
+                                                    const NormalSolver& solver, MinimizerState& state,
+                                                    const detail::CallLine& at = {}) {
+  SparseLeastSquaresResult levenberg_marquardt(const TensorFunction&, const SparseJacobian&, const Tensor&,
+                                               const LevenbergMarquardtOptions&, const NormalSolver&,
+                                               MinimizerState&);  // exported
+  return detail::naming_line(at,
+                             [&] { return levenberg_marquardt(residuals, jacobian, initial, options, solver, state); });
+}
 
 }  // namespace reel

@@ -183,6 +183,7 @@ struct ReplayPlan {
 };
 /// A line per entry, then the peak.
 std::string to_string(const ReplayPlan& plan);
+std::ostream& operator<<(std::ostream& out, const ReplayPlan& plan);
 
 /// Records the ops of this thread from its construction to the end of its scope (or stop()). An op is recorded if one
 /// of its inputs is watched; its results are then watched too. Neither copyable nor movable; belongs to its thread

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <ostream>
 #include <reel/minimize.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
@@ -292,6 +293,7 @@ LinearSolver cg_solver(const char* name, const IterativeOptions& options) { retu
 
 }  // namespace autodiff
 
+std::ostream& operator<<(std::ostream& out, IterativeStop reason) { return out << to_string(reason); }
 std::string_view to_string(IterativeStop reason) {
   switch (reason) {
     case IterativeStop::converged:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <ostream>
 #include <reel/functions.hpp>
 #include <reel/minimize.hpp>
 #include <reel/ops/make.hpp>
@@ -87,6 +88,7 @@ void optim::require_options(const LevenbergMarquardtOptions& o) {
   if (!(o.loss_scale > 0)) fail<ValueError>(minimizer, "loss_scale is {}, must be positive", o.loss_scale);
 }
 
+std::ostream& operator<<(std::ostream& out, StopReason reason) { return out << to_string(reason); }
 std::string to_string(StopReason reason) {
   switch (reason) {
     case StopReason::stationary:
@@ -186,12 +188,15 @@ LeastSquaresResult fit_vector(const Callback<Tensor(const Tensor&)>& residuals, 
 
 }  // namespace
 
-LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& residuals, const Tensor& initial,
-                                       const LevenbergMarquardtOptions& options) {
+[[gnu::visibility("default")]] LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& residuals,
+                                                                      const Tensor& initial,
+                                                                      const LevenbergMarquardtOptions& options) {
   return fit_vector(residuals, initial, options, nullptr);
 }
-LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& residuals, const Tensor& initial,
-                                       const LevenbergMarquardtOptions& options, MinimizerState& state) {
+[[gnu::visibility("default")]] LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& residuals,
+                                                                      const Tensor& initial,
+                                                                      const LevenbergMarquardtOptions& options,
+                                                                      MinimizerState& state) {
   return fit_vector(residuals, initial, options, &state);
 }
 

@@ -219,6 +219,64 @@ TEST_CASE("errors of wrapped functions name the line that wraps, those of an op 
   CHECK_FALSE(within.empty());
 }
 
+TEST_CASE("errors of fits name the caller's line, those of an op in the residuals its own") {
+  const auto f = [](const Tensor& v) { return v * v - 1; };
+  const Tensor x = tensor({1, 2}), integers = tensor<int>({1, 2});
+  const LevenbergMarquardtOptions options;
+  CHECK(ends_with(message([&] { levenberg_marquardt(f, integers); }), at(__LINE__)));
+  MinimizerState state, other;
+  static_cast<void>(lbfgs([](const Tensor& v) { return sum(v * v); }, x, {.state = &other}));
+  CHECK(ends_with(message([&] { levenberg_marquardt(f, integers, options, state); }), at(__LINE__)));
+  CHECK(ends_with(message([&] { levenberg_marquardt(f, x, options, other); }), at(__LINE__)));
+  const auto of_list = [](const std::vector<Tensor>& v) { return v[0] * v[0]; };
+  CHECK(ends_with(message([&] { levenberg_marquardt(of_list, std::vector{zeros({0})}); }), at(__LINE__)));
+  CHECK(ends_with(message([&] { levenberg_marquardt(of_list, std::vector{x}, options, &other); }), at(__LINE__)));
+  const SparseJacobian sparse = sparse_jacobian(f, x);
+  CHECK(ends_with(message([&] { levenberg_marquardt(f, sparse, integers); }), at(__LINE__)));
+  CHECK(ends_with(message([&] { levenberg_marquardt(f, sparse, x, options, {}, other); }), at(__LINE__)));
+  const auto wrong = [](const Tensor& v) { return v + ones({3}); };
+  const int line = __LINE__ - 1;
+  CHECK(ends_with(message([&] { levenberg_marquardt(wrong, x); }), at(line)));
+  CHECK(ends_with(message([&] { newton_cg([](const Tensor& v) { return v; }, x); }), at(__LINE__)));
+}
+
+TEST_CASE("errors of jvp and linearize name the caller's line") {
+  const auto f = [](const auto&... v) { return (v * ...); };
+  const Tensor x = tensor({1, 2}), integers = tensor<int>({1, 2}), three = ones({3});
+  CHECK(ends_with(message([&] { jvp(f, x, three); }), at(__LINE__)));
+  CHECK(ends_with(message([&] { jvp(f, std::tuple(x, x), {x, three}); }), at(__LINE__)));
+  CHECK(ends_with(message([&] { linearize(f, integers); }), at(__LINE__)));
+  CHECK(ends_with(message([&] { linearize(f, x, integers); }), at(__LINE__)));
+  CHECK(ends_with(message([&] { linearize(f, x, x, integers); }), at(__LINE__)));
+  const auto [y, linear] = linearize(f, x, x, x, x);  // more arguments
+  CHECK(ends_with(message([&] { linear({x, x, x, three}); }), at(__LINE__)));
+}
+
+TEST_CASE("errors of functions with TensorFlow's names name the line that wraps") {
+  const Tensor x = tensor({1, 2});
+  const auto f = [](const Tensor& v) { return v * v; };
+  const auto nothing = [](const Tensor&) { return Tensor(); };
+  const auto with_aux = [](const Tensor& v) { return std::pair(v * v, 1); };
+  CHECK(ends_with(message([&] { implicit_value_and_grad(f)(x); }), at(__LINE__)));
+  CHECK(ends_with(message([&] { implicit_grad(f)(x); }), at(__LINE__)));
+  CHECK(ends_with(message([&] { implicit_grad(with_aux, has_aux)(x); }), at(__LINE__)));
+  CHECK(ends_with(message([&] { implicit_value_and_gradients(f)(x); }), at(__LINE__)));
+  CHECK(ends_with(message([&] { implicit_gradients(with_aux, has_aux)(x); }), at(__LINE__)));
+  CHECK(ends_with(message([&] { implicit_val_and_grad(f)(x); }), at(__LINE__)));
+  CHECK(ends_with(message([&] { gradients_function(nothing)(x); }), at(__LINE__)));
+  CHECK(ends_with(message([&] { gradients_function<0>(f)(x, dy(ones({3}))); }), at(__LINE__)));
+  CHECK(ends_with(message([&] { gradients_function(with_aux, has_aux)(x, dy({x, x})); }), at(__LINE__)));
+  CHECK(ends_with(message([&] { gradients_function(f, {1})(x); }), at(__LINE__)));
+  CHECK(ends_with(message([&] { gradients_function(f, {"x"}); }), at(__LINE__)));
+  CHECK(ends_with(message([&] { gradients_function(with_aux, {1}, has_aux)(x); }), at(__LINE__)));
+  CHECK(ends_with(message([&] { value_and_gradients_function(f)(Tensor()); }), at(__LINE__)));
+  CHECK(ends_with(message([&] { value_and_gradients_function(f, {1})(x); }), at(__LINE__)));
+  CHECK(ends_with(message([&] { val_and_grad_function(f, {1})(x); }), at(__LINE__)));
+  CHECK(ends_with(message([&] { val_and_grad_function(with_aux, has_aux)(Tensor()); }), at(__LINE__)));
+  CHECK(ends_with(message([&] { make_vjp(f, {"x"}); }), at(__LINE__)));
+  CHECK(ends_with(message([&] { make_vjp(f, {1})(x); }), at(__LINE__)));
+}
+
 TEST_CASE("an op in a gradient function names its own line, not that of the gradient") {
   const Tensor x = tensor({1, 2});
   const int line = __LINE__ + 2;

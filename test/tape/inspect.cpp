@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <reel/linalg/iterative.hpp>
+#include <reel/optim.hpp>
 #include <reel/reel.hpp>
 #include <sstream>
 #include <thread>
@@ -210,6 +212,9 @@ TEST_CASE("plan: lists the rules that run, in order") {
   CHECK(plan.entries.back().gradient_bytes == 32);
   CHECK(plan.entries.back().released_bytes == 0);  // the tape is persistent
   CHECK_THAT(to_string(plan), Contains("matmul (op 0 on the tape): 32 bytes of gradients") && Contains("peak: "));
+  std::ostringstream shown;
+  shown << plan << StopReason::exact << ", " << IterativeStop::breakdown;
+  CHECK(shown.str() == to_string(plan) + to_string(StopReason::exact) + ", breakdown");
   CHECK(tape.plan(y, {w, x}).entries.size() == 7);
   CHECK(tape.plan(unused, w).entries.size() == 3);
   CHECK(tape.plan(h, w, {.stop_gradients = h}).entries.empty());

@@ -35,6 +35,7 @@ enum class IterativeStop : std::uint8_t {
 };
 /// The name of the reason, in words.
 std::string_view to_string(IterativeStop reason);
+std::ostream& operator<<(std::ostream& out, IterativeStop reason);
 
 /// A solution, how accurate it is, and why the iteration stopped.
 struct IterativeResult {

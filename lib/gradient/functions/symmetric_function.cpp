@@ -39,7 +39,7 @@ constexpr const char* function_name = "symmetric_function";
 // The derivative of f of this order at each element.
 Tensor derivative(const Function& f, const Tensor& x, std::size_t order) {
   if (order == 0) return f(x);
-  return jvp([&](const Tensor& y) { return derivative(f, y, order - 1); }, x, ones_like(x)).second;
+  return jvp([&](const Tensor& y) { return derivative(f, y, order - 1); }, x, ones_like(x), detail::no_line).second;
 }
 
 // Points and weights of a rule of Gauss and Legendre on [0, 1].

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ostream>
 #include <set>
 
 #include "core/fail.hpp"
@@ -245,6 +246,7 @@ ReplayPlan GradientTape::plan_all(std::span<const Target> targets, std::span<con
   return autodiff::Plan(tape::state(tape_), targets, sources, options).run();
 }
 
+std::ostream& operator<<(std::ostream& out, const ReplayPlan& plan) { return out << to_string(plan); }
 std::string to_string(const ReplayPlan& plan) {
   std::string text;
   for (const PlannedEntry& e : plan.entries)

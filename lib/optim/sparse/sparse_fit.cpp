@@ -284,14 +284,16 @@ SparseLeastSquaresResult fit_sparse(const TensorFunction& residuals, const Spars
 
 }  // namespace
 
-SparseLeastSquaresResult levenberg_marquardt(const TensorFunction& residuals, const SparseJacobian& jacobian,
-                                             const Tensor& initial, const LevenbergMarquardtOptions& options,
-                                             const NormalSolver& solver) {
+[[gnu::visibility("default")]] SparseLeastSquaresResult levenberg_marquardt(const TensorFunction& residuals,
+                                                                            const SparseJacobian& jacobian,
+                                                                            const Tensor& initial,
+                                                                            const LevenbergMarquardtOptions& options,
+                                                                            const NormalSolver& solver) {
   return fit_sparse(residuals, jacobian, initial, options, solver, nullptr);
 }
-SparseLeastSquaresResult levenberg_marquardt(const TensorFunction& residuals, const SparseJacobian& jacobian,
-                                             const Tensor& initial, const LevenbergMarquardtOptions& options,
-                                             const NormalSolver& solver, MinimizerState& state) {
+[[gnu::visibility("default")]] SparseLeastSquaresResult levenberg_marquardt(
+    const TensorFunction& residuals, const SparseJacobian& jacobian, const Tensor& initial,
+    const LevenbergMarquardtOptions& options, const NormalSolver& solver, MinimizerState& state) {
   return fit_sparse(residuals, jacobian, initial, options, solver, &state);
 }
 
