@@ -327,6 +327,17 @@ struct KeptArguments<F, std::tuple<A...>, std::index_sequence<I...>> {
   using type = std::tuple<typename decltype(argument_kind<F, I, A...>())::type...>;
 };
 
+template <class T>
+concept CompiledArgument = Tree<T> || Number<T> || std::is_enum_v<T> || std::is_same_v<T, Generator>;
+// Whether F takes what the kept arguments pass.
+template <class F, class Kept>
+inline constexpr bool takes_kept = false;
+template <class F, class... K>
+inline constexpr bool takes_kept<F, std::tuple<K...>> = requires(F& f, std::span<const Tensor> leaves, std::size_t next,
+                                                                 K&... x) {
+  f(std::declval<std::remove_reference_t<decltype(x.pass(leaves, next))>&>()...);
+};
+
 }  // namespace detail
 /// A function made by compile(). Copies share its programs. Several threads may call it at once: tracing is serialised,
 /// runs share nothing but constants.
@@ -339,14 +350,16 @@ class Compiled {
   /// what f throws.
   template <class... A>
   auto operator()(A&&... args) const {
-    using Types = std::tuple<std::remove_cvref_t<A>...>;
-    using Kept = typename detail::KeptArguments<F, Types, std::index_sequence_for<A...>>::type;
-    using Y = decltype(call_kept(f_, std::declval<Kept&>(), {}));
-    if constexpr (std::is_void_v<Y>) {
-      static_cast<void>(run<std::tuple<>, Kept>(args...));
-    } else {
-      static_assert(Tree<Y>, "a compiled function returns a tensor, a tree of tensors, or nothing");
-      return run<map_t<Tensor, Y>, Kept>(args...);
+    constexpr bool valid = (detail::CompiledArgument<std::remove_cvref_t<A>> && ...);
+    static_assert(valid, "a compiled function takes tensors, trees of them, numbers, enumerations and Generator&");
+    if constexpr (valid) {
+      using Types = std::tuple<std::remove_cvref_t<A>...>;
+      using Kept = typename detail::KeptArguments<F, Types, std::index_sequence_for<A...>>::type;
+      constexpr bool takes = detail::takes_kept<F, Kept>;
+      static_assert(takes,
+                    "the compiled function does not take these arguments: tensors and trees of them arrive as "
+                    "such, numbers as numbers or WeakScalar; a tensor of a number is scalar(x)");
+      if constexpr (takes) return run_returning<decltype(call_kept(f_, std::declval<Kept&>(), {})), Kept>(args...);
     }
   }
   CompileStats stats() const { return programs_.stats(); }
@@ -354,6 +367,15 @@ class Compiled {
   std::string to_dot() const { return programs_.to_dot(); }
 
  private:
+  template <class Y, class Kept, class... A>
+  auto run_returning(A&... args) const {
+    if constexpr (std::is_void_v<Y>) {
+      static_cast<void>(run<std::tuple<>, Kept>(args...));
+    } else {
+      static_assert(Tree<Y>, "a compiled function returns a tensor, a tree of tensors, or nothing");
+      if constexpr (Tree<Y>) return run<map_t<Tensor, Y>, Kept>(args...);
+    }
+  }
   template <class Kept>
   static decltype(auto) call_kept(F& f, Kept& kept, std::span<const Tensor> leaves) {
     std::size_t next = 0;

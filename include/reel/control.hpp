@@ -124,6 +124,30 @@ FlatFunction branch(F f, std::vector<Y>& made, const A&... args) {
   };
 }
 
+template <class X, class Y>
+inline constexpr bool same_trees = false;
+template <Tree X, Tree Y>
+inline constexpr bool same_trees<X, Y> = std::is_same_v<map_t<Tensor, X>, map_t<Tensor, Y>>;
+
+// Whether the branches of cond are functions that return the same structure. Does not compile otherwise, and says why.
+template <class T, class F, class... A>
+constexpr bool are_branches() {
+  constexpr bool functions = !Tree<T> && !Tree<F>;
+  static_assert(functions,
+                "cond(predicate, on_true, on_false, arguments...) takes functions of the arguments; "
+                "where(condition, x, y) chooses between values");
+  if constexpr (functions) {
+    using Arguments = TreeArguments<std::remove_reference_t<A>...>;
+    using X = decltype(Arguments::call(std::declval<T&>(), std::span<const Tensor>(), std::declval<A&>()...));
+    using Y = decltype(Arguments::call(std::declval<F&>(), std::span<const Tensor>(), std::declval<A&>()...));
+    constexpr bool same = same_trees<std::remove_cvref_t<X>, std::remove_cvref_t<Y>>;
+    static_assert(same, "both branches of cond return a tensor, or trees of tensors of the same structure");
+    return same;
+  } else {
+    return false;
+  }
+}
+
 // cond with a predicate that is known only when the program runs.
 template <class T, class F, class... A>
 auto choose_later(const Tensor& predicate, T on_true, F on_false, A&&... args) {
@@ -243,12 +267,14 @@ auto scan(F f, const C& initial, const X& xs, const LoopOptions& options = {}) {
 template <class P, class T, class F, class... A>
 auto cond(const P& predicate, T on_true, F on_false, A&&... args) {
   using detail::Keep;
-  if constexpr (std::is_same_v<P, Tensor>)
-    if (detail::is_traced(predicate))
-      return detail::choose_later(predicate, std::move(on_true), std::move(on_false), std::forward<A>(args)...);
-  if (detail::truth("cond", predicate))
-    return detail::Composite<T>{"cond", Keep::record, std::move(on_true)}(std::forward<A>(args)...);
-  return detail::Composite<F>{"cond", Keep::record, std::move(on_false)}(std::forward<A>(args)...);
+  if constexpr (detail::are_branches<T, F, A...>()) {
+    if constexpr (std::is_same_v<P, Tensor>)
+      if (detail::is_traced(predicate))
+        return detail::choose_later(predicate, std::move(on_true), std::move(on_false), std::forward<A>(args)...);
+    if (detail::truth("cond", predicate))
+      return detail::Composite<T>{"cond", Keep::record, std::move(on_true)}(std::forward<A>(args)...);
+    return detail::Composite<F>{"cond", Keep::record, std::move(on_false)}(std::forward<A>(args)...);
+  }
 }
 
 }  // namespace reel

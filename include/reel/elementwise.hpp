@@ -246,9 +246,8 @@ struct LaneResults<std::vector<Lane>> {
   }
 };
 
-/// A call of f: `site` is the address that identifies f, or the traces of its function object.
 template <class Site, class F, class... A>
-auto run_elementwise(const Site& site, F& f, const A&... arguments) {
+auto run_lanes(const Site& site, F& f, const A&... arguments) {
   using Made = std::remove_cvref_t<decltype(f(std::declval<LaneOf<A>>()...))>;
   using Results = LaneResults<Made>;
   static_assert(
@@ -266,6 +265,16 @@ auto run_elementwise(const Site& site, F& f, const A&... arguments) {
         return Results::run(program);
       },
       held);
+}
+
+/// A call of f: `site` is the address that identifies f, or the traces of its function object.
+template <class Site, class F, class... A>
+auto run_elementwise(const Site& site, F& f, const A&... arguments) {
+  constexpr bool takes_lanes = requires { f(std::declval<LaneOf<A>>()...); };
+  static_assert(takes_lanes,
+                "the function given to elementwise takes a Lane, or auto, for each argument: as many as there are, and "
+                "no double");
+  if constexpr (takes_lanes) return run_lanes(site, f, arguments...);
 }
 
 }  // namespace detail

@@ -201,6 +201,10 @@ class Arguments<P, std::index_sequence<K...>, A...> {
 
   template <class F>
   decltype(auto) call(F& f) {
+    static_assert(
+        requires { f(this->template pass<K>()...); },
+        "the function does not take these arguments: one to differentiate by arrives as a tensor or a tree of tensors, "
+        "even if it was a number; the others arrive as they are");
     return f(pass<K>()...);
   }
   /// The parameters, in the order chosen.

@@ -196,7 +196,7 @@ struct Node<S> {
 /// A tensor, variable, gradient or IndexedSlices, or a vector, array, tuple, pair, map or struct with leaves() of
 /// trees.
 template <class T>
-concept Tree = detail::NodeOf<T>::is_tree;
+concept Tree = detail::NodeOf<T>::is_tree;  // a struct needs auto leaves() { return std::tie(a, b); }
 
 /// The type of the tree T with every leaf replaced by an R. A struct becomes a std::tuple in the order of its leaves();
 /// but with R = Tensor a struct whose leaves are all tensors stays what it is.

@@ -1,0 +1,59 @@
+"""Fails unless the compiler says what is wrong with programs that many write, within a screen.
+
+Usage: messages.py COMPILER INCLUDE_DIR
+"""
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+headers = "control compile elementwise optim reel".split()
+screen = 60  # lines
+wrong = {
+    "cond(sum(x) > 0, x, x);": "where(condition, x, y) chooses between values",
+    "cond(sum(x) > 0, [&] { return x; }, [&] { return std::pair(x, x); });": "both branches of cond return",
+    "elementwise([](double a) { return a; })(x);": "takes a Lane, or auto, for each argument",
+    "elementwise([](auto a, auto b) { return a * b; })(x);": "as many as there are",
+    "elementwise([](auto a) { return a > 0 ? a : -a; })(x);": "use where",
+    "compile([](const Tensor& a, const Tensor& b) { return a * b; })(x);": "does not take these arguments",
+    "compile([](const Tensor& a) { return a; })(3);": "a tensor of a number is scalar(x)",
+    "compile([](const S& s) { return scalar(s.a); })(S{1});": "takes tensors, trees of them, numbers",
+    "compile([](const Tensor&) { return 1.0; })(x);": "returns a tensor, a tree of tensors, or nothing",
+    "grad([](double a) { return a * a; })(3.0);": "arrives as a tensor",
+    "grad([](const Tensor& a, const Tensor& b) { return sum(a * b); })(x);": "does not take these arguments",
+    "grad([](const Tensor& a) { return sum(a).item(); })(x);": "must return a Tensor of size 1",
+    # clang does not show the line of the concept, whose comment says that leaves() is missing
+    "GradientTape tape; tape.gradient(sum(x), S{1});":
+        "constraints not satisfied" if "clang" in sys.argv[1] else "auto leaves() { return std::tie(a, b); }",
+    "Adam adam; Variable v(x); adam.step(v, Gradient(x));": "the gradients come first",
+    "x && x;": "logical_and",
+}
+
+compiler = [*sys.argv[1].split(), "-std=c++20", "-I", sys.argv[2]]
+prelude = "".join(f"#include <reel/{name}.hpp>\n" for name in headers) + """using namespace reel;
+struct S { int a; };
+"""
+failures = 0
+
+
+def compiled(header, statement):
+    program = f"void f(const Tensor& x) {{\n  {statement}\n}}\n"
+    return subprocess.run([*compiler, "-fsyntax-only", "-x", "c++", "-include", header, "-"], input=program,
+                          capture_output=True, text=True)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    header = Path(folder, "prelude.hpp")
+    header.write_text(prelude)
+    subprocess.run([*compiler, "-x", "c++-header", header, "-o", f"{header}.gch"], check=True)
+    for statement, phrase in wrong.items():
+        run = compiled(header, statement)
+        lines = run.stderr.splitlines()
+        if run.returncode == 0 or phrase not in run.stderr or len(lines) > screen:
+            failures += 1
+            print(f"{statement} {len(lines)} lines, without '{phrase}' or too long:\n{run.stderr}")
+    right = compiled(header, "cond(sum(x) > 0, [&] { return x; }, [&] { return -x; });")
+    if right.returncode:
+        failures += 1
+        print(right.stderr)
+sys.exit(failures)
