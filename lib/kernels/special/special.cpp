@@ -158,7 +158,7 @@ void evaluate_block(Function f, const int* orders, const void* const* in, void* 
     from[k] = single ? x[k] : static_cast<const double*>(in[k]) + begin;
     if (single) std::copy_n(static_cast<const float*>(in[k]) + begin, n, x[k]);
   }
-  values::of(f)(f, from, y, n, least);
+  values::of(f, orders)(f, from, y, n, least);
   unsigned others = 0;
   for (std::ptrdiff_t i = 0; i < n; ++i) others |= static_cast<unsigned>(!(std::abs(y[i]) <= finite_max));
   if (single)
@@ -171,8 +171,7 @@ void evaluate_block(Function f, const int* orders, const void* const* in, void* 
 }  // namespace
 
 void evaluate(Function f, const int* orders, const void* const* in, void* out, std::ptrdiff_t n, DType d) {
-  const auto end = orders + (signature(f).arguments - signature(f).constants);
-  if (values::of(f) != nullptr && std::all_of(orders, end, [](int order) { return order == 0; })) {
+  if (values::of(f, orders) != nullptr) {
     for (std::ptrdiff_t i = 0; i < n; i += values::block)
       evaluate_block(f, orders, in, out, i, std::min(values::block, n - i), d);
     return;

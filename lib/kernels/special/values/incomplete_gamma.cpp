@@ -62,6 +62,7 @@ double power_of_large(double a, double x) {
 }
 double gamma_power(double a, double x) { return a < stirling_from ? power_of_small(a, x) : power_of_large(a, x); }
 
+constexpr double largest = 1e15;  // of arguments: from here on a + 1 loses digits
 constexpr int terms_max = 4000;
 /// `least` above this: nine digits are asked for.
 constexpr double rough_from = 1e-10;
@@ -179,7 +180,6 @@ double temme(double a, double m, double half, bool upper) {
 /// `power` is 0, or gamma_power(a, x).
 double of_numbers(double a, double x, double power, bool upper, double least) {
   constexpr double small_a = 0.5, small_x = 1.1, small_fraction = 2;
-  constexpr double largest = 1e15;  // from here on a + 1 loses digits
   if (!(a > 0 && x > 0 && a < largest && x < largest)) return left;
   if (a >= temme_from && std::abs(x - a) < temme_within * a) {
     const double m = (x - a) / a, half = half_eta_square(m);
@@ -221,6 +221,19 @@ void incomplete_gamma(Function f, const double* const* in, double* out, std::ptr
   double power[block] = {};
   if (least > rough_from) rough_powers(in[0], in[1], power, n);
   for (std::ptrdiff_t i = 0; i < n; ++i) out[i] = of_numbers(in[0][i], in[1][i], power[i], upper, least);
+}
+
+/// The density a / x times the power, if that is far from underflow.
+void gamma_slope(Function f, const double* const* in, double* out, std::ptrdiff_t n, double least) {
+  constexpr double power_min = 1e-250;
+  const double sign = f == Function::gammaincc ? -1 : 1;
+  double power[block] = {};
+  if (least > rough_from) rough_powers(in[0], in[1], power, n);
+  for (std::ptrdiff_t i = 0; i < n; ++i) {
+    const double a = in[0][i], x = in[1][i];
+    if (power[i] == 0) power[i] = a > 0 && x > 0 && a < largest ? gamma_power(a, x) : left;
+    out[i] = power[i] > power_min ? sign * a * power[i] / x : left;
+  }
 }
 
 }  // namespace reel::kernels::special::values

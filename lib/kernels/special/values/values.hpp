@@ -1,9 +1,10 @@
 // Values of functions of lib/kernels/special in double, by methods that take less time than the general ones: those
-// evaluate in long double, on Taylor polynomials too. Only values: derivatives of every order are left to the general
-// methods. float32 operands are converted.
+// evaluate in long double, on Taylor polynomials too. Derivatives, but the first of gammainc by x, are left to the
+// general methods. float32 operands are converted.
 #pragma once
 #include <cstddef>
 #include <limits>
+#include <numeric>
 
 #include "kernels/special/special.hpp"
 
@@ -18,14 +19,21 @@ using Values = void (*)(Function f, const double* const* in, double* out, std::p
 inline constexpr std::ptrdiff_t block = 256;
 
 void incomplete_gamma(Function f, const double* const* in, double* out, std::ptrdiff_t n, double least);
+/// Of gammainc or gammaincc, the derivative by x.
+void gamma_slope(Function f, const double* const* in, double* out, std::ptrdiff_t n, double least);
 void zeta(Function f, const double* const* in, double* out, std::ptrdiff_t n, double least);
 void multigammaln(Function f, const double* const* in, double* out, std::ptrdiff_t n, double least);
 void polynomial(Function f, const double* const* in, double* out, std::ptrdiff_t n, double least);
 void spherical_jn(Function f, const double* const* in, double* out, std::ptrdiff_t n, double least);
 void airy_ai(Function f, const double* const* in, double* out, std::ptrdiff_t n, double least);
 
-/// The method for values of f, or null.
-constexpr Values of(Function f) {
+/// The method for the derivative of f of these orders, or null.
+constexpr Values of(Function f, const int* orders) {
+  const int variables = signature(f).arguments - signature(f).constants;
+  const int total = std::accumulate(orders, orders + variables, 0);
+  if (total == 1 && orders[variables - 1] == 1)
+    return f == Function::gammainc || f == Function::gammaincc ? gamma_slope : nullptr;
+  if (total > 0) return nullptr;
   switch (f) {
     case Function::gammainc:
     case Function::gammaincc:

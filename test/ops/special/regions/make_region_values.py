@@ -82,12 +82,17 @@ def gamma_q(a, x):
         return 1 - gamma_p(a, x)
 
 
+def gamma_slope(a, x):
+    return mp.exp((a - 1) * mp.log(x) - x - mp.loggamma(a))
+
+
 def multigammaln(a, d):
     return sum(mp.loggamma(a - mp.mpf(j) / 2) for j in range(int(d))) + d * (d - 1) / 4 * mp.log(mp.pi)
 
 
 def main():
     cases = [('gammainc', gamma_p, gamma_points()), ('gammaincc', gamma_q, gamma_points()),
+             ('gamma_slope', gamma_slope, list(gamma_points())[::5]),
              ('zeta', mp.zeta, zeta_points()),
              ('multigammaln', multigammaln, [((d - 1) / 2 + x, d) for d in [1, 2, 7, 101] for x in [1e-3, 1.3, 1e6]]),
              ('spherical_jn', spherical, bessel_points()),

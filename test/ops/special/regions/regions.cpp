@@ -22,13 +22,18 @@ struct Named {
   std::size_t operands;
   Function call;
 };
+Tensor gamma_slope(const Arguments& x) {
+  GradientTape tape;
+  tape.watch(x[1]);
+  return tape.gradient(gammainc(x[0], x[1]), x[1]).dense();
+}
 const std::map<std::string, Named>& functions() {
   // clang-format off
 #define TWO(f) {#f, {2, [](const Arguments& x) { return reel::f(x[0], x[1]); }}}
   static const std::map<std::string, Named> all = {
       TWO(gammainc), TWO(gammaincc), TWO(zeta), TWO(multigammaln), TWO(spherical_jn), TWO(legendre), TWO(chebyshev_t),
       TWO(chebyshev_u), TWO(hermite), TWO(hermite_e), TWO(laguerre),
-      {"airy_ai", {1, [](const Arguments& x) { return airy_ai(x[0]); }}}};
+      {"gamma_slope", {2, gamma_slope}}, {"airy_ai", {1, [](const Arguments& x) { return airy_ai(x[0]); }}}};
 #undef TWO
   // clang-format on
   return all;
