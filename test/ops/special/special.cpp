@@ -76,6 +76,27 @@ TEST_CASE("complementary functions add up to 1 and are accurate where they are s
   CHECK(gammaincc(1e-20, 1.0).item() == Approx(0.21938393439552027e-20).epsilon(1e-14));
 }
 
+// By mpmath in 260 digits. Near 0 the function is 1 / a + 1 / b, which has no mixed derivatives.
+TEST_CASE("mixed derivatives of beta keep their digits where the function is far larger") {
+  struct Mixed {
+    double a, b;
+    std::vector<int> orders;
+    double value;
+  };
+  const Mixed all[] = {{1e-05, 1e-05, {1, 1}, 2.4040596909148221},  {1e-05, 1e-05, {2, 1}, -2.7057323528240211},
+                       {1e-05, 1e-05, {1, 2}, -2.7057323528240211}, {1e-05, 1e-05, {2, 2}, 0.77239535363302956},
+                       {1e-05, 0.002, {1, 1}, 2.3986887158207988},  {1e-05, 0.002, {2, 1}, -2.7041966633778282},
+                       {1e-05, 0.002, {1, 2}, -2.6922492415930822}, {1e-05, 0.002, {2, 2}, 0.77101183555595525},
+                       {1e-09, 0.1, {1, 1}, 2.1637647537503555},    {1e-09, 0.1, {2, 1}, -2.6318781694202459},
+                       {1e-09, 0.1, {1, 2}, -2.1347975755713833},   {1e-09, 0.1, {2, 2}, 0.70780709493500612},
+                       {0.12, 0.11, {1, 1}, 1.8697520466245251},    {0.12, 0.11, {2, 1}, -1.969643733669475},
+                       {0.12, 0.11, {1, 2}, -2.0081211506256797},   {0.12, 0.11, {2, 2}, 0.62901347845987266}};
+  for (const Mixed& v : all) {
+    INFO(v.a << ", " << v.b << ", orders " << v.orders[0] << v.orders[1]);
+    CHECK(partial_at(functions().at("beta"), {v.a, v.b}, v.orders) == Approx(v.value).epsilon(1e-13));
+  }
+}
+
 TEST_CASE("incomplete gamma functions of large parameters are accurate near the mean") {
   const auto& f = functions();
   struct Far {
