@@ -1,7 +1,7 @@
 // Orthogonal polynomials of whole degrees by their recurrences (DLMF 18.9). Those of Legendre, Chebyshev and Laguerre
 // by the recurrence of p_(k+1) - p_k, in which 1 - x, or x, enters without rounding: near the end of the interval the
-// recurrence of p_k would lose digits as the square of the degree (Reinsch's modification of Clenshaw's sum). For x < 0
-// by p_n(-x) = (-1)^n p_n(x).
+// recurrence of p_k would lose digits as the square of the degree (Reinsch's modification of Clenshaw's sum). Near 0
+// the recurrence of p_k. For x < 0 by p_n(-x) = (-1)^n p_n(x).
 #include <algorithm>
 #include <cmath>
 
@@ -56,16 +56,15 @@ Factors factors(Function f, int k) {
 bool is_plain(Function f) { return f == Function::hermite || f == Function::hermite_e; }
 bool is_on_unit(Function f) { return f < Function::hermite; }
 
-/// Of one degree, at most `lanes` arguments.
-void of_degree(Function f, int degree, const double* x, double* out, int count) {
+/// Of one degree, by one of the recurrences.
+void of_degree(Function f, int degree, bool plain, const double* x, double* p) {
   State s;
-  const bool odd = degree % 2 == 1, plain = is_plain(f), on_unit = is_on_unit(f);
-  const double before = f == Function::chebyshev_u ? 1 : 0;
+  const bool odd = degree % 2 == 1, on_unit = is_on_unit(f);
+  const double before = !plain && f == Function::chebyshev_u ? 1 : -0.0;
   const Factors first = factors(f, 0);
   for (int l = 0; l < lanes; ++l) {
-    const double at = l < count ? x[l] : 0;
-    s.x[l] = on_unit ? std::abs(at) - 1 : at;
-    s.p[l] = 1 + 0 * at;  // NaN for an argument that is not finite, of degree 0 too
+    s.x[l] = plain || !on_unit ? x[l] : std::abs(x[l]) - 1;
+    s.p[l] = 1 + 0 * x[l];  // NaN for an argument that is not finite, of degree 0 too
     s.d[l] = before;
     if (!odd) continue;
     const double next = first.of_d * before + first.of_p * s.x[l];
@@ -74,7 +73,19 @@ void of_degree(Function f, int degree, const double* x, double* out, int count) 
   }
   const auto steps = plain ? plain_steps : difference_steps;
   for (int k = odd; k < degree; k += 2) steps(s, factors(f, k), factors(f, k + 1));
-  for (int l = 0; l < count; ++l) out[l] = on_unit && odd && x[l] < 0 ? -s.p[l] : s.p[l];
+  const bool reflected = !plain && on_unit && odd;
+  for (int l = 0; l < lanes; ++l) p[l] = reflected && x[l] < 0 ? -s.p[l] : s.p[l];
+}
+/// At most `lanes` arguments, of one degree. Near 0 the difference would lose what odd polynomials have there.
+void of_degree(Function f, int degree, const double* x, double* out, int count) {
+  constexpr double plain_below = 0.5;
+  double at[lanes] = {}, p[lanes], near[lanes];
+  std::copy_n(x, count, at);
+  const bool unit = is_on_unit(f);
+  const auto is_near = [](double v) { return std::abs(v) < plain_below; };
+  if (unit && std::any_of(x, x + count, is_near)) of_degree(f, degree, true, at, near);
+  of_degree(f, degree, is_plain(f), at, p);
+  for (int l = 0; l < count; ++l) out[l] = unit && is_near(x[l]) ? near[l] : p[l];
 }
 
 }  // namespace

@@ -99,8 +99,8 @@ def main():
              ('airy_ai', mp.airyai, [(x,) for x in [0, 1e-30, -1e-30, 0.5, -0.5, 1.7, *around(2.5), *around(5), 20, 24,
                                                     -3, -7.2, *around(-10.5), -200, -3e4, -1e9, -8e9]])]
     for name, step in POLYNOMIALS.items():
-        ends = [0.3, -0.9, 0.999, -0.99999, 1.0001, -2.0] if name < 'h' or name == 'legendre' else [0.3, 2.5, -4.0, 9.0]
-        orders = [2, 3, 9, 30, 128, 129] if name < 'h' or name == 'legendre' else [2, 3, 9, 24]
+        ends = [1e-30, -1e-9, 0.3, 0.4999, 0.5, -0.9, 0.999, -0.99999, 1.0001, -2.0] if name < 'h' or name == 'legendre' else [0.3, 2.5, -4.0, 9.0]
+        orders = [1, 2, 3, 9, 30, 128, 129] if name < 'h' or name == 'legendre' else [2, 3, 9, 24]
         cases.append((name, polynomial(step), [(n, x) for n in orders for x in ends]))
     print('// Written by make_region_values.py.\n#pragma once\n\nnamespace {\n')
     print('struct RegionValue {\n  const char* function;\n  double operands[2], value;\n};\n')
