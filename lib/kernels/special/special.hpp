@@ -1,5 +1,5 @@
 // Special functions of up to four arguments and their partial derivatives of every order, element by element in long
-// double. Compiled once, for the baseline instruction set.
+// double; values of some in double (lib/kernels/special/values). Compiled once, for the baseline instruction set.
 #pragma once
 #include <cstddef>
 #include <cstdint>
