@@ -1,12 +1,12 @@
 // Rearrangements composed of other ops: transposes and flips, gathers, and slices. block_diag has a rule.
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <reel/ops/arranging.hpp>
 #include <reel/ops/indexing.hpp>
 #include <reel/ops/make.hpp>
 
 #include "loops/loops.hpp"
+#include "loops/make/fill.hpp"
 #include "ops/index/indices.hpp"
 #include "ops/shape/view.hpp"
 
@@ -41,18 +41,12 @@ void infer_block_diag(const Call& call, Metas& out) {
 }
 void evaluate_block_diag(const Call& call, Outputs& out) {
   const Tensor& y = out[0];
-  const std::int64_t line = y.shape()[1] * static_cast<std::int64_t>(item_size(y.dtype()));
-  std::byte* const data = detail::block(y)->data;
   BlockPlace at;
   for (const Tensor* block : call.inputs) {
     const std::int64_t rows = block->shape()[0], columns = block->shape()[1];
-    // Zeros and the block by one task, so that the rows are in a cache.
-    loops::parallel_for(rows,
-                        std::max<std::int64_t>(1, loops::parallel_threshold * 4 / std::max<std::int64_t>(1, line)),
-                        [=, first = at.row](std::int64_t begin, std::int64_t end) {
-                          std::memset(data + (first + begin) * line, 0, static_cast<std::size_t>((end - begin) * line));
-                        });
-    if (block->size() != 0) loops::copy(*block, section(section(y, 0, at.row, rows), 1, at.column, columns));
+    const Tensor band = section(y, 0, at.row, rows);
+    if (band.size() != 0) loops::fill_zero(band);
+    if (block->size() != 0) loops::copy(*block, section(band, 1, at.column, columns));
     at.row += rows;
     at.column += columns;
   }

@@ -406,13 +406,6 @@ static void add_composed(std::vector<Op>& t) {
   add_unary(
       t, "nan_to_num", [](const Operand& x) { return reel::nan_to_num(x); }, [](const Jet& x) { return x; }, -i, i,
       false);
-  add_unary(
-      t, "logit", [](const Operand& x) { return reel::logit(x, 0.1); },
-      [](const Jet& x) {
-        const Jet p = less(x, 0.1) ? Jet(0.1) : less(0.9, x) ? Jet(0.9) : x;
-        return log(p / (1 - p));
-      },
-      -1, 2, false);
   add_binary(t, "fmod", reel::fmod, [](const Jet& x, const Jet& y) { return x - y * truncated(x / y); }, {.low = 0.2});
   add_binary(t, "fmax", reel::fmax, maximum_of);
   add_binary(t, "fmin", reel::fmin, minimum_of);
@@ -572,6 +565,7 @@ static void add_rows(std::vector<Op>& t) {
 #define REEL_CALL_2(NAME) if (row.name == std::string_view(#NAME)) add_binary(t, row.name, reel::NAME, binary, traits);
 #define REEL_CALL_3(NAME) if (row.name == std::string_view(#NAME)) add_ternary(t, row.name, [](const Operand& x, const Operand& y, const Operand& w) { return reel::NAME(x, y, w); }, ternary);
 #define REEL_CALL(NAME, ARITY) REEL_CALL_##ARITY(NAME)
+  add_unary(t, "logit", [](const Operand& x) { return reel::logit(x, 0.1); }, [](const Jet& x) { const Jet p = less(x, 0.1) ? Jet(0.1) : less(0.9, x) ? Jet(0.9) : x; return log(p / (1 - p)); }, -1, 2, false);
   // clang-format on
   for (const cases::Pointwise& row : cases::all_pointwise()) {
     const auto value = row.value.jet;
