@@ -5,6 +5,7 @@
 #include "kernels/special/gauss_legendre.hpp"
 #include "kernels/special/incomplete.hpp"
 #include "kernels/special/inverse.hpp"
+#include "kernels/special/values/values.hpp"
 
 namespace reel::kernels::special {
 
@@ -193,6 +194,15 @@ struct Moments {
   }
 };
 
+/// gammaincc(k + 1, mu) as users get it in float64.
+Real poisson_cdf(Real k, Real mu) {
+  const double a = static_cast<double>(k + 1), x = static_cast<double>(mu);
+  const double* const in[] = {&a, &x};
+  double value;
+  values::incomplete_gamma(Function::gammaincc, in, &value, 1, values::least_of_double);
+  return std::isfinite(value) ? value : incomplete_gamma(k + 1, mu, true);
+}
+
 /// `cdf` is rounded to double before it is compared, so that the quantile of a probability of k is k.
 template <class F>
 Real whole_quantile(Real p, Real most, const Moments& moments, const F& cdf) {
@@ -209,7 +219,7 @@ Real whole_quantile(Function f, const Real* x) {
     const Real mu = x[1];
     if (!(mu >= 0) || std::isinf(mu)) return nan;
     return whole_quantile(p, infinity, {mu, std::sqrt(mu), 1 / std::sqrt(mu)},
-                          [=](Real k) { return incomplete_gamma(k + 1, mu, true); });
+                          [=](Real k) { return poisson_cdf(k, mu); });
   }
   const Real n = x[1], chance = x[2], rest = 1 - chance;
   if (!(n >= 0 && chance >= 0 && chance <= 1) || std::isinf(n)) return nan;

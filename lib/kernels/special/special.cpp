@@ -181,7 +181,7 @@ void evaluate_block(Function f, const int* orders, const void* const* in, void* 
                     std::ptrdiff_t n, DType d) {
   const bool single = d == DType::float32;
   constexpr double finite_max = std::numeric_limits<double>::max();
-  const double least = single ? 1e-9 : 1e-17;  // of terms: far below the rounding of the result
+  const double least = single ? values::least_of_float : values::least_of_double;
   double x[arguments_max][values::block], floats[values::block];
   double* const y = single ? floats : static_cast<double*>(out) + begin;
   const double* from[arguments_max] = {};

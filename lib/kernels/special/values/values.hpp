@@ -17,6 +17,8 @@ inline constexpr double left = std::numeric_limits<double>::quiet_NaN();
 /// as a result, too. `least`: terms below it, relative to their sum, may be left out. n is at most block.
 using Values = void (*)(Function f, const double* const* in, double* out, std::ptrdiff_t n, double least);
 inline constexpr std::ptrdiff_t block = 256;
+/// `least` of float64 and float32: far below the rounding of the result.
+inline constexpr double least_of_double = 1e-17, least_of_float = 1e-9;
 
 void incomplete_gamma(Function f, const double* const* in, double* out, std::ptrdiff_t n, double least);
 /// Of gammainc or gammaincc, the derivative by x.
