@@ -395,7 +395,8 @@ void add_normalisation(std::vector<Op>& t) {
   t.push_back(std::move(o));
 }
 
-// ---- First weights, times x. Draws of a layer are those of the same generator in the range that its fans ask for.
+// ---- First weights, times x. Draws of a layer are those of the same generator, in the range that its fans ask for and
+// in x's dtype: float32 and float64 have draws of their own.
 
 struct Initialiser {
   const char* name;
@@ -440,7 +441,7 @@ Op times_weights(const Initialiser& f) {
     reel::Generator generator(static_cast<std::uint64_t>(s.ints[0]));
     reel::Shape shape;
     for (const std::int64_t extent : x.shape) shape.push_back(extent);
-    const std::vector<double> w = reel::cast(in_range(f, generator, shape, DType::float64), DType::float64).to_vector();
+    const std::vector<double> w = reel::cast(in_range(f, generator, shape, x.dtype), DType::float64).to_vector();
     for (std::int64_t i = 0; i < y.size(); ++i) {
       Jet weight(static_cast<Real>(w[static_cast<std::size_t>(i)]));
       weight.e[0] = 4 * Jet::unit;
