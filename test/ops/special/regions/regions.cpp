@@ -80,7 +80,7 @@ TEST_CASE("an element has the same bits alone, among others, under a tape and co
       GradientTape tape;
       tape.watch(x.back());
       CHECK(array_equal(f.call(x), y));
-      const auto compiled = compile([&](const Tensor& a, const Tensor& b) {
+      const auto compiled = compile([&f = f](const Tensor& a, const Tensor& b) {
         return f.call(f.operands == 1 ? Arguments{a} : Arguments{a, b});
       });
       CHECK(array_equal(compiled(x.front(), x.back()), y));
