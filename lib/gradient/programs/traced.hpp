@@ -6,6 +6,7 @@
 #include <mutex>
 #include <reel/compile.hpp>
 
+#include "ops/elementwise/growing_map.hpp"
 #include "program/passes/passes.hpp"
 #include "program/run/executable.hpp"
 #include "program/trace.hpp"
@@ -94,37 +95,7 @@ class Traced : public std::enable_shared_from_this<Traced> {
     std::shared_ptr<Traced> traced;
     std::vector<bool> exists;  // for each gradient or tangent
   };
-  /// What was made for each key. Only grows: found without a lock, added under mutex_.
-  template <class T>
-  class ByKey {
-   public:
-    ByKey() = default;
-    ByKey(const ByKey&) = delete;
-    ByKey& operator=(const ByKey&) = delete;
-    ~ByKey() {
-      for (Node* node = newest_.load(std::memory_order_relaxed); node;) delete std::exchange(node, node->older);
-    }
-    /// Null if there is none.
-    const T* find(const Key& key) const noexcept {
-      const Node* node = newest_.load(std::memory_order_acquire);
-      while (node && node->key != key) node = node->older;
-      return node ? &node->value : nullptr;
-    }
-    const T& add(Key&& key, T&& value) {
-      auto* node = new Node{std::move(key), std::move(value), newest_.load(std::memory_order_relaxed)};
-      newest_.store(node, std::memory_order_release);
-      return node->value;
-    }
-
-   private:
-    struct Node {
-      Key key;
-      T value;
-      Node* older;
-    };
-    std::atomic<Node*> newest_{nullptr};
-  };
-  using Derivatives = ByKey<Derivative>;
+  using Derivatives = ops::GrowingMap<Key, Derivative>;
   using DerivativeFunction = std::vector<Derived> (*)(const Differentiated& what, std::span<const Tensor> x);
 
   List filled_all(std::span<const Tensor> cotangents) const;
@@ -162,7 +133,7 @@ class Traced : public std::enable_shared_from_this<Traced> {
   std::vector<program::PassCounts> passes_;  // that made the program of executable_
   mutable std::mutex mutex_;                 // of those who trace derivatives
   Derivatives pulls_, pushes_;
-  ByKey<std::shared_ptr<const Pullback>> pullbacks_;
+  ops::GrowingMap<Key, std::shared_ptr<const Pullback>> pullbacks_;
   // The one that was asked for last, read without the mutex; pullbacks_ or prepared_ keeps it.
   std::atomic<const Pullback*> latest_{nullptr};
   std::shared_ptr<const Pullback> prepared_;  // for all results, and for every source that may be wanted

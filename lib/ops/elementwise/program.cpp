@@ -44,28 +44,11 @@ Shared find_program(const loops::Graph& graph) {
   return c.programs.emplace(key, Shared(new Program(graph)))->second;
 }
 
-Program::~Program() {
-  for (const CachedDerivative* d = derivatives_.load(std::memory_order_acquire); d;) {
-    const CachedDerivative* const next = d->next;
-    delete d;
-    d = next;
-  }
-}
-
-const Derivative* Program::find(const Direction& direction) const noexcept {
-  for (const CachedDerivative* d = derivatives_.load(std::memory_order_acquire); d; d = d->next)
-    if (d->direction == direction) return &d->derivative;
-  return nullptr;
-}
-
 const Derivative& Program::derivative(const Direction& direction) const {
-  if (const Derivative* d = find(direction)) return *d;
+  if (const Derivative* d = derivatives_.find(direction)) return *d;
   const std::lock_guard lock(mutex_);
-  if (const Derivative* d = find(direction)) return *d;
-  const auto* made =
-      new CachedDerivative{direction, derive(graph_, direction), derivatives_.load(std::memory_order_relaxed)};
-  derivatives_.store(made, std::memory_order_release);
-  return made->derivative;
+  if (const Derivative* d = derivatives_.find(direction)) return *d;
+  return derivatives_.add(direction, derive(graph_, direction));
 }
 
 }  // namespace reel::ops

@@ -8,6 +8,7 @@
 
 #include "loops/program/program.hpp"
 #include "ops/apply/primitive.hpp"
+#include "ops/elementwise/growing_map.hpp"
 
 namespace reel::ops {
 
@@ -85,7 +86,6 @@ class Program {
   /// Derived on first request. The reference lives as long as the program. Thread-safe.
   const Derivative& derivative(const Direction& direction) const;
 
-  ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
@@ -98,14 +98,7 @@ class Program {
   loops::Graph graph_;
   loops::Code code_;
   mutable std::atomic<std::int64_t> uses_{0};
-  // A list that grows at its front: readers take no lock.
-  struct CachedDerivative {
-    Direction direction;
-    Derivative derivative;
-    const CachedDerivative* next;
-  };
-  const Derivative* find(const Direction& direction) const noexcept;
-  mutable std::atomic<const CachedDerivative*> derivatives_{nullptr};
+  mutable GrowingMap<Direction, Derivative> derivatives_;
   mutable std::mutex mutex_;  // of writers
 };
 
