@@ -7,10 +7,7 @@
 #include "kernels/dispatch.hpp"
 #include "loops/linalg/matmul.hpp"
 #include "program/passes/passes.hpp"
-#include "program/run/executable.hpp"
-#include "program/trace.hpp"
-#include "support/bits.hpp"
-#include "support/derivatives.hpp"
+#include "traced.hpp"
 
 using namespace reel;
 using program::Program;
@@ -18,30 +15,20 @@ using support::same_bits, support::Tensors;
 
 namespace {
 
-using Function = Tensors (*)(const Tensors&);
+using Function = support::TensorsFunction;
 using Names = std::vector<std::string>;
 
 Program accumulated(Function f, const Tensors& x) {
-  program::Trace trace("test");
-  Tensors arguments;
-  for (const Tensor& one : x) arguments.push_back(trace.argument(one));
-  Program program = trace.finish(f(arguments));
+  Program program = support::traced(f, x);
   program::accumulate_products(program);
   return program;
 }
 
 void check(Function f, const Tensors& x, const Names& expected) {
   const Program program = accumulated(f, x);
-  Names names;
-  for (const program::Instruction& i : program.instructions) names.emplace_back(i.operation.name);
-  CHECK(names == expected);
+  CHECK(support::names(program) == expected);
   const program::Executable executable(program);
-  const Tensors y = f(x);
-  for (int run = 0; run < 2; ++run) {
-    Tensors results(program.results.size());
-    executable.run(x, results);
-    for (std::size_t k = 0; k < results.size(); ++k) CHECK(same_bits(results[k], y[k]));
-  }
+  for (int run = 0; run < 2; ++run) support::check_run(executable, f, x);
 }
 
 Tensor noise(const Shape& shape, DType d, unsigned seed = 3) {

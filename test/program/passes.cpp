@@ -7,38 +7,18 @@
 #include <thread>
 
 #include "catch.hpp"
-#include "program/run/executable.hpp"
-#include "program/trace.hpp"
-#include "support/bits.hpp"
-#include "support/derivatives.hpp"
+#include "traced.hpp"
 
 using namespace reel;
 using program::Program;
-using support::same_bits, support::Tensors;
+using support::names, support::same_bits, support::Tensors, support::traced;
 
 namespace {
 
-using Function = Tensors (*)(const Tensors&);
-
-Program traced(Function f, const Tensors& x) {
-  program::Trace trace("test");
-  Tensors arguments;
-  for (const Tensor& one : x) arguments.push_back(trace.argument(one));
-  return trace.finish(f(arguments));
-}
-
-std::vector<std::string> names(const Program& program) {
-  std::vector<std::string> list;
-  for (const program::Instruction& i : program.instructions) list.emplace_back(i.operation.name);
-  return list;
-}
+using Function = support::TensorsFunction;
 
 void check_results(const Program& program, Function f, const Tensors& x) {
-  const program::Executable executable(program);
-  Tensors results(program.results.size());
-  executable.run(x, results);
-  const Tensors expected = f(x);
-  for (std::size_t k = 0; k < results.size(); ++k) CHECK(same_bits(results[k], expected[k]));
+  support::check_run(program::Executable(program), f, x);
 }
 
 using Names = std::vector<std::string>;

@@ -6,32 +6,21 @@
 #include "catch.hpp"
 #include "kernels/dispatch.hpp"
 #include "program/passes/passes.hpp"
-#include "program/run/executable.hpp"
-#include "program/trace.hpp"
-#include "support/bits.hpp"
-#include "support/derivatives.hpp"
+#include "traced.hpp"
 
 using namespace reel;
 using program::Program;
-using support::same_bits, support::Tensors;
+using support::names, support::same_bits, support::Tensors;
 
 namespace {
 
-using Function = Tensors (*)(const Tensors&);
+using Function = support::TensorsFunction;
 using Names = std::vector<std::string>;
 
 Program fused(Function f, const Tensors& x) {
-  program::Trace trace("test");
-  Tensors arguments;
-  for (const Tensor& one : x) arguments.push_back(trace.argument(one));
-  Program program = trace.finish(f(arguments));
+  Program program = support::traced(f, x);
   program::fuse_pointwise(program);
   return program;
-}
-Names names(const Program& program) {
-  Names list;
-  for (const program::Instruction& i : program.instructions) list.emplace_back(i.operation.name);
-  return list;
 }
 
 // The program's instructions, and its bits with one thread and with several.
@@ -39,13 +28,10 @@ void check(Function f, const Tensors& x, const Names& expected) {
   const Program program = fused(f, x);
   CHECK(names(program) == expected);
   const program::Executable executable(program);
-  const Tensors y = f(x);
   const int usual = num_threads();
   for (const int threads : {1, 3}) {
     set_num_threads(threads);
-    Tensors results(program.results.size());
-    executable.run(x, results);
-    for (std::size_t k = 0; k < results.size(); ++k) CHECK(same_bits(results[k], y[k]));
+    support::check_run(executable, f, x);
   }
   set_num_threads(usual);
 }

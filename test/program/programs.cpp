@@ -9,24 +9,16 @@
 #include "op_operands.hpp"
 #include "program/passes/passes.hpp"
 #include "program/run/executable.hpp"
-#include "program/trace.hpp"
-#include "support/bits.hpp"
 #include "support/warnings.hpp"
+#include "traced.hpp"
 
 using namespace reel;
-using support::cast_all, support::laid_out_all, support::same_bits;
+using support::cast_all, support::laid_out_all, support::same_bits, support::traced;
 using support::Layout, support::Tensors;
 
 namespace {
 
 using Function = std::function<Tensors(const Tensors&)>;
-
-program::Program traced(const Function& f, const Tensors& x) {
-  program::Trace trace("test");
-  Tensors arguments;
-  for (const Tensor& one : x) arguments.push_back(trace.argument(one));
-  return trace.finish(f(arguments));
-}
 
 Tensors run(const program::Executable& executable, const Tensors& x) {
   Tensors results(executable.program().results.size());
