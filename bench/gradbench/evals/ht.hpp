@@ -28,14 +28,14 @@ struct Model {
   std::vector<Level> levels = {};      // bones are in the order of the levels, all of them
   Tensor x_angle = {}, z_angle = {};   // [bones], which number of the pose it is; pose_size for none
   Tensor relative = {}, inverse = {};  // [bones, 4, 4], to the parent at rest; of the place in the hand at rest
-  Tensor vertices = {}, weights = {};  // [vertices, 4], [vertices, bones]
+  Tensor vertices = {}, weights = {};  // [4, vertices], [bones, vertices]
   bool mirrored = false;
 };
 
 struct Input {
   Model model;
   Tensor pose;                       // [pose_size]
-  Tensor points;                     // [points, 3]
+  Tensor points;                     // [3, points]
   std::vector<Tensor> corners = {};  // [points] each: the vertex of each point, or the three of its triangle
   Tensor surface = {};               // [points, 2] in the second case
 };
@@ -80,8 +80,9 @@ inline Model read_model(const Field& input) {
   const Tensor bones = reel::from_data(order);
   model.relative = gather(input.at("base_relatives").tensor({count, 4, 4}), bones);
   model.inverse = gather(input.at("inverse_base_absolutes").tensor({count, 4, 4}), bones);
-  model.vertices = input.at("base_positions").tensor({any_extent, 4});
-  model.weights = gather(input.at("weights").tensor({model.vertices.shape()[0], count}), bones, 1);
+  const Tensor vertices = input.at("base_positions").tensor({any_extent, 4});
+  model.vertices = contiguous(transpose(vertices));
+  model.weights = gather(transpose(input.at("weights").tensor({vertices.shape()[0], count})), bones);
   return model;
 }
 
@@ -89,8 +90,8 @@ inline Input read(const Field& input) {
   const Field data = input.at("data"), correspondences = data.at("correspondences");
   Input x{.model = read_model(data.at("model")),
           .pose = input.at("theta").tensor({pose_size}),
-          .points = data.at("points").tensor({any_extent, 3})};
-  const std::int64_t points = x.points.shape()[0], last_vertex = x.model.vertices.shape()[0] - 1;
+          .points = contiguous(transpose(data.at("points").tensor({any_extent, 3})))};
+  const std::int64_t points = x.points.shape()[1], last_vertex = x.model.vertices.shape()[1] - 1;
   if (correspondences.size() != points)
     correspondences.fail("a list of " + std::to_string(correspondences.size()),
                          "one number for each of " + std::to_string(points) + " points");
@@ -125,18 +126,6 @@ inline Tensor turns(const Model& model, const Tensor& poses) {
   return reshape(moveaxis(rows, 0, 2), {x.shape()[0], x.shape()[1], 4, 4});
 }
 
-/// The motion of each bone from rest, rotation and translation, [b, 3, bones, 4].
-inline Tensor movements(const Model& model, const Tensor& poses) {
-  const Tensor relative = matmul(model.relative, turns(model, poses));
-  std::vector<Tensor> absolute;
-  for (const Level& level : model.levels) {
-    const Tensor own = slice(relative, {all, range(level.first, level.first + level.count)});
-    absolute.push_back(absolute.empty() ? own : matmul(gather(absolute.back(), level.parents, 1), own));
-  }
-  const Tensor moved = matmul(reel::concatenate(absolute, 1), model.inverse);
-  return transpose(slice(moved, {all, all, range_to(3)}), {0, 2, 1, 3});
-}
-
 /// The matrix of a rotation by the length of a vector about it, [b, 3] to [b, 3, 3]; the identity below 1e-4.
 inline Tensor rotation(const Tensor& axes) {
   const Tensor angle = reshape(norm(axes, 2, 1), {-1, 1, 1});
@@ -148,56 +137,71 @@ inline Tensor rotation(const Tensor& axes) {
   return cosine * reel::eye(3) + (1 - cosine) * x * reshape(x, {-1, 1, 3}) + sin(angle) * cross;
 }
 
-/// The vertices that each list names, [points, 3, b] for each list: weighted sums of the motions of all bones.
-inline std::vector<Tensor> positions(const Model& model, const Tensor& poses, std::span<const Tensor> lists) {
-  const std::int64_t batch = poses.shape()[0], columns = 4 * model.weights.shape()[1];
-  Tensor moved = reshape(movements(model, poses), {batch, 3, columns});
-  if (model.mirrored) moved = moved * reel::tensor({{-1.}, {1.}, {1.}});
-  moved = matmul(rotation(slice(poses, {all, range_to(3)})), moved);
-  const Tensor by_bone = reshape(transpose(moved), {columns, 3 * batch});
-  const Tensor translation = transpose(slice(poses, {all, range(3, 6)}));
-  const auto place = [&](const Tensor& weights, const Tensor& vertices) {
-    const Tensor weighted = reshape(expand_dims(weights, 2) * expand_dims(vertices, 1), {-1, columns});
-    return reshape(matmul(weighted, by_bone), {-1, 3, batch}) + translation;
-  };
-  std::vector<Tensor> result;
-  const std::int64_t wanted = std::ssize(lists) * lists[0].size();
-  if (wanted < model.vertices.shape()[0]) {  // no need for all vertices
-    for (const Tensor& list : lists) result.push_back(place(gather(model.weights, list), gather(model.vertices, list)));
-  } else {
-    const Tensor vertices = place(model.weights, model.vertices);
-    for (const Tensor& list : lists) result.push_back(gather(vertices, list));
+/// How hands move from rest. A vertex moves to matmul(bones, p) + translation, where p, [4 bones], is its place at rest
+/// once for each bone, times the bone's weight.
+struct Motion {
+  Tensor bones;        // [b, 3, 4 bones]
+  Tensor translation;  // [b, 3, 1]
+};
+
+inline Motion motion(const Model& model, const Tensor& poses) {
+  const Tensor relative = matmul(model.relative, turns(model, poses));
+  std::vector<Tensor> absolute;
+  for (const Level& level : model.levels) {
+    const Tensor own = slice(relative, {all, range(level.first, level.first + level.count)});
+    absolute.push_back(absolute.empty() ? own : matmul(gather(absolute.back(), level.parents, 1), own));
   }
-  return result;
+  const Tensor moved = slice(matmul(reel::concatenate(absolute, 1), model.inverse), {all, all, range_to(3)});
+  Tensor bones = reshape(transpose(moved, {0, 2, 1, 3}), {poses.shape()[0], 3, -1});
+  if (model.mirrored) bones = bones * reel::tensor({{-1.}, {1.}, {1.}});
+  return {matmul(rotation(slice(poses, {all, range_to(3)})), bones), slice(poses, {all, range(3, 6), reel::newaxis})};
 }
 
-/// The points of the surface, given by two of the three weights of their corners, or the corner itself.
+/// What the points of the surface have of what their corners have, [..., points]: that of the corner itself, or the
+/// mean of three by their weights, of which the surface coordinates are two.
 inline Tensor blend(std::span<const Tensor> corners, const Tensor& surface) {
   if (corners.size() == 1) return corners[0];
-  const Tensor u = slice(surface, {all, 0, reel::newaxis, reel::newaxis});
-  const Tensor v = slice(surface, {all, 1, reel::newaxis, reel::newaxis});
+  const Tensor u = slice(surface, {all, 0}), v = slice(surface, {all, 1});
   return u * corners[0] + v * corners[1] + (1 - u - v) * corners[2];
 }
 
-/// Measured minus modelled, [points, 3, b].
-inline Tensor errors(const Input& x, const Tensor& poses) {
-  return expand_dims(x.points, 2) - blend(positions(x.model, poses, x.corners), x.surface);
+/// Measured minus modelled, [b, 3, points]. Motions are linear: where there are fewer corners than vertices, the places
+/// are blended before they move; otherwise every vertex moves once.
+inline Tensor errors(const Input& x, const Motion& hands, const Tensor& surface) {
+  const Model& model = x.model;
+  const auto places = [&](const Tensor& weights, const Tensor& vertices) {
+    return reshape(expand_dims(weights, 1) * vertices, {hands.bones.shape()[2], -1});
+  };
+  const auto move = [&](const Tensor& at) { return matmul(hands.bones, at) + hands.translation; };
+  std::vector<Tensor> corners;
+  if (std::ssize(x.corners) * x.corners[0].size() < model.vertices.shape()[1]) {
+    for (const Tensor& list : x.corners)
+      corners.push_back(places(gather(model.weights, list, 1), gather(model.vertices, list, 1)));
+    return x.points - move(blend(corners, surface));
+  }
+  const Tensor moved = move(places(model.weights, model.vertices));
+  for (const Tensor& list : x.corners) corners.push_back(gather(moved, list, 2));
+  return x.points - blend(corners, surface);
 }
 
-inline Tensor objective(const Input& x) { return reshape(errors(x, expand_dims(x.pose, 0)), {-1}); }
+inline Tensor objective(const Input& x) {
+  const Tensor e = errors(x, motion(x.model, expand_dims(x.pose, 0)), x.surface);
+  return reshape(transpose(e), {-1});
+}
 
 /// [3 points, 26], or with two columns more in front, by the surface coordinates of the row's point.
 inline Tensor jacobian(const Input& x) {
-  std::vector<Tensor> columns;
+  std::vector<Tensor> columns;  // [any, 3, points]
   if (x.corners.size() == 3) {
-    const std::vector<Tensor> corners = positions(x.model, expand_dims(x.pose, 0), x.corners);
-    const auto by_surface = [&](const Tensor& surface) { return expand_dims(x.points, 2) - blend(corners, surface); };
+    const Motion fixed = motion(x.model, expand_dims(x.pose, 0));
+    const auto by_surface = [&](const Tensor& surface) { return errors(x, fixed, surface); };
     for (const Tensor& direction : unstack(reel::eye(2)))
       columns.push_back(jvp(by_surface, x.surface, broadcast_to(direction, x.surface.shape())).second);
   }
   const Tensor poses = contiguous(broadcast_to(x.pose, {pose_size, pose_size}));
-  columns.push_back(jvp([&](const Tensor& p) { return errors(x, p); }, poses, reel::eye(pose_size)).second);
-  return reshape(reel::concatenate(columns, 2), {x.points.size(), -1});
+  const auto by_pose = [&](const Tensor& p) { return errors(x, motion(x.model, p), x.surface); };
+  columns.push_back(jvp(by_pose, poses, reel::eye(pose_size)).second);
+  return reshape(transpose(reel::concatenate(columns, 0)), {x.points.size(), -1});
 }
 
 inline Module functions() { return {{"objective", timed(read, objective)}, {"jacobian", timed(read, jacobian)}}; }
