@@ -3,6 +3,7 @@
 #include <reel/ops/indexing.hpp>
 #include <reel/ops/sorting.hpp>
 
+#include "../common/rows.hpp"
 #include "cases.hpp"
 
 namespace bench {
@@ -24,14 +25,8 @@ struct Given {
   }
 };
 
-using Call = Tensor (*)(const Given& a);
-struct Row {
-  const char* name;
-  Call call;
-};
-
 // clang-format off
-const Row rows[] = {
+const Row<Given, Tensor> rows[] = {
     {"sort 1e6", [](const Given& a) { return sort(a.x); }},
     {"sort rows [1000,1000]", [](const Given& a) { return sort(a.matrix); }},
     {"argsort 1e6", [](const Given& a) { return argsort(a.x); }},
@@ -61,13 +56,6 @@ const Row rows[] = {
 
 }  // namespace
 
-std::vector<Case> choosing_cases() {
-  std::vector<Case> cases;
-  for (const Row& row : rows)
-    cases.push_back({.name = row.name, .make = [call = row.call] {
-                       return body([call, given = std::make_shared<Given>()] { return call(*given); });
-                     }});
-  return cases;
-}
+std::vector<Case> choosing_cases() { return cases_of(rows); }
 
 }  // namespace bench

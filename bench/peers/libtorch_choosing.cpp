@@ -1,4 +1,5 @@
 // libtorch's side of bench/ours/choosing.cpp: the same names and operands.
+#include "../common/rows.hpp"
 #include "libtorch.hpp"
 
 namespace bench {
@@ -17,14 +18,8 @@ struct Given {
   }
 };
 
-using Call = Tensor (*)(const Given& a);
-struct Row {
-  const char* name;
-  Call call;
-};
-
 // clang-format off
-const Row rows[] = {
+const Row<Given, Tensor> rows[] = {
     {"sort 1e6", [](const Given& a) { return std::get<0>(a.x.sort()); }},
     {"sort rows [1000,1000]", [](const Given& a) { return std::get<0>(a.matrix.sort()); }},
     {"argsort 1e6", [](const Given& a) { return a.x.argsort(true, 0, false); }},
@@ -54,13 +49,6 @@ const Row rows[] = {
 
 }  // namespace
 
-std::vector<Case> libtorch_choosing() {
-  std::vector<Case> cases;
-  for (const Row& row : rows)
-    cases.push_back({.name = row.name, .make = [call = row.call] {
-                       return body([call, given = std::make_shared<Given>()] { return call(*given); });
-                     }});
-  return cases;
-}
+std::vector<Case> libtorch_choosing() { return cases_of(rows); }
 
 }  // namespace bench

@@ -9,6 +9,7 @@
 #include <reel/ops/windows.hpp>
 #include <reel/special.hpp>
 
+#include "../../common/rows.hpp"
 #include "../cases.hpp"
 
 namespace bench {
@@ -37,12 +38,6 @@ struct Given {
   }
 };
 
-using Call = Tensor (*)(const Given& a);
-struct Row {
-  const char* name;
-  Call call;
-};
-
 template <class F>
 Tensor slope(F f, const Tensor& x, const Tensor& weights) {
   GradientTape tape;
@@ -51,7 +46,7 @@ Tensor slope(F f, const Tensor& x, const Tensor& weights) {
 }
 
 // clang-format off
-const Row rows[] = {
+const Row<Given, Tensor> rows[] = {
     {"cummax [1000,1000]", [](const Given& a) { return cummax(a.matrix, 1).values; }},
     {"cummin over columns [1000,1000]", [](const Given& a) { return cummin(a.matrix, 0).values; }},
     {"logcumsumexp [1000,1000]", [](const Given& a) { return logcumsumexp(a.matrix, 1); }},
@@ -123,15 +118,6 @@ const Row rows[] = {
 
 }  // namespace
 
-std::vector<Case> moving_cases() {
-  std::vector<Case> cases;
-  const auto given = std::make_shared<std::shared_ptr<Given>>();
-  for (const Row& row : rows)
-    cases.push_back({.name = row.name, .make = [call = row.call, given] {
-                       if (!*given) *given = std::make_shared<Given>();
-                       return body([call, given = *given] { return call(*given); });
-                     }});
-  return cases;
-}
+std::vector<Case> moving_cases() { return cases_of(rows); }
 
 }  // namespace bench

@@ -1,6 +1,7 @@
 // libtorch's side of bench/ours/further/moving.cpp: the same names and operands.
 #include <cmath>
 
+#include "../../common/rows.hpp"
 #include "../libtorch.hpp"
 
 namespace bench {
@@ -30,12 +31,6 @@ struct Given {
   }
 };
 
-using Call = Tensor (*)(const Given& a);
-struct Row {
-  const char* name;
-  Call call;
-};
-
 template <class Mode>
 Tensor padded(const Tensor& x, Mode mode) {
   return functional::pad(x.reshape({1, 1, side, side}), functional::PadFuncOptions({8, 8, 8, 8}).mode(mode))
@@ -48,7 +43,7 @@ Tensor slope(F f, const Tensor& x, const Tensor& weights) {
 }
 
 // clang-format off
-const Row rows[] = {
+const Row<Given, Tensor> rows[] = {
     {"cummax [1000,1000]", [](const Given& a) { return std::get<0>(a.matrix.cummax(1)); }},
     {"cummin over columns [1000,1000]", [](const Given& a) { return std::get<0>(a.matrix.cummin(0)); }},
     {"logcumsumexp [1000,1000]", [](const Given& a) { return a.matrix.logcumsumexp(1); }},
@@ -120,15 +115,6 @@ const Row rows[] = {
 
 }  // namespace
 
-std::vector<Case> libtorch_moving() {
-  std::vector<Case> cases;
-  const auto given = std::make_shared<std::shared_ptr<Given>>();
-  for (const Row& row : rows)
-    cases.push_back({.name = row.name, .make = [call = row.call, given] {
-                       if (!*given) *given = std::make_shared<Given>();
-                       return body([call, given = *given] { return call(*given); });
-                     }});
-  return cases;
-}
+std::vector<Case> libtorch_moving() { return cases_of(rows); }
 
 }  // namespace bench
