@@ -1,6 +1,5 @@
-// ht: hand tracking, the distances of measured points from the surface of a hand model in a pose. The Jacobian by the
-// pose is forward mode with all directions at once: a batch of copies of the pose, one per parameter, whose tangents
-// are the identity. The surface coordinates of a point move only that point, so two directions serve all points.
+// ht: hand tracking, the distances of measured points from the surface of a hand model in a pose. The surface
+// coordinates of a point move only that point, so two directions serve all points.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -112,49 +111,47 @@ inline Input read(const Field& input) {
   return x;
 }
 
-// Poses are a batch [b, pose_size].
-
-/// The rotation of each bone, Rz Rx, [b, bones, 4, 4].
-inline Tensor turns(const Model& model, const Tensor& poses) {
-  const Tensor angles = reel::pad(poses, {0, 0}, {0, 1});  // a zero for the bones that do not turn
-  const Tensor x = gather(angles, model.x_angle, 1), z = gather(angles, model.z_angle, 1);
+/// The rotation of each bone, Rz Rx, [bones, 4, 4].
+inline Tensor turns(const Model& model, const Tensor& pose) {
+  const Tensor angles = reel::pad(pose, {0}, {1});  // a zero for the bones that do not turn
+  const Tensor x = gather(angles, model.x_angle), z = gather(angles, model.z_angle);
   const Tensor cx = cos(x), sx = sin(x), cz = cos(z), sz = sin(z), zero = zeros_like(x), one = ones_like(x);
   const Tensor rows = reel::stack({cz, -sz * cx, sz * sx, zero,  //
                                    sz, cz * cx, -cz * sx, zero,  //
                                    zero, sx, cx, zero,           //
                                    zero, zero, zero, one});
-  return reshape(moveaxis(rows, 0, 2), {x.shape()[0], x.shape()[1], 4, 4});
+  return reshape(transpose(rows), {-1, 4, 4});
 }
 
-/// The matrix of a rotation by the length of a vector about it, [b, 3] to [b, 3, 3]; the identity below 1e-4.
-inline Tensor rotation(const Tensor& axes) {
-  const Tensor angle = reshape(norm(axes, 2, 1), {-1, 1, 1});
-  if (angle.to_vector()[0] < 1e-4) return broadcast_to(reel::eye(3), {axes.shape()[0], 3, 3});
-  const Tensor x = reshape(axes, {-1, 3, 1}) / angle, cosine = cos(angle);
+/// The matrix of a rotation by the length of a vector about it, [3] to [3, 3]; the identity below 1e-4.
+inline Tensor rotation(const Tensor& axis) {
+  const Tensor angle = norm(axis);
+  if (angle.item<double>() < 1e-4) return reel::eye(3);
+  const Tensor x = axis / angle, cosine = cos(angle);
   const Tensor generators =
       reel::tensor({{0, 0, 0, 0, 0, -1, 0, 1, 0}, {0, 0, 1, 0, 0, 0, -1, 0, 0}, {0, -1, 0, 1, 0, 0, 0, 0, 0}});
-  const Tensor cross = reshape(matmul(reshape(x, {-1, 3}), generators), {-1, 3, 3});
-  return cosine * reel::eye(3) + (1 - cosine) * x * reshape(x, {-1, 1, 3}) + sin(angle) * cross;
+  const Tensor cross = reshape(matmul(x, generators), {3, 3});
+  return cosine * reel::eye(3) + (1 - cosine) * expand_dims(x, 1) * x + sin(angle) * cross;
 }
 
-/// How hands move from rest. A vertex moves to matmul(bones, p) + translation, where p, [4 bones], is its place at rest
-/// once for each bone, times the bone's weight.
+/// How a hand moves from rest. A vertex moves to matmul(bones, p) + translation, where p, [4 bones], is its place at
+/// rest once for each bone, times the bone's weight.
 struct Motion {
-  Tensor bones;        // [b, 3, 4 bones]
-  Tensor translation;  // [b, 3, 1]
+  Tensor bones;        // [3, 4 bones]
+  Tensor translation;  // [3, 1]
 };
 
-inline Motion motion(const Model& model, const Tensor& poses) {
-  const Tensor relative = matmul(model.relative, turns(model, poses));
+inline Motion motion(const Model& model, const Tensor& pose) {
+  const Tensor relative = matmul(model.relative, turns(model, pose));
   std::vector<Tensor> absolute;
   for (const Level& level : model.levels) {
-    const Tensor own = slice(relative, {all, range(level.first, level.first + level.count)});
-    absolute.push_back(absolute.empty() ? own : matmul(gather(absolute.back(), level.parents, 1), own));
+    const Tensor own = slice(relative, {range(level.first, level.first + level.count)});
+    absolute.push_back(absolute.empty() ? own : matmul(gather(absolute.back(), level.parents), own));
   }
-  const Tensor moved = slice(matmul(reel::concatenate(absolute, 1), model.inverse), {all, all, range_to(3)});
-  Tensor bones = reshape(transpose(moved, {0, 2, 1, 3}), {poses.shape()[0], 3, -1});
+  const Tensor moved = slice(matmul(reel::concatenate(absolute, 0), model.inverse), {all, range_to(3)});
+  Tensor bones = reshape(transpose(moved, {1, 0, 2}), {3, -1});
   if (model.mirrored) bones = bones * reel::tensor({{-1.}, {1.}, {1.}});
-  return {matmul(rotation(slice(poses, {all, range_to(3)})), bones), slice(poses, {all, range(3, 6), reel::newaxis})};
+  return {matmul(rotation(slice(pose, {range_to(3)})), bones), slice(pose, {range(3, 6), reel::newaxis})};
 }
 
 /// What the points of the surface have of what their corners have, [..., points]: that of the corner itself, or the
@@ -165,14 +162,14 @@ inline Tensor blend(std::span<const Tensor> corners, const Tensor& surface) {
   return u * corners[0] + v * corners[1] + (1 - u - v) * corners[2];
 }
 
-/// Measured minus modelled, [b, 3, points]. Motions are linear: where there are fewer corners than vertices, the places
+/// Measured minus modelled, [3, points]. Motions are linear: where there are fewer corners than vertices, the places
 /// are blended before they move; otherwise every vertex moves once.
-inline Tensor errors(const Input& x, const Motion& hands, const Tensor& surface) {
+inline Tensor errors(const Input& x, const Motion& hand, const Tensor& surface) {
   const Model& model = x.model;
   const auto places = [&](const Tensor& weights, const Tensor& vertices) {
-    return reshape(expand_dims(weights, 1) * vertices, {hands.bones.shape()[2], -1});
+    return reshape(expand_dims(weights, 1) * vertices, {hand.bones.shape()[1], -1});
   };
-  const auto move = [&](const Tensor& at) { return matmul(hands.bones, at) + hands.translation; };
+  const auto move = [&](const Tensor& at) { return matmul(hand.bones, at) + hand.translation; };
   std::vector<Tensor> corners;
   if (std::ssize(x.corners) * x.corners[0].size() < model.vertices.shape()[1]) {
     for (const Tensor& list : x.corners)
@@ -180,28 +177,28 @@ inline Tensor errors(const Input& x, const Motion& hands, const Tensor& surface)
     return x.points - move(blend(corners, surface));
   }
   const Tensor moved = move(places(model.weights, model.vertices));
-  for (const Tensor& list : x.corners) corners.push_back(gather(moved, list, 2));
+  for (const Tensor& list : x.corners) corners.push_back(gather(moved, list, 1));
   return x.points - blend(corners, surface);
 }
 
 inline Tensor objective(const Input& x) {
-  const Tensor e = errors(x, motion(x.model, expand_dims(x.pose, 0)), x.surface);
-  return reshape(transpose(e), {-1});
+  return reshape(transpose(errors(x, motion(x.model, x.pose), x.surface)), {-1});
 }
 
 /// [3 points, 26], or with two columns more in front, by the surface coordinates of the row's point.
 inline Tensor jacobian(const Input& x) {
-  std::vector<Tensor> columns;  // [any, 3, points]
+  std::vector<Tensor> columns;  // [3, points, any]
   if (x.corners.size() == 3) {
-    const Motion fixed = motion(x.model, expand_dims(x.pose, 0));
+    const Motion fixed = motion(x.model, x.pose);
     const auto by_surface = [&](const Tensor& surface) { return errors(x, fixed, surface); };
+    std::vector<Tensor> two;
     for (const Tensor& direction : unstack(reel::eye(2)))
-      columns.push_back(jvp(by_surface, x.surface, broadcast_to(direction, x.surface.shape())).second);
+      two.push_back(jvp(by_surface, x.surface, broadcast_to(direction, x.surface.shape())).second);
+    columns.push_back(reel::stack(two, 2));
   }
-  const Tensor poses = contiguous(broadcast_to(x.pose, {pose_size, pose_size}));
-  const auto by_pose = [&](const Tensor& p) { return errors(x, motion(x.model, p), x.surface); };
-  columns.push_back(jvp(by_pose, poses, reel::eye(pose_size)).second);
-  return reshape(transpose(reel::concatenate(columns, 0)), {x.points.size(), -1});
+  columns.push_back(
+      reel::jacobian([&](const Tensor& pose) { return errors(x, motion(x.model, pose), x.surface); })(x.pose));
+  return reshape(transpose(reel::concatenate(columns, 2), {1, 0, 2}), {x.points.size(), -1});
 }
 
 inline Module functions() { return {{"objective", timed(read, objective)}, {"jacobian", timed(read, jacobian)}}; }

@@ -2,6 +2,7 @@
 // entry with a tangent at an input hands its inputs' tangents to its jvp.
 #include "gradient/forward/pushforward.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <reel/ops/pointwise.hpp>
 
@@ -101,7 +102,12 @@ Path path_between(Tape& t, std::span<const Source> sources, std::span<const Tens
     path.can_push =
         path.can_push && has_jvp(*e) && !(overrides() && (e->rule->release || find_override(e->rule->name)));
     path.one_by_one |= e->rule->user && !e->rule->batched;
-    for (std::uint32_t k = 0; k < e->outputs; ++k) varied[e->output(k)] = 1;
+    path.functions |= e->rule->user || e->rule->release;
+    path.largest = std::max(path.largest, e->rule->inner_elements);
+    for (std::uint32_t k = 0; k < e->outputs; ++k) {
+      varied[e->output(k)] = 1;
+      path.largest = std::max(path.largest, t.slots[e->output(k)].meta->shape().elements());
+    }
   }
   for (const Tensor& y : targets)
     if (const std::uint32_t s = slot_of(t, y); s != no_slot) path.connected |= varied[s] != 0;

@@ -18,9 +18,11 @@ std::vector<Tensor> pushforward(tape::Tape& tape, std::span<const Source> source
 /// The ops between the sources and the targets. An op without a jvp inside a function that is one entry is not seen:
 /// pushforward throws NotDifferentiable there.
 struct Path {
-  bool connected = false;   ///< whether a target depends on a source
-  bool can_push = true;     ///< whether every entry has a jvp, and no override, which replaces a vjp alone, may apply
-  bool one_by_one = false;  ///< whether a rule of the user's takes one cotangent at a time
+  bool connected = false;    ///< whether a target depends on a source
+  bool can_push = true;      ///< whether every entry has a jvp, and no override, which replaces a vjp alone, may apply
+  bool one_by_one = false;   ///< whether a rule of the user's takes one cotangent at a time
+  bool functions = false;    ///< whether an entry is a function: a rule of the user's, a loop, a compiled call
+  std::int64_t largest = 0;  ///< elements of the largest tensor
 };
 Path path_between(tape::Tape& tape, std::span<const Source> sources, std::span<const Tensor> targets);
 

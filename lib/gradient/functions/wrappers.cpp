@@ -50,6 +50,33 @@ List<Tensor> columns(tape::Tape& tape, std::span<const Tensor> targets, std::spa
   return result;
 }
 
+// The same, all columns at once: the reverse pass is linear in the cotangents, so the rows of its own Jacobian by them
+// are the columns. It is recorded once, from zeros, and replayed for many rows.
+List<Tensor> columns_at_once(const char* who, tape::Tape& tape, std::span<const Tensor> targets,
+                             std::span<const Source> sources) {
+  GradientTape pass({.persistent = true, .watch_accessed_variables = false});
+  std::vector<Tensor> zero;
+  for (const Tensor& y : targets) zero.push_back(zeros(y.shape(), y.dtype()));
+  const List<Source> cotangents(zero.begin(), zero.end());
+  watch_all(pass, cotangents);
+  const List<Tensor> pulled = densify(
+      reel::autodiff::replay(tape, List<Target>(targets.begin(), targets.end()), sources,
+                             {.output_gradients = zero, .unconnected_gradients = UnconnectedGradients::zero}, who));
+  pass.stop(no_line);
+  List<Tensor> result(targets.size() * sources.size());
+  for (std::size_t s = 0; s < sources.size(); ++s) {
+    const auto list =
+        reel::autodiff::jacobian(who, GradientTapeAccess::get(pass), pulled[s], cotangents, UnconnectedGradients::zero);
+    const std::int64_t count = shape_of(sources[s]).elements();
+    for (std::size_t t = 0; t < targets.size(); ++t) {
+      const Tensor columns = transpose(reshape(list[t].dense(), {count, targets[t].size()}));
+      const Tensor same = cast(contiguous(columns), dtype_of_source(sources[s]));
+      result[t * sources.size() + s] = reshape(same, reel::autodiff::join(targets[t].shape(), shape_of(sources[s])));
+    }
+  }
+  return result;
+}
+
 // Row by row, in reverse mode: each pass carries many elements of a target.
 List<Tensor> rows(const char* who, tape::Tape& tape, std::span<const Tensor> targets, std::span<const Source> sources) {
   List<Tensor> result;
@@ -121,6 +148,15 @@ constexpr std::int64_t rows_per_column = 4;
 // The same if a rule on the path must be called once per row.
 constexpr std::int64_t rows_per_column_unbatched = 2;
 
+// Whether the columns of a Jacobian along this path are computed at once. Measured on exponential fits, networks and
+// sums over tables of 2 to 64 parameters, 16 to 262144 results, columns one by one against all at once: with 2
+// parameters 0.45 to 0.85, with 4 0.65 to 1.2, from 8 on 1.04 to 2.8 where the columns of the largest tensor have up to
+// 2^19 elements; beyond, between 0.5 and 2.3.
+bool at_once(const reel::autodiff::Path& path, std::int64_t columns) {
+  constexpr std::int64_t fewest = 8, most_elements = std::int64_t{1} << 19;
+  return !path.functions && columns >= fewest && path.largest <= most_elements / columns;
+}
+
 List<Tensor> jacobians(const char* who, GradientTape& tape, std::span<const Tensor> targets,
                        std::span<const Source> sources) {
   std::int64_t in = 0, out = 0;
@@ -144,7 +180,9 @@ List<Tensor> jacobians(const char* who, GradientTape& tape, std::span<const Tens
   const reel::autodiff::Path path = reel::autodiff::path_between(t, sources, targets);
   const std::int64_t most = out / (path.one_by_one ? rows_per_column_unbatched : rows_per_column);
   if (path.can_push && in <= most)
-    if (auto found = reel::autodiff::if_differentiable([&] { return columns(t, targets, sources); }))
+    if (auto found = reel::autodiff::if_differentiable([&] {
+          return at_once(path, in) ? columns_at_once(who, t, targets, sources) : columns(t, targets, sources);
+        }))
       return std::move(*found);
   return rows(who, t, targets, sources);
 }
