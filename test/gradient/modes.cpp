@@ -67,6 +67,55 @@ TEST_CASE("jacobian: a rule with a jvp is called once per column where that is c
   }
 }
 
+TEST_CASE("jacobian: eight columns or more of a small function are computed at once") {
+  // Entries that a tape of the parameters of f makes of the Jacobian by the rest.
+  const auto entries = [](std::int64_t n, std::int64_t m) {
+    const Tensor scale = scalar(2.0), a = ramp({n, m});
+    GradientTape tape;
+    tape.watch(scale);
+    static_cast<void>(jacobian([&](const Tensor& x) { return sin(matmul(x * scale, a)); })(ramp({n})));
+    return tape.stats().entries;
+  };
+  CHECK(entries(7, 28) - entries(5, 28) == entries(5, 28) - entries(3, 28));  // one by one
+  CHECK(entries(7, 28) > entries(5, 28));
+  CHECK(entries(8, 32) == entries(12, 48));
+  CHECK(entries(8, 32) < entries(7, 28));
+  // Each of more than 2^19 elements in all: one by one, so that memory stays that of a few columns.
+  CHECK(entries(8, 1 << 16) == entries(8, 32));
+  CHECK(entries(8, 1 << 17) > entries(8, 32));
+}
+
+TEST_CASE("jacobian: columns at once of trees, mixed dtypes, unconnected parts, and their derivative") {
+  const Tensor x = ramp({2, 5}), y = cast(ramp({3}), DType::float32), a = ramp({10, 30});
+  const auto f = [&](const Tensor& s, const Tensor& t, const Tensor& k) {
+    const Tensor first = sin(matmul(reshape(s, {-1}) * k, a)) + reshape(t[0], {1});
+    return std::vector<Tensor>{reshape(first, {3, 10}), tanh(expand_dims(t, 1) * ramp({40})), t * 2.0f};
+  };
+  const auto at = [&](const Tensor& k) { return jacobian<0, 1>([&](auto& s, auto& t) { return f(s, t, k); })(x, y); };
+  const Tensor k = scalar(0.75);
+  const auto found = at(k);
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  tape.watch(y);
+  const std::vector<Tensor> targets = f(x, y, k);
+  REQUIRE(found.size() == targets.size());
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const auto rows = tape.jacobian(targets[i], {x, y}, {.unconnected_gradients = UnconnectedGradients::zero});
+    CHECK(std::get<0>(found[i]).dtype() == x.dtype());
+    CHECK(std::get<1>(found[i]).dtype() == y.dtype());
+    CHECK(distance(std::get<0>(found[i]), rows[0].dense()) < 1e-14);
+    CHECK(distance(std::get<1>(found[i]), rows[1].dense()) < 1e-7);
+  }
+  // By a parameter that the columns depend on, beside differences.
+  const auto weighted = [&](const Tensor& scale) {
+    const Tensor j = std::get<0>(at(scale)[0]);
+    return sum(j * ramp(j.shape()));
+  };
+  const double slope = grad(weighted)(k).item(), h = 1e-5;
+  const double difference = (weighted(k + h).item() - weighted(k - h).item()) / (2 * h);
+  CHECK(std::abs(slope - difference) < 1e-8 * std::abs(difference));
+}
+
 TEST_CASE("jacobian: a rule that takes a batch is called once; with many columns to save, forward mode") {
   const Tensor a = ramp({5, 12}), x = ramp({5}), wide = ramp({5, 80});
   Calls calls;
