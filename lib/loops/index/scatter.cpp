@@ -77,18 +77,20 @@ constexpr bool is_complex_number = std::is_same_v<T, complex64> || std::is_same_
 // The last term replaces all others, whatever its type: a function of the element size.
 struct Set {};
 
-// Calls f(element, term) for terms with a place. False, with some terms left out, if a place is outside [-extent,
-// extent); negative ones count from the end.
+// Places are in [0, end), or negative and count from `wrap`.
+struct Limits {
+  std::int64_t end, wrap;
+};
+// Calls f(element, term) for terms with a place. False, with some terms left out, if a place is outside [-wrap, end).
 template <class T, class F>
 [[gnu::always_inline]] inline bool each_place(std::byte* results, const std::byte* terms, std::int64_t step,
-                                              const std::int64_t* places, std::int64_t n, std::int64_t extent,
-                                              const F& f) {
+                                              const std::int64_t* places, std::int64_t n, Limits limits, const F& f) {
   constexpr std::int64_t size = sizeof(T);
-  const auto end = static_cast<std::uint64_t>(extent);
+  const auto end = static_cast<std::uint64_t>(limits.end);
   for (std::int64_t i = 0; i < n; ++i) {
     std::int64_t place = places[i];
     if (static_cast<std::uint64_t>(place) >= end) [[unlikely]] {
-      place += extent;
+      place += limits.wrap;
       if (places[i] >= 0 || place < 0) return false;
     }
     f(results + place * size, terms + i * step * size);
@@ -98,13 +100,13 @@ template <class T, class F>
 // Extremes of floating numbers: NaNs, which are rare, in a second pass over a block.
 template <class T, class F>
 bool extremes_at(std::byte* results, const std::byte* terms, std::int64_t step, const std::int64_t* places,
-                 std::int64_t n, std::int64_t extent) {
+                 std::int64_t n, Limits limits) {
   constexpr std::int64_t block = 256;
   for (std::int64_t i = 0; i < n; i += block) {
     bool any_nan = false, good = true;
     const auto each = [&](const auto& f) __attribute__((always_inline)) {
       good &= each_place<T>(results, terms + i * step * static_cast<std::int64_t>(sizeof(T)), step, places + i,
-                            std::min(block, n - i), extent, [&](std::byte* to, const std::byte* from) {
+                            std::min(block, n - i), limits, [&](std::byte* to, const std::byte* from) {
                               f(*reinterpret_cast<T*>(to), *reinterpret_cast<const T*>(from));
                             });
     };
@@ -123,11 +125,11 @@ bool extremes_at(std::byte* results, const std::byte* terms, std::int64_t step, 
 // As each_place.
 template <class T, class F>
 bool scatter_at(std::byte* results, const std::byte* terms, std::int64_t step, const std::int64_t* places,
-                std::int64_t n, std::int64_t extent) {
+                std::int64_t n, Limits limits) {
   if constexpr (std::is_floating_point_v<T> && requires(T x) { F::apply_number(x, x); })
-    return extremes_at<T, F>(results, terms, step, places, n, extent);
+    return extremes_at<T, F>(results, terms, step, places, n, limits);
   else
-    return each_place<T>(results, terms, step, places, n, extent, [](std::byte* to, const std::byte* from) {
+    return each_place<T>(results, terms, step, places, n, limits, [](std::byte* to, const std::byte* from) {
       if constexpr (std::is_same_v<F, Set>)
         std::memcpy(to, from, sizeof(T));
       else
@@ -155,7 +157,7 @@ void scatter_run(std::byte* results, const std::byte* terms, std::int64_t step, 
 // behind the first; step is 0 or 1.
 struct ScatterKernels {
   bool (*at)(std::byte* results, const std::byte* terms, std::int64_t step, const std::int64_t* places, std::int64_t n,
-             std::int64_t extent) = nullptr;
+             Limits limits) = nullptr;
   void (*run)(std::byte* results, const std::byte* terms, std::int64_t step, std::int64_t n) = nullptr;
 
   template <class T, class F>
@@ -217,10 +219,9 @@ class Operands {
     if (wide_.dtype() != y_.dtype()) cast(wide_, y_);
   }
 
-  // Combines n terms, from number `term` on, with the places behind element `base`. False if one is outside of
-  // [-extent, extent).
-  bool at(std::int64_t base, std::int64_t term, const std::int64_t* places, std::int64_t n, std::int64_t extent) const {
-    return kernels.at(results + base * bytes, terms + term * step * bytes, step, places, n, extent);
+  // Combines n terms, from number `term` on, with the places behind element `base`. False if one is outside.
+  bool at(std::int64_t base, std::int64_t term, const std::int64_t* places, std::int64_t n, Limits limits) const {
+    return kernels.at(results + base * bytes, terms + term * step * bytes, step, places, n, limits);
   }
   // Combines n terms with the elements from `base` on.
   void run(std::int64_t base, std::int64_t term, std::int64_t n) const {
@@ -279,13 +280,20 @@ void scatter(ScatterFunction f, const Tensor& terms, const Tensor& positions, in
   const Operands operands(f, terms, y);
   map.for_each_block([&](std::int64_t outer, std::int64_t begin, std::int64_t end) {
     if (map.split.inner == 1) {
-      operands.at(map.first(outer), map.from(outer, 0), map.position, map.count, map.split.extent);
+      operands.at(map.first(outer), map.from(outer, 0), map.position, map.count, {map.split.extent, 0});
       return;
     }
     for (std::int64_t k = 0; k < map.count; ++k)
       operands.run(map.to(outer, k) + begin, map.from(outer, k) + begin, end - begin);
   });
   operands.finish();
+}
+
+bool scatter_if_positions(ScatterFunction f, const Tensor& terms, const Tensor& indices, const Tensor& y) {
+  const Operands operands(f, terms, y);
+  const bool positions = operands.at(0, 0, detail::mutable_data<std::int64_t>(indices), indices.size(), {y.size(), 0});
+  operands.finish();
+  return positions;
 }
 
 namespace {
@@ -304,7 +312,7 @@ void add_along(const Tensor& terms, const Tensor& positions, int axis, const Ten
   const std::int64_t matrix = matrix_size(sum, axis);
   for_each_along(positions, axis, sum.shape()[axis],
                  [&](std::int64_t base, std::int64_t term, const std::int64_t* places, std::int64_t n) {
-                   return operands.at(base, term, places, n, matrix);
+                   return operands.at(base, term, places, n, {matrix, matrix});
                  });
   operands.finish();
 }
@@ -313,9 +321,11 @@ BadIndex scatter_along(ScatterFunction f, const Tensor& terms, const Tensor& ind
   if (terms.size() == 0) return {};
   const Operands operands(f, terms, y);
   const std::int64_t matrix = matrix_size(y, axis);
-  const BadIndex bad = for_each_index_along(indices, terms.shape(), axis, y.shape()[axis],
-                                            [&](std::int64_t base, std::int64_t term, const std::int64_t* places,
-                                                std::int64_t n) { return operands.at(base, term, places, n, matrix); });
+  const BadIndex bad =
+      for_each_index_along(indices, terms.shape(), axis, y.shape()[axis],
+                           [&](std::int64_t base, std::int64_t term, const std::int64_t* places, std::int64_t n) {
+                             return operands.at(base, term, places, n, {matrix, matrix});
+                           });
   operands.finish();
   return bad;
 }

@@ -22,6 +22,9 @@ inline void scatter_add(const Tensor& terms, const Tensor& positions, int axis, 
 inline void scatter_set(const Tensor& terms, const Tensor& positions, int axis, const Tensor& y) {
   scatter(ScatterFunction::set, terms, positions, axis, y);
 }
+/// scatter() for terms and y of rank 1 if the indices, contiguous int64, can serve as positions; otherwise false, and y
+/// is unspecified.
+bool scatter_if_positions(ScatterFunction f, const Tensor& terms, const Tensor& indices, const Tensor& y);
 /// sum[outer, positions[outer, k, inner], inner] += terms[outer, k, inner]. The positions have the shape of the terms
 /// and any strides; the sum has it too, except along `axis`.
 void add_along(const Tensor& terms, const Tensor& positions, int axis, const Tensor& sum);

@@ -28,11 +28,13 @@ constexpr Primitive segments_primitive = {.rule = {.name = "segments"},
                                           .constants = 1,
                                           .effects = may_throw};
 
-struct Segments {
-  Tensor terms, positions;  // [count, rest], [count]
+class Segments {
+ public:
+  Tensor terms;  // [count, rest]
   std::int64_t n;
-  Segments(const char* op, const Tensor& x, const Operand& ids_operand, std::int64_t segments) : n(segments) {
-    const Tensor ids = to_tensor(op, ids_operand, "ids");
+  Segments(const char* op, const Tensor& x, const Operand& ids_operand, std::int64_t segments)
+      : n(segments), ids_(to_tensor(op, ids_operand, "ids")), op_(op) {
+    const Tensor& ids = ids_;
     require_integers(op, ids);
     if (n < 0 || n == std::numeric_limits<std::int64_t>::max())
       fail<ValueError>(op, "the number of segments is {}; it must be at least 0", n);
@@ -50,27 +52,52 @@ struct Segments {
     Shape result = shape;
     result[0] = n + 1;
     require_shape(op, result);
-    const Tensor* const inputs[] = {&ids};
-    positions = !traced(inputs) && loops::are_positions(ids, n)
-                    ? reshape(ids, {ids.size()})
-                    : apply(segments_primitive, inputs, words(reinterpret_cast<std::intptr_t>(op), n));
     terms = reshape(x, shape);
   }
-  Tensor start(double value) const {
+  // The terms of each segment combined by f, with this neutral element.
+  Tensor combined(loops::ScatterFunction f, const Tensor& neutral) const {
+    using enum loops::ScatterFunction;
+    if (const Tensor y = at_once(f, neutral); y.defined()) return y;
     Shape shape = terms.shape();
     shape[0] = n + 1;
-    return broadcast_to(full({}, value, terms.dtype()), shape);
+    const Tensor start = broadcast_to(neutral, shape);
+    return cut(f == add || f == multiply ? scatter_at(f, start, terms, positions(), 0, true)
+                                         : scatter_extreme_at(f, start, terms, positions(), 0, Member::neutral));
   }
-  Tensor cut(const Tensor& y) const { return slice(y, {range_to(n)}); }
-  Tensor sum() const { return cut(scatter_add_at(start(0), terms, positions, 0)); }
+  Tensor sum() const { return combined(loops::ScatterFunction::add, zeros({}, terms.dtype())); }
   // The number of terms in each segment, at least 1, in a shape that broadcasts to the sums.
   Tensor counts() const {
     const Tensor one = ones({}, terms.dtype());
-    const Tensor all =
-        scatter_add_at(zeros({n + 1}, terms.dtype()), broadcast_to(one, positions.shape()), positions, 0);
+    const Tensor all = scatter_add_at(zeros({n + 1}, terms.dtype()), broadcast_to(one, {ids_.size()}), positions(), 0);
     Shape shape{n};
     for (int d = 1; d < terms.rank(); ++d) shape.push_back(1);
     return reshape(maximum(cut(all), 1), shape);
+  }
+
+ private:
+  Tensor ids_;
+  const char* op_;
+  mutable Tensor positions_;  // computed by positions()
+
+  Tensor cut(const Tensor& y) const { return slice(y, {range_to(n)}); }
+  const Tensor& positions() const {  // [count]
+    const Tensor* const inputs[] = {&ids_};
+    if (!positions_.defined())
+      positions_ = !traced(inputs) && loops::are_positions(ids_, n)
+                       ? reshape(ids_, {ids_.size()})
+                       : apply(segments_primitive, inputs, words(reinterpret_cast<std::intptr_t>(op_), n));
+    return positions_;
+  }
+  // Of terms without further axes that nothing follows: ids are checked while they are used. Undefined if they are no
+  // positions.
+  Tensor at_once(loops::ScatterFunction f, const Tensor& neutral) const {
+    const Tensor* const inputs[] = {&ids_, &terms};
+    if (terms.rank() > 1 || ids_.dtype() != DType::int64 || traced(inputs) || tape::watching() || followed(terms) ||
+        !ids_.is_contiguous())
+      return {};
+    const Tensor y = detail::empty(terms.dtype(), {n});
+    loops::copy(broadcast_to(neutral, {n}), y);
+    return loops::scatter_if_positions(f, terms, ids_, y) ? y : Tensor();
   }
 };
 
@@ -93,27 +120,21 @@ Tensor with_means(const char* op, const Operand& operand) {
 }
 
 // The neutral element of max, or of min.
-Tensor farthest(const Segments& s, bool largest) {
-  const DType d = s.terms.dtype();
-  const Tensor value =
-      is_floating(d) ? full({}, (largest ? -1 : 1) * std::numeric_limits<double>::infinity(), d)
-                     : visit(d, [&]<class T>() {
-                         if constexpr (std::is_integral_v<T>)
-                           return scalar<T>(largest ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max());
-                         else
-                           return Tensor();
-                       });
-  Shape shape = s.terms.shape();
-  shape[0] = s.n + 1;
-  return broadcast_to(value, shape);
+Tensor farthest(DType d, bool largest) {
+  return is_floating(d) ? full({}, (largest ? -1 : 1) * std::numeric_limits<double>::infinity(), d)
+                        : visit(d, [&]<class T>() {
+                            if constexpr (std::is_integral_v<T>)
+                              return scalar<T>(largest ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max());
+                            else
+                              return Tensor();
+                          });
 }
 
 template <loops::ScatterFunction F>
 Tensor extreme(const char* op, const Operand& operand, const Operand& ids, std::int64_t n) {
   const tape::OpScope scope(operand);
   return over_segments(op, ordered(op, operand), ids, n, [](const Segments& s) {
-    const bool largest = F == loops::ScatterFunction::max;
-    return s.cut(scatter_extreme_at(F, farthest(s, largest), s.terms, s.positions, 0, Member::neutral));
+    return s.combined(F, farthest(s.terms.dtype(), F == loops::ScatterFunction::max));
   });
 }
 
@@ -171,7 +192,7 @@ Tensor segment_mean(const Operand& operand, const Operand& ids, std::int64_t n) 
 Tensor segment_prod(const Operand& operand, const Operand& ids, std::int64_t n) {
   const tape::OpScope scope(operand);
   return ops::over_segments("segment_prod", ops::summable("segment_prod", operand), ids, n, [](const ops::Segments& s) {
-    return s.cut(ops::scatter_multiply_at(s.start(1), s.terms, s.positions, 0));
+    return s.combined(loops::ScatterFunction::multiply, ones({}, s.terms.dtype()));
   });
 }
 Tensor segment_max(const Operand& x, const Operand& ids, std::int64_t n) {

@@ -126,6 +126,32 @@ TEST_CASE("updates by index keep the dtype and do not change x") {
   CHECK(segment_sum(ones({4}, DType::boolean), ints({0, 0, 0, 1}), 2).to_vector<std::int64_t>() == Ints{3, 1});
 }
 
+TEST_CASE("segments of a vector: the same whether a tape follows it, for ids of every kind") {
+  using Op = Tensor (*)(const Operand&, const Operand&, std::int64_t);
+  const Op ops[] = {segment_sum, segment_mean, segment_prod, segment_max, segment_min};
+  const Ints lists[] = {{2, 0, 2, 3}, {2, -1, 0, 2}, {-7, 3, -1, 3}, {-1, -2, -3, -4}};
+  for (const DType d : {DType::int32, DType::float16, DType::float32, DType::float64})
+    for (const Ints& list : lists)
+      for (const Op op : ops) {
+        const Tensor x = cast(tensor({3, 5, -2, 7}), d), ids = ints(list);
+        const Tensor y = op(x, ids, 4);
+        GradientTape tape;
+        if (is_floating(d)) tape.watch(x);
+        CHECK(array_equal(op(x, ids, 4), y));
+        CHECK(array_equal(op(x, cast(ids, DType::int32), 4), y));
+        CHECK(array_equal(op(x, slice(stack({ids, ids}, 1), {reel::all, 1}), 4), y));
+        CHECK(array_equal(op(reshape(x, {4, 1}), ids, 4), reshape(y, {4, 1})));
+      }
+  const Tensor x = tensor({3.0, 5, no_number, -7}), y = segment_max(x, ints({1, 0, 1, 0}), 3);
+  CHECK(y.to_vector()[0] == 5);
+  CHECK(std::isnan(y.to_vector()[1]));
+  CHECK(y.to_vector()[2] == -inf);
+  for (const Op op : ops) {
+    CHECK_THROWS_AS(op(x, ints({0, 1, 2, 3}), 3), IndexError);
+    CHECK_THROWS_AS(op(x, ints({-1, 3, 2, -5}), 3), IndexError);
+  }
+}
+
 TEST_CASE("index_multiply has exact gradients with zeros, to the second order") {
   const Tensor x = tensor({2, 5}), v = tensor({0, 3, 0, 7}), at = ints({0, 0, 0, 1});
   const auto f = [&](const Tensor& a, const Tensor& b) { return sum(index_multiply(a, {at}, b)); };
