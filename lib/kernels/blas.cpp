@@ -38,6 +38,28 @@ int gemm(Transposed transpose_a, Transposed transpose_b, std::ptrdiff_t m, std::
 }
 
 template <class T>
+int syrk(Transposed transpose, std::ptrdiff_t n, std::ptrdiff_t k, const T* a, std::ptrdiff_t lda, T* c,
+         std::ptrdiff_t ldc) noexcept {
+  prepare_blas();
+  const int code =
+      first_code(check_extents(n, k), check_leading(lda, transpose == Transposed::yes ? n : k), check_leading(ldc, n));
+  if (code != 0) {
+    return code;
+  }
+  for (std::ptrdiff_t i = 0; i < n; ++i) {  // some versions of OpenBLAS scale by zero and so keep a NaN
+    std::fill_n(c + i * ldc, i + 1, T(0));
+  }
+  const char flipped = transpose == Transposed::yes ? 'N' : 'T';
+  const int rows = as_int(n);
+  const int inner = as_int(k);
+  const int leading_a = as_leading(lda);
+  const int leading_c = as_leading(ldc);
+  const T one = 1;
+  Symbols<T>::syrk("U", &flipped, &rows, &inner, &one, a, &leading_a, &one, c, &leading_c, 1, 1);
+  return 0;
+}
+
+template <class T>
 int gemv(Transposed transpose_a, std::ptrdiff_t m, std::ptrdiff_t n, std::type_identity_t<T> alpha, const T* a,
          std::ptrdiff_t lda, const T* x, std::ptrdiff_t stride_x, std::type_identity_t<T> beta, T* y,
          std::ptrdiff_t stride_y) noexcept {
@@ -119,6 +141,10 @@ template int gemm<float>(Transposed, Transposed, std::ptrdiff_t, std::ptrdiff_t,
                          std::ptrdiff_t, const float*, std::ptrdiff_t, float, float*, std::ptrdiff_t) noexcept;
 template int gemm<double>(Transposed, Transposed, std::ptrdiff_t, std::ptrdiff_t, std::ptrdiff_t, double, const double*,
                           std::ptrdiff_t, const double*, std::ptrdiff_t, double, double*, std::ptrdiff_t) noexcept;
+template int syrk<float>(Transposed, std::ptrdiff_t, std::ptrdiff_t, const float*, std::ptrdiff_t, float*,
+                         std::ptrdiff_t) noexcept;
+template int syrk<double>(Transposed, std::ptrdiff_t, std::ptrdiff_t, const double*, std::ptrdiff_t, double*,
+                          std::ptrdiff_t) noexcept;
 template int gemv<float>(Transposed, std::ptrdiff_t, std::ptrdiff_t, float, const float*, std::ptrdiff_t, const float*,
                          std::ptrdiff_t, float, float*, std::ptrdiff_t) noexcept;
 template int gemv<double>(Transposed, std::ptrdiff_t, std::ptrdiff_t, double, const double*, std::ptrdiff_t,

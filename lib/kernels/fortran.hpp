@@ -30,6 +30,11 @@ void dtrsm_(const char*, const char*, const char*, const char*, const int*, cons
             const int*, double*, const int*, reel_fortran_length, reel_fortran_length, reel_fortran_length,
             reel_fortran_length);
 
+void ssyrk_(const char*, const char*, const int*, const int*, const float*, const float*, const int*, const float*,
+            float*, const int*, reel_fortran_length, reel_fortran_length);
+void dsyrk_(const char*, const char*, const int*, const int*, const double*, const double*, const int*, const double*,
+            double*, const int*, reel_fortran_length, reel_fortran_length);
+
 void spotrf_(const char*, const int*, float*, const int*, int*, reel_fortran_length);
 void dpotrf_(const char*, const int*, double*, const int*, int*, reel_fortran_length);
 void sgetrf_(const int*, const int*, float*, const int*, int*, int*);
@@ -103,6 +108,7 @@ template <>
 struct Symbols<float> {
   static constexpr auto gemm = &sgemm_;
   static constexpr auto gemv = &sgemv_;
+  static constexpr auto syrk = &ssyrk_;
   static constexpr auto dot = &sdot_;
   static constexpr auto trsm = &strsm_;
   static constexpr auto potrf = &spotrf_;
@@ -123,6 +129,7 @@ template <>
 struct Symbols<double> {
   static constexpr auto gemm = &dgemm_;
   static constexpr auto gemv = &dgemv_;
+  static constexpr auto syrk = &dsyrk_;
   static constexpr auto dot = &ddot_;
   static constexpr auto trsm = &dtrsm_;
   static constexpr auto potrf = &dpotrf_;

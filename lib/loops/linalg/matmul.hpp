@@ -48,7 +48,8 @@ struct Transposes {
 /// out = a b for tensors of one dtype, over the last two axes; a vector is a row on the left and a column on the right.
 /// Integers wrap, booleans combine by and, or. out is contiguous, has the shape of the product and shares no memory
 /// with a factor. Factors have any strides: repeated rows that are stored once are multiplied once; layouts that BLAS
-/// cannot read are copied. With Into::add the product is added to out, for floating and complex types other than
+/// cannot read are copied; the product of a matrix and its own transpose is symmetric where BLAS computes it, which
+/// then computes half of it. With Into::add the product is added to out, for floating and complex types other than
 /// float16 and bfloat16, and factors of rank at most 2.
 void matmul(const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out, Into into = Into::overwrite);
 

@@ -127,6 +127,36 @@ TEST_CASE("matmul: values for every rank, broadcast and zero extents") {
     for (const auto& [a, b] : shape_pairs) check_product(drawn(a, d, 3), drawn(b, d, 4));
 }
 
+TEST_CASE("matmul: a matrix times its transpose is symmetric, in every layout and for every number of threads") {
+  const std::pair<int, int> shapes[] = {{47, 8000}, {48, 7500}, {100, 1700}, {300, 200}, {1090, 15}, {2120, 4}};
+  const int before = num_threads();
+  for (const DType d : {DType::float64, DType::float32})
+    for (const auto& [m, k] : shapes) {
+      CAPTURE(d, m, k);
+      const double eps = d == DType::float32 ? 0x1p-21 : 0x1p-50;
+      const Tensor wide = drawn({m, k + 3}, d, 3), x = slice(wide, {reel::all, range(1, k + 1)}),
+                   turned = moveaxis(x, 0, 1);
+      const Tensor other = contiguous(x), y = matmul(x, turned);  // not recognised as its own transpose
+      const Tensor size = matmul(abs(other), abs(turned));
+      CHECK(array_equal(y, moveaxis(y, 0, 1)));
+      CHECK(all(less_equal(abs(y - matmul(other, turned)), size * eps)).item<bool>());
+      const Tensor stored = contiguous(turned);
+      CHECK(all(less_equal(abs(matmul(stored, stored, {.transpose_a = true}) - y), size * eps)).item<bool>());
+      for (const int threads : {1, 2, 3}) {
+        set_num_threads(threads);
+        CHECK(array_equal(matmul(x, turned), y));
+      }
+      set_num_threads(before);
+    }
+  Tensor x = drawn({60, 5000});
+  x = where(logical_and(equal(expand_dims(arange(60), 1), 7), equal(arange(5000), 4000)),
+            std::numeric_limits<double>::quiet_NaN(), x);
+  { const Tensor garbage = full({60, 60}, std::numeric_limits<double>::quiet_NaN()); }
+  const Tensor missing = cast(isnan(matmul(x, moveaxis(x, 0, 1))), DType::int64);
+  CHECK(sum(missing).item<std::int64_t>() == 119);
+  CHECK(sum(missing[7]).item<std::int64_t>() == 60);
+}
+
 TEST_CASE("matmul: transposes by flag") {
   for (const DType d : {DType::float64, DType::float32})
     for (const auto& [a, b] : shape_pairs) {
