@@ -31,6 +31,10 @@ BadIndex count_elements(const Tensor& x, const Tensor& counts);
 /// y[outer, k, inner] = x[outer, positions[k], inner], split at `axis` of x. y has the shape of x with that axis
 /// replaced by the shape of the positions.
 void gather(const Tensor& x, const Tensor& positions, int axis, const Tensor& y);
+/// y[k] = x[rows[k], columns[k]] for x of this many rows and columns, contiguous like all others. The indices are
+/// int64. False, and y unspecified, if one is negative or out of range.
+bool gather_pairs(const Tensor& x, std::int64_t row_count, std::int64_t column_count, const Tensor& rows,
+                  const Tensor& columns, const Tensor& y);
 /// y[outer, k, inner] = x[outer, positions[outer, k, inner], inner]. y has the shape of the positions, which may have
 /// any strides; x has it too, except along `axis`.
 void take_along(const Tensor& x, const Tensor& positions, int axis, const Tensor& y);

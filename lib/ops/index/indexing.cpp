@@ -5,6 +5,7 @@
 #include <reel/ops/make.hpp>
 
 #include "loops/index/gather.hpp"
+#include "ops/apply/operation.hpp"
 #include "ops/attributes.hpp"
 #include "ops/index/scatter.hpp"
 #include "ops/sort/order.hpp"
@@ -44,17 +45,23 @@ class Selection {
     sliced_ = changes_ ? slice_part(op, x, parts_) : x;
     if (arrays_.empty()) return;
     merge_axes();
-    find_positions();
+    broadcast_arrays();
   }
   bool by_arrays() const { return !arrays_.empty(); }
-  Tensor elements() const { return by_arrays() ? gather_at(merged_, positions_, axis_) : sliced_; }
+  Tensor elements() {
+    if (!by_arrays()) return sliced_;
+    if (const Tensor y = at_once(); y.defined()) return y;
+    find_positions();
+    return gather_at(merged_, positions_, axis_);
+  }
 
-  Tensor updated(const UpdateOp& op, const Operand& values) const {
+  Tensor updated(const UpdateOp& op, const Operand& values) {
     if (!by_arrays()) {
       const Tensor part = op.whole ? op.whole(sliced_, values_for(op_, x_, values, sliced_.shape()))
                                    : values_for(op_, x_, values, sliced_.shape());
       return placed(part);
     }
+    find_positions();
     Shape region, flat;
     for (int d = 0; d < axis_; ++d) region.push_back(merged_.shape()[d]);
     flat = region;
@@ -157,13 +164,30 @@ class Selection {
     merged_ = reshape(moved, shape);
   }
 
-  void find_positions() {
+  void broadcast_arrays() {
     Shape common;
     for (const IndexArray& a : arrays_) common = broadcast_shapes(op_, common, a.indices.shape());
     require_rank(op_, merged_.rank() - 1 + common.rank());
+    if (arrays_[0].indices.shape() != common) arrays_[0].indices = broadcast_to(arrays_[0].indices, common);
+  }
+  // Elements of a matrix that nothing follows, at pairs of indices in range: these are checked while they are used.
+  // Undefined for others.
+  Tensor at_once() const {
+    if (arrays_.size() != 2 || merged_.rank() != 1 || merged_.size() == 0 || tape::watching() || followed(merged_))
+      return {};
+    const Tensor &rows = arrays_[0].indices, &columns = arrays_[1].indices;
+    const Tensor* const inputs[] = {&merged_, &rows, &columns};
+    if (traced(inputs) || rows.dtype() != DType::int64 || columns.dtype() != DType::int64 ||
+        rows.shape() != columns.shape() || !merged_.is_contiguous() || !rows.is_contiguous() ||
+        !columns.is_contiguous())
+      return {};
+    const Tensor y = detail::empty(merged_.dtype(), rows.shape());
+    const std::int64_t width = moved_shape_[1];
+    return loops::gather_pairs(merged_, merged_.size() / width, width, rows, columns, y) ? y : Tensor();
+  }
+  void find_positions() {
     detail::List<const Tensor*> in;
     detail::List<std::int64_t> axes_and_extents;
-    if (arrays_[0].indices.shape() != common) arrays_[0].indices = broadcast_to(arrays_[0].indices, common);
     for (const IndexArray& a : arrays_) {
       in.push_back(&a.indices);
       axes_and_extents.push_back(a.x_axis);

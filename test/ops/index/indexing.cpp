@@ -126,6 +126,33 @@ TEST_CASE("updates by index keep the dtype and do not change x") {
   CHECK(segment_sum(ones({4}, DType::boolean), ints({0, 0, 0, 1}), 2).to_vector<std::int64_t>() == Ints{3, 1});
 }
 
+TEST_CASE("index by pairs: the same whether a tape follows x, for indices of every kind and dtype") {
+  const Tensor at = ints({2, 0, 1, 2, 2, 0, 1, 0, 2, 1, 0}), to = ints({3, 0, 3, 1, 2, 2, 0, 1, 3, 1, 0});
+  for (const DType d : {DType::uint8, DType::float16, DType::float32, DType::float64, DType::complex128}) {
+    const Tensor x = cast(reshape(arange(12), {3, 4}), d), wide = cast(reshape(arange(12), {4, 3}), d);
+    const Tensor y = index(x, {at, to});
+    CHECK(array_equal(y, cast(at * 4 + to, d)));
+    CHECK(array_equal(index(x, {at - 3, to}), y));
+    CHECK(array_equal(index(x, {at, where(equal(to, 3), -1, to)}), y));
+    CHECK(array_equal(index(x, {cast(at, DType::int32), to}), y));
+    CHECK(array_equal(index(transpose(wide), {at, to}), cast(at + to * 3, d)));
+    CHECK(array_equal(index(x, {expand_dims(ints({2, 0}), 1), ints({3, 0, 1})}),
+                      cast(tensor({{11, 8, 9}, {3, 0, 1}}), d)));
+    GradientTape tape;
+    if (!is_integer(d)) tape.watch(x);
+    CHECK(array_equal(index(x, {at, to}), y));
+  }
+  const Tensor x = reshape(arange(12), {3, 4});
+  CHECK_THROWS_WITH(index(x, {ints({0, 3}), ints({0, 0})}), Contains("index 3 (element 1 of indices)"));
+  CHECK_THROWS_WITH(index(x, {ints({0, 2}), ints({4, 0})}), Contains("index 4 (element 0 of indices)"));
+  CHECK_THROWS_AS(index(x, {ints({0, -4}), ints({0, 0})}), IndexError);
+  const Tensor many = ints(Ints(40000, 1));
+  CHECK(array_equal(index(x, {many, many}), many * 5));
+  Ints bad(40000, 1);
+  bad[39999] = 4;
+  CHECK_THROWS_AS(index(x, {many, ints(bad)}), IndexError);
+}
+
 TEST_CASE("segments of a vector: the same whether a tape follows it, for ids of every kind") {
   using Op = Tensor (*)(const Operand&, const Operand&, std::int64_t);
   const Op ops[] = {segment_sum, segment_mean, segment_prod, segment_max, segment_min};
