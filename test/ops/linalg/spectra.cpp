@@ -343,6 +343,27 @@ TEST_CASE("svd at equal and zero singular values") {
   CHECK(grad([](const Tensor& x) { return sum(svdvals(x)); })(zeros({2, 3})).shape() == Shape{2, 3});
 }
 
+TEST_CASE("svd: gradients of vectors near the ends of the range are those in its middle, scaled") {
+  support::Random random("ends of the range");
+  for (const DType d : dtypes)
+    for (const int sign : {-1, 1}) {
+      const int power = d == DType::float32 || d == DType::complex64 ? 100 : 900;
+      const Tensor scale = cast(scalar(std::ldexp(1.0, sign * power)), d);
+      const Tensor a = apart(drawn_in(random, {3, 2}, d));
+      const auto parts = [](const Tensor& x) {
+        const Svd y = svd(x);
+        return sum(projection(y.u, 0) * reshape(cast(arange(9.0), x.dtype()), {3, 3})) +
+               sum(projection(adjoint(y.vh), 1) * reshape(cast(arange(4.0), x.dtype()), {2, 2}));
+      };
+      const auto value = [&](const Tensor& x) { return real(parts(x)); };
+      INFO(d << ", towards " << (sign < 0 ? "0" : "infinity"));
+      const Tensor middle = grad(value)(a), tangent = drawn_in(random, {3, 2}, d);
+      CHECK(largest(grad(value)(a * scale) * scale - middle) <= 16 * eps_of(d) * largest(middle));
+      const Tensor along = jvp(value, a, tangent).second;
+      CHECK(largest(jvp(value, a * scale, tangent * scale).second - along) <= 64 * eps_of(d));
+    }
+}
+
 TEST_CASE("full svd: functions of the space spanned by the added vectors") {
   support::Random random("full");
   for (const DType d : {DType::float64, DType::complex128})

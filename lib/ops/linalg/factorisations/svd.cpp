@@ -13,15 +13,16 @@ Tensor times_i(const Tensor& x) { return make_complex(zeros_like(x), x); }
 struct SvdPoint {
   const Tensor &u, &s, &vh;
   Vectors vectors;
-  Tensor gaps = multiply(differences(s), add(as_row(s), as_column(s)));  // s_j^2 - s_i^2
   Tensor equal = vanishing(differences(s), s);
+  Tensor total = add(as_row(s), as_column(s)), sums = where(reel::equal(total, 0.0), 1.0, total);
   Tensor zero = vanishing(s, s, true);
   bool tall() const { return u.shape()[-2] > s.shape().back(); }
   bool wide() const { return vh.shape().back() > s.shape().back(); }
   bool complex() const { return is_complex(u.dtype()); }
-  // m / (s_j^2 - s_i^2), where `of_vectors` shows which vectors are used.
+  // m / (s_j - s_i), where `of_vectors` shows which vectors are used. s_j^2 - s_i^2 may overflow or underflow: m is
+  // divided by s_j + s_i before.
   Tensor by_gaps(const Tensor& m, const Tensor& of_vectors) const {
-    return divided(m, gaps, equal, unused_pairs(of_vectors, vectors));
+    return divided(m, differences(s), equal, unused_pairs(of_vectors, vectors));
   }
   Tensor by(const Tensor& m, const Tensor& values, const Tensor& vanishes) const {
     return divided(m, values, vanishes, logical_and(reel::equal(stop_gradient(m), 0.0), vectors == Vectors::wanted));
@@ -44,8 +45,10 @@ SvdPoint point(const tape::Record& r) {
 // Cotangents between the singular vectors: u (...) vh.
 Tensor inner_cotangent(const SvdPoint& at, const Tensor& of_u, const Tensor& gs, const Tensor& of_v) {
   Tensor inner;
-  if (of_u.defined()) add_to(inner, multiply(at.by_gaps(subtract(of_u, adjoint(of_u)), of_u), as_row(at.s)));
-  if (of_v.defined()) add_to(inner, multiply(at.by_gaps(subtract(of_v, adjoint(of_v)), of_v), as_column(at.s)));
+  if (of_u.defined())
+    add_to(inner, at.by_gaps(multiply(divide(subtract(of_u, adjoint(of_u)), at.sums), as_row(at.s)), of_u));
+  if (of_v.defined())
+    add_to(inner, at.by_gaps(multiply(divide(subtract(of_v, adjoint(of_v)), at.sums), as_column(at.s)), of_v));
   if (of_u.defined() && at.complex()) add_to(inner, at.phase_rotation(of_u, 1));
   if (gs.defined()) add_to(inner, cast_to(diag_embed(gs), at.u.dtype()));
   return inner;
@@ -77,7 +80,8 @@ void svd_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor
   const Tensor &u = at.u, &s = at.s, &vh = at.vh;
   const Tensor along = product_adjoint("svd", dx[0], vh), p = adjoint_product("svd", u, along);
   dy[1] = real(diagonal(p));
-  const Tensor left = multiply(p, as_row(s)), right = multiply(p, as_column(s));
+  const Tensor by_sums = divide(p, at.sums), left = multiply(by_sums, as_row(s)),
+               right = multiply(by_sums, as_column(s));
   Tensor of_u = at.by_gaps(add(left, adjoint(left)), p), of_v = at.by_gaps(add(right, adjoint(right)), p);
   if (at.complex()) {
     const Tensor rotation = at.phase_rotation(p, 2);
