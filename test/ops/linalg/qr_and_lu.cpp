@@ -244,6 +244,28 @@ TEST_CASE("pinv and lstsq in both modes, to third order") {
   CHECK(largest(line - tensor({1.0, -0.95})) <= 1e-14);
 }
 
+TEST_CASE("pinv and lstsq: gradients near the ends of the range are those in its middle, scaled") {
+  support::Random random("ends of the range");
+  for (const DType d : dtypes)
+    for (const int sign : {-1, 1}) {
+      const Tensor wide = drawn_in(random, {3, 2}, d), right = drawn_in(random, {3, 2}, d);
+      const bool narrow = d == DType::float32 || d == DType::complex64;
+      const auto at = [&](double power) {
+        const Tensor scale = cast(scalar(std::ldexp(1.0, sign * static_cast<int>(narrow ? power : 8 * power))), d);
+        const Tensor a = wide * scale, b = right * scale;
+        const auto solution = [](const Tensor& x, const Tensor& y) { return sum(square(abs(lstsq(x, y)))); };
+        const auto [by_a, by_b] = grad(solution)(a, b);
+        const Tensor inverse = grad([&](const Tensor& x) { return sum(square(abs(pinv(x) * scale))); })(wide * scale);
+        const Tensor along = jvp([&](const Tensor& x) { return lstsq(x, b); }, a, a).second;
+        return Tensors{by_a * scale, by_b * scale, inverse * scale, along};
+      };
+      const Tensors middle = at(0), end = at(100);
+      INFO(d << ", towards " << (sign < 0 ? "0" : "infinity"));
+      for (std::size_t k = 0; k < 4; ++k)  // LAPACK scales such matrices by numbers that are no powers of 2
+        CHECK(largest(end[k] - middle[k]) <= 500 * eps_of(d) * largest(middle[k]));
+    }
+}
+
 TEST_CASE("qr, lu, pinv and lstsq: batched Jacobians agree with Jacobians row by row") {
   support::Random random("rows");
   const Tensor b = random.tensor({4});

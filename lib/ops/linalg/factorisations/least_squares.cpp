@@ -1,5 +1,6 @@
 // pinv, lstsq (Golub and Pereyra 1973, "The differentiation of pseudo-inverses"), and solutions by Cholesky factors.
 #include <cmath>
+#include <reel/ops/parts.hpp>
 
 #include "ops/linalg/factorisations/common.hpp"
 
@@ -12,28 +13,39 @@ Tensor hm(const Tensor& x, const Tensor& y) { return adjoint_product("pinv", x, 
 // (1 - a p) x, (1 - p a) x
 Tensor without(const Tensor& a, const Tensor& p, const Tensor& x) { return subtract(x, mm(a, mm(p, x))); }
 
+// A power of 2 per matrix, [..., 1, 1], which brings its elements near 1. No gradient.
+Tensor unit_scale(const Tensor& a) {
+  const DType dtype = real_dtype(a.dtype());
+  const int least = dtype == DType::float64 ? -1000 : -120;  // 2^-least is finite
+  const Tensor exponent = frexp(sum(abs(stop_gradient(a)), {-2, -1}, true)).exponent;
+  return ldexp(ones({}, dtype), negative(maximum(exponent, least)));
+}
+
 double tolerance(const char* op, const Tensor& a, const RankOptions& options) {
   if (std::isnan(options.rtol)) fail<ValueError>(op, "rtol is NaN");
   if (options.rtol >= 0) return options.rtol;
   return static_cast<double>(std::max(a.shape()[-2], a.shape()[-1])) * epsilon(a.dtype());
 }
 
-// ---- pinv: saved a, p. dp = -p da p + p p^H da^H (1 - a p) + (1 - p a) da^H p^H p.
+// ---- pinv: saved a, p. dp = -p da p + p p^H da^H (1 - a p) + (1 - p a) da^H p^H p, for a s and p / s, whose products
+// neither overflow nor underflow.
 void pinv_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  const Tensor &a = r.saved(0), &p = r.saved(1);
-  const Tensor gp = hm(p, g[0]);  // p^H g
+  const Tensor scale = unit_scale(r.saved(0));
+  const Tensor a = multiply(r.saved(0), scale), p = multiply(r.saved(1), reciprocal(scale));
+  const Tensor gs = multiply(g[0], scale), gp = hm(p, gs);  // p^H g
   Tensor da = negative(mh(gp, p));
-  da = add(da, without(a, p, mm(adjoint(g[0]), mh(p, p))));
-  const Tensor right = mm(hm(p, p), adjoint(g[0]));
-  dx[0] = add(da, subtract(right, mm(mm(right, p), a)));
+  da = add(da, without(a, p, mm(adjoint(gs), mh(p, p))));
+  const Tensor right = mm(hm(p, p), adjoint(gs));
+  dx[0] = multiply(add(da, subtract(right, mm(mm(right, p), a))), scale);
 }
 void pinv_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
-  const Tensor &a = r.saved(0), &p = r.saved(1);
-  const Tensor back = adjoint(dx[0]);
+  const Tensor scale = unit_scale(r.saved(0));
+  const Tensor a = multiply(r.saved(0), scale), p = multiply(r.saved(1), reciprocal(scale));
+  const Tensor da = multiply(dx[0], scale), back = adjoint(da);
   const Tensor first = mm(mh(p, p), back);  // p p^H da^H
   const Tensor of_range = subtract(first, mm(mm(first, a), p));
   const Tensor of_kernel = without(p, a, mm(back, hm(p, p)));
-  dy[0] = add(subtract(of_range, mm(mm(p, dx[0]), p)), of_kernel);
+  dy[0] = multiply(add(subtract(of_range, mm(mm(p, da), p)), of_kernel), scale);
 }
 void infer_pinv(const Call& call, Metas& out) {
   const Tensor& a = call.input(0);
@@ -49,28 +61,30 @@ constexpr Primitive pinv_primitive = {.rule = batched({"pinv", pinv_vjp, pinv_jv
                                       .effects = may_throw};
 Tensor pinv_of(const Tensor& a, double rtol) { return apply(pinv_primitive, {&a}, words(rtol)); }
 
-// ---- lstsq: inputs a, b of equal batch axes; saved a, b, x. x = p b with the pseudoinverse p, as the rule reads it.
+// ---- lstsq: inputs a, b of equal batch axes; saved a, b, x. x = p b with the pseudoinverse p, as the rule reads it,
+// and x = (p / s) (b s).
 void lstsq_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  const Tensor& a = r.saved(0);
+  const Tensor scale = unit_scale(r.saved(0)), a = multiply(r.saved(0), scale);
   const Tensor p = pinv_of(a, std::bit_cast<double>(r.attributes()[0]));
   const Tensor gb = hm(p, g[0]);  // p^H g
-  if (r.wanted(1)) dx[1] = gb;
+  if (r.wanted(1)) dx[1] = multiply(gb, scale);
   if (!r.wanted(0)) return;
   const Tensor& x = r.saved(2);
-  const Tensor residual = subtract(r.saved(1), mm(a, x));
+  const Tensor residual = subtract(multiply(r.saved(1), scale), mm(a, x));
   Tensor da = negative(mh(gb, x));
   da = add(da, mh(residual, mm(p, gb)));
-  dx[0] = add(da, mh(hm(p, x), subtract(g[0], hm(a, gb))));
+  dx[0] = multiply(add(da, mh(hm(p, x), subtract(g[0], hm(a, gb)))), scale);
 }
 void lstsq_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
-  const Tensor p = pinv_of(r.saved(0), std::bit_cast<double>(r.attributes()[0]));
-  if (r.wanted(1)) add_to(dy[0], mm(p, dx[1]));
+  const Tensor scale = unit_scale(r.saved(0)), a = multiply(r.saved(0), scale);
+  const Tensor p = pinv_of(a, std::bit_cast<double>(r.attributes()[0]));
+  if (r.wanted(1)) add_to(dy[0], mm(p, multiply(dx[1], scale)));
   if (!r.wanted(0)) return;
-  const Tensor &a = r.saved(0), &x = r.saved(2);
-  const Tensor residual = subtract(r.saved(1), mm(a, x));
-  add_to(dy[0], negative(mm(p, mm(dx[0], x))));
-  add_to(dy[0], mm(p, hm(p, hm(dx[0], residual))));
-  add_to(dy[0], without(p, a, hm(dx[0], hm(p, x))));
+  const Tensor &x = r.saved(2), da = multiply(dx[0], scale);
+  const Tensor residual = subtract(multiply(r.saved(1), scale), mm(a, x));
+  add_to(dy[0], negative(mm(p, mm(da, x))));
+  add_to(dy[0], mm(p, hm(p, hm(da, residual))));
+  add_to(dy[0], without(p, a, hm(da, hm(p, x))));
 }
 void infer_lstsq(const Call& call, Metas& out) {
   const Tensor &a = call.input(0), &b = call.input(1);
