@@ -51,16 +51,15 @@ Quantity last_interval(const Sampled& s) {
   };
   const Quantity y1 = back(s.y, 1), y2 = back(s.y, 2), y3 = back(s.y, 3);
   if (s.even_spacing) return sum_of_rows(s.h / 12 * (5.0 * y1 + 8.0 * y2 - y3));
-  const Quantity h1 = back(s.h, 1), h0 = back(s.h, 2), both = h0 + h1, square = h1 * h1, more = 3.0 * h0 * h1;
-  return sum_of_rows((2.0 * square + more) / (6.0 * both) * y1 + (square + more) / (6.0 * h0) * y2 -
-                     square * h1 / (6.0 * h0 * both) * y3);
+  const Quantity h1 = back(s.h, 1), h0 = back(s.h, 2), ratio = h1 / h0, part = h1 / (h0 + h1);
+  return sum_of_rows(h1 / 6 * ((3.0 - part) * y1 + (3.0 + ratio) * y2 - part * ratio * y3));
 }
 // Parabolas over pairs of intervals; an odd number of samples.
 Quantity parabolas(const Sampled& s, std::int64_t n) {
   const Quantity y0 = last_axis(s.y, 0, n - 2, 2), y1 = last_axis(s.y, 1, n - 1, 2), y2 = last_axis(s.y, 2, n, 2);
   if (s.even_spacing) return s.h / 3 * sum_of_rows(y0 + 4 * y1 + y2);
-  const Quantity h0 = last_axis(s.h, 0, n - 1, 2), h1 = last_axis(s.h, 1, n - 1, 2), both = h0 + h1;
-  return sum_of_rows(both / 6 * (y0 * (2.0 - h1 / h0) + y1 * (both * both / (h0 * h1)) + y2 * (2.0 - h0 / h1)));
+  const Quantity h0 = last_axis(s.h, 0, n - 1, 2), h1 = last_axis(s.h, 1, n - 1, 2), up = h1 / h0, down = h0 / h1;
+  return sum_of_rows((h0 + h1) / 6 * ((2.0 - up) * y0 + (2.0 + up + down) * y1 + (2.0 - down) * y2));
 }
 
 // Nodes in ascending order and weights on [-1, 1].

@@ -104,6 +104,20 @@ TEST_CASE("pchip and akima where secant slopes change sign or vanish") {
     }
 }
 
+TEST_CASE("simpson over coordinates near the ends of the range") {
+  const Tensor x = tensor({0, 1, 3, 4, 6, 6.5}), y = tensor({1, 0, 2, -1, 0.5, 3});
+  for (const DType d : {DType::float32, DType::float64})
+    for (const std::int64_t n : {5, 6})
+      for (const double power : {-1.0, 1.0}) {
+        const Tensor scale =
+            cast(scalar(std::ldexp(1.0, static_cast<int>(power * (d == DType::float32 ? 100 : 900)))), d);
+        const Tensor samples = cast(slice(y, {range(0, n)}), d), at = cast(slice(x, {range(0, n)}), d);
+        const auto integral = [&](const Tensor& knots) { return simpson(samples, knots); };
+        CHECK(array_equal(integral(at * scale), integral(at) * scale));
+        CHECK(array_equal(support::gradient_at(integral, at * scale), support::gradient_at(integral, at)));
+      }
+}
+
 TEST_CASE("interpolation: dtypes, errors, traces") {
   const Tensor x = tensor({0, 1, 2}), y = tensor({1, 2, 5});
   for (const DType d : {DType::float16, DType::bfloat16, DType::float32}) {
