@@ -441,6 +441,26 @@ TEST_CASE("make_complex: the tangent of one part alone has the shape of the resu
   }
 }
 
+TEST_CASE("norm, var and std of complex numbers: second derivatives where an element or a part is 0") {
+  const auto number = [](const Tensor& parts) {
+    return make_complex(slice(parts, {range(0, 2)}), slice(parts, {range_from(2)}));
+  };
+  const auto of_norm = [&](const Tensor& v) { return norm(number(v)); };
+  const auto root = [](const Tensor& v) { return sqrt(sum(v * v)); };
+  const auto of_std = [&](const Tensor& v) { return reel::std(number(v)); };
+  const auto deviation = [](const Tensor& v) {
+    const Tensor re = slice(v, {range(0, 2)}), im = slice(v, {range_from(2)});
+    return sqrt(mean(square(re - mean(re)) + square(im - mean(im))));
+  };
+  for (const Tensor& x : {tensor({3, 0, 0, 4}), tensor({3, 0, 4, 0}), tensor({1, 2, 5, 5})}) {
+    CHECK(max(abs(hessian(of_norm)(x) - hessian(root)(x))).item() <= 1e-15);
+    CHECK(max(abs(hessian(of_std)(x) - hessian(deviation)(x))).item() <= 1e-15);
+  }
+  CHECK(reel::std(make_complex(ones({2}), ones({2}))).item() == 0);
+  CHECK(norm(make_complex(ones({2, 3}), ones({2, 3})), 2, 1, true).shape() == Shape{2, 1});
+  CHECK(norm(zeros({2, 0}, DType::complex64), 2, 1).to_vector() == std::vector<double>{0, 0});
+}
+
 TEST_CASE("angle: derivatives of every order are zero at the origin") {
   const auto f = [](const Tensor& x) { return angle(make_complex(x[0], x[1])); };
   const AnomalyGuard nothing_on_the_way_is_infinite;

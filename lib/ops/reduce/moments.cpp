@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <reel/ops/make.hpp>
+#include <reel/ops/parts.hpp>
 #include <reel/ops/reduce.hpp>
 
 #include "loops/loops.hpp"
@@ -111,9 +112,11 @@ Tensor spread_of(const Primitive& primitive, const Operand& operand, const Axes&
   if (is_half(from.dtype()))
     return in_float32(from, [&](const Tensor& wide) { return spread_of(primitive, wide, axes, ddof, keepdims); });
   if (is_complex(from.dtype())) {  // |z|^2 is the sum of two squares
-    const Tensor re = spread_of(primitive, real(from), axes, ddof, keepdims),
-                 im = spread_of(primitive, imag(from), axes, ddof, keepdims);
-    return &primitive == &std_primitive ? hypot(re, im) : re + im;
+    const Tensor re = spread_of(var_primitive, real(from), axes, ddof, keepdims),
+                 im = spread_of(var_primitive, imag(from), axes, ddof, keepdims);
+    if (&primitive == &var_primitive) return re + im;
+    const Tensor squares = re + im, none = equal(squares, 0);
+    return where(none, 0, sqrt(or_one(none, squares)));
   }
   const std::int64_t mask = axes_mask(op, axes, from);
   const Tensor& x = in_dtype(from, floating_of(from.dtype()), converted);
@@ -169,7 +172,14 @@ Tensor norm(const Operand& operand, double p, const Axes& axes, bool keepdims) {
   const Tensor& from = ops::as_tensor("norm", operand, scratch);
   if (ops::is_half(from.dtype()))
     return ops::in_float32(from, [&](const Tensor& wide) { return norm(wide, p, axes, keepdims); });
-  if (is_complex(from.dtype())) return norm(abs(from), p, axes, keepdims);
+  if (is_complex(from.dtype())) {
+    if (p != 2 || from.rank() == max_rank) return norm(abs(from), p, axes, keepdims);
+    // Of real and imaginary parts, which have second derivatives where an element is 0.
+    Shape reduced = ops::axes_of(ops::axes_mask("norm", axes, from));
+    reduced.push_back(from.rank());
+    const Tensor z = norm(as_real(from), 2, reduced, keepdims);
+    return keepdims ? squeeze(z, -1) : z;
+  }
   const std::int64_t mask = ops::axes_mask("norm", axes, from), count = ops::reduced_count(from.shape(), mask);
   const Tensor& x = ops::in_dtype(from, ops::floating_of(from.dtype()), converted);
   if (p < 0 && count == 0 && ops::reduced_shape(from.shape(), mask, false).elements() > 0)
