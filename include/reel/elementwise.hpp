@@ -34,6 +34,7 @@ class Lane {
  public:
   Lane() noexcept = default;
   explicit operator bool() const = delete;  // a branch on a lane: use where(condition, a, b)
+  operator double() const = delete;         // a function of numbers: write exp(x), not std::exp(x)
 
  private:
   friend struct reel::LaneAccess;

@@ -15,6 +15,8 @@ wrong = {
     "elementwise([](double a) { return a; })(x);": "takes a Lane, or auto, for each argument",
     "elementwise([](auto a, auto b) { return a * b; })(x);": "as many as there are",
     "elementwise([](auto a) { return a > 0 ? a : -a; })(x);": "use where",
+    "elementwise([](auto a) { return std::exp(a); })(x);": "write exp(x), not std::exp(x)",
+    "elementwise([](auto a) { return std::pow(a, 2.0); })(x);": "write exp(x), not std::exp(x)",
     "compile([](const Tensor& a, const Tensor& b) { return a * b; })(x);": "does not take these arguments",
     "compile([](const Tensor& a) { return a; })(3);": "a tensor of a number is scalar(x)",
     "compile([](const S& s) { return scalar(s.a); })(S{1});": "takes tensors, trees of them, numbers",
@@ -30,7 +32,7 @@ wrong = {
 }
 
 compiler = [*sys.argv[1].split(), "-std=c++20", "-I", sys.argv[2]]
-prelude = "".join(f"#include <reel/{name}.hpp>\n" for name in headers) + """using namespace reel;
+prelude = "#include <cmath>\n" + "".join(f"#include <reel/{name}.hpp>\n" for name in headers) + """using namespace reel;
 struct S { int a; };
 """
 failures = 0
