@@ -72,6 +72,8 @@ struct CompileStats {
   std::int64_t residual_bytes = 0;         ///< kept by a recorded call for it, besides the arguments
   std::vector<PassStats> passes = {};      ///< in the order in which they ran; a pass may run twice
 };
+/// A line for each group of these figures, then a line per pass.
+std::ostream& operator<<(std::ostream& out, const CompileStats& stats);
 
 /// What a traced function receives for a number: a tensor of rank 0 that gives way to the dtype of other operands as a
 /// number does. Arithmetic with numbers computes in float64, or int64 for integers, and returns a WeakScalar. TypeError

@@ -163,6 +163,8 @@ struct TapeStats {
   std::int64_t saved_bytes = 0;
   std::vector<OpStats> by_op;  ///< the most saved bytes first, then by name
 };
+/// A line of totals, then a line per op.
+std::ostream& operator<<(std::ostream& out, const TapeStats& stats);
 
 /// A rule that gradient() would call.
 struct PlannedEntry {

@@ -414,6 +414,10 @@ TEST_CASE("compiled: stats() counts instructions, to_dot() draws them") {
   CHECK(s.planned_bytes >= 3 * 3 * 8);
   CHECK(s.constant_bytes >= 3 * 3 * 8);
   CHECK(s.signatures == 1);
+  std::ostringstream shown;
+  shown << s;
+  CHECK(shown.str().starts_with("1 programs, 1 traces\n8 instructions traced, 4 run, in "));
+  CHECK(shown.str().find("\nfuse_pointwise: ") != std::string::npos);
   const std::string dot = f.to_dot();
   for (const char* text : {"digraph", "argument [3, 3]", "fused [3, 3]", "matmul [3, 3]", "result", "->"})
     CHECK(dot.find(text) != std::string::npos);

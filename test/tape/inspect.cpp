@@ -215,6 +215,10 @@ TEST_CASE("plan: lists the rules that run, in order") {
   std::ostringstream shown;
   shown << plan << StopReason::exact << ", " << IterativeStop::breakdown;
   CHECK(shown.str() == to_string(plan) + to_string(StopReason::exact) + ", breakdown");
+  std::ostringstream stats;
+  stats << tape.stats();
+  CHECK_THAT(stats.str(),
+             Contains(" entries of ") && Contains(" saved tensors of ") && Contains("\nmatmul: 1 entries, "));
   CHECK(tape.plan(y, {w, x}).entries.size() == 7);
   CHECK(tape.plan(unused, w).entries.size() == 3);
   CHECK(tape.plan(h, w, {.stop_gradients = h}).entries.empty());

@@ -246,6 +246,14 @@ ReplayPlan GradientTape::plan_all(std::span<const Target> targets, std::span<con
   return autodiff::Plan(tape::state(tape_), targets, sources, options).run();
 }
 
+std::ostream& operator<<(std::ostream& out, const TapeStats& stats) {
+  out << stats.entries << " entries of " << stats.entry_bytes << " bytes, " << stats.saved_tensors
+      << " saved tensors of " << stats.saved_bytes << " bytes";
+  for (const OpStats& op : stats.by_op)
+    out << '\n' << op.name << ": " << op.entries << " entries, " << op.saved_bytes << " bytes saved";
+  return out;
+}
+
 std::ostream& operator<<(std::ostream& out, const ReplayPlan& plan) { return out << to_string(plan); }
 std::string to_string(const ReplayPlan& plan) {
   std::string text;

@@ -1,0 +1,18 @@
+// The text of a compiled function's statistics.
+#include <ostream>
+#include <reel/compile.hpp>
+
+namespace reel {
+
+std::ostream& operator<<(std::ostream& out, const CompileStats& s) {
+  out << s.signatures << " programs, " << s.traces << " traces\n"
+      << s.traced_instructions << " instructions traced, " << s.instructions << " run, in " << s.planned_bytes
+      << " bytes beside " << s.constant_bytes << " of constants\n"
+      << "gradient: " << s.forward_instructions << " instructions forward, " << s.backward_instructions << " backward, "
+      << s.residual_bytes << " bytes kept";
+  for (const PassStats& pass : s.passes)
+    out << '\n' << pass.name << ": " << pass.before << " to " << pass.after << " instructions";
+  return out;
+}
+
+}  // namespace reel
