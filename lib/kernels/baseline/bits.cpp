@@ -35,6 +35,22 @@ struct Not {
     return static_cast<U>(~x);
   }
 };
+// Unrolled: with fewer instructions it loses less to another thread of the core.
+void invert(const void* x, void* out, std::ptrdiff_t bytes) {
+  const auto* from = static_cast<const std::uint8_t*>(x);
+  auto* to = static_cast<std::uint8_t*>(out);
+#ifndef __clang__
+#pragma GCC ivdep
+#pragma GCC unroll 4
+#endif
+  for (std::ptrdiff_t i = 0; i < bytes; ++i) to[i] = static_cast<std::uint8_t>(~from[i]);
+}
+template <class T>
+void invert(const Strided* in, void* out, std::ptrdiff_t n) {
+  using Map = ElementMap<Not, T, T>;
+  if (n != 1 && !direct(Map::layout(), in)) return staged(&invert<T>, Map::layout(), in, out, n);
+  invert(in[0].data, out, n * static_cast<std::ptrdiff_t>(sizeof(T)));
+}
 struct LogicalNot {
   std::uint8_t operator()(std::uint8_t x) const { return x == 0; }
 };
@@ -91,7 +107,7 @@ Loop of_bits(BitFunction f) {
   return f == conjunction   ? &ElementMap<And, T, T, T>::run
          : f == disjunction ? &ElementMap<Or, T, T, T>::run
          : f == exclusive   ? &ElementMap<Xor, T, T, T>::run
-                            : &ElementMap<Not, T, T>::run;
+                            : &invert<T>;
 }
 
 }  // namespace
