@@ -279,3 +279,60 @@ TEST_CASE("integer operands of special functions have no gradient and may have a
   CHECK(cast(i0(cast(scalar(3.3), DType::float32)), DType::float64).item() ==
         Approx(i0(cast(cast(scalar(3.3), DType::float32), DType::float64)).item()).epsilon(6e-8));
 }
+
+TEST_CASE("values of special functions in double: signs and far arguments") {
+  for (const int n : {0, 1, 2, 3, 4, 5})
+    for (const double x : {0.3, 2.0, 7.5, 41.0}) {
+      const double sign = n % 2 == 0 ? 1 : -1;
+      CHECK(spherical_jn(n, -x).item() == sign * spherical_jn(n, x).item());
+      if (x > 1) continue;
+      CHECK(legendre(n, -x).item() == sign * legendre(n, x).item());
+      CHECK(chebyshev_t(n, -x).item() == sign * chebyshev_t(n, x).item());
+      CHECK(chebyshev_u(n, -x).item() == sign * chebyshev_u(n, x).item());
+      CHECK(hermite(n, -x).item() == sign * hermite(n, x).item());
+      CHECK(hermite_e(n, -x).item() == sign * hermite_e(n, x).item());
+    }
+  // At 60 digits.
+  CHECK(airy_ai(-1e8).item() == Approx(-0.005554128800056994708732274).epsilon(1e-14));
+  CHECK(airy_ai(-1e9).item() == Approx(-0.001398721964916589412148645).epsilon(1e-14));
+  CHECK(airy_ai(-9e9).item() == Approx(-0.001779601554192784475095917).epsilon(1e-14));
+}
+
+TEST_CASE("values of special functions in double: elements do not depend on their neighbours") {
+  const Tensor degrees = tensor({4, 4, 4, 4, 4, 4, 4, 4, 4, 1, 1, 3, 3, 3, 0, 5}), x = linspace(-0.9, 0.95, 16),
+               above = x * 3 + 3.5;
+  const auto check = [&](const char* name, auto f, const Tensor& a, const Tensor& b) {
+    CAPTURE(name);
+    const std::vector<double> all = f(a, b).to_vector();
+    for (std::int64_t i = 0; i < 16; ++i) CHECK(all[static_cast<std::size_t>(i)] == f(a[i], b[i]).item());
+  };
+#define REEL_CHECK(f, a, b) \
+  check(                    \
+      #f, [](const Tensor& p, const Tensor& q) { return f(p, q); }, a, b)
+  REEL_CHECK(legendre, degrees, x);
+  REEL_CHECK(chebyshev_t, degrees, x);
+  REEL_CHECK(chebyshev_u, degrees, x);
+  REEL_CHECK(hermite, degrees, x);
+  REEL_CHECK(hermite_e, degrees, x);
+  REEL_CHECK(laguerre, degrees, x);
+  REEL_CHECK(spherical_jn, degrees, x * 9);
+  REEL_CHECK(gammainc, above, flip(above));
+  REEL_CHECK(gammaincc, above, flip(above));
+  REEL_CHECK(zeta, above + 0.5, flip(above));
+#undef REEL_CHECK
+}
+
+TEST_CASE("gammainc and gammaincc of float32 have its digits where their power is small, or a large") {
+  for (const double a : {1.5, 20.0, 90.0, 400.0, 900.0, 1500.0, 5e3, 3e4, 2e5, 1e6})
+    for (const double width : {-9.0, -5.0, -1.0, 0.0, 0.5, 3.0, 7.0}) {
+      const auto x = static_cast<float>(std::max(a / 40, a + width * std::sqrt(a)));
+      CAPTURE(a, x);
+      const Tensor single = scalar(static_cast<float>(a)), at = scalar(x);
+      const auto compare = [&](const auto& f) {
+        const double y = f(cast(single, DType::float64), cast(at, DType::float64)).item();
+        if (y > 1e-35) CHECK(cast(f(single, at), DType::float64).item() == Approx(y).epsilon(2.4e-7));
+      };
+      compare([](const Tensor& p, const Tensor& q) { return gammainc(p, q); });
+      compare([](const Tensor& p, const Tensor& q) { return gammaincc(p, q); });
+    }
+}
