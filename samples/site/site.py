@@ -45,7 +45,8 @@ USELESS = [re.compile(pattern) for pattern in (
     r'<tr class="separator[^>]*>.*?</tr>\n?', r'(?<=<tr class="mem(?:item|desc):)[^"]+', r' title="[^"]*"(?=>)',
     r'(?<="memItemLeft") align="right" valign="top"', r'(?<="memItemRight") valign="bottom"',
     r'<div class="ttc".*?</div></div>\n?', r"(?<=\n) +(?=<t[dr])",
-    r"\s+(?=</t[dhr]>)", r' type="text/(?:css|javascript)"', r"<!--.*?-->\n?", r"/\* @license.*?\*/\n?")]
+    r"\s+(?=</t[dhr]>)", r' type="text/(?:css|javascript)"', r'<meta http-equiv="X-UA[^>]*>\n?',
+    r"<!--.*?-->\n?", r"/\* @license.*?\*/\n?")]
 HASH = re.compile(r"(?<![^\W_])(g?a[0-9a-f]{11})[0-9a-f]{21}\b")  # the anchor of a function, abbreviated
 FOUND = re.compile(r"'\.\./([^']*)'")  # an address in an index of the search
 ENTRY = re.compile(r"^  \['\w+',\['(\w+)',(.*)$", re.MULTILINE)  # a name in it, and what it has
@@ -246,7 +247,7 @@ def shorten(site):
             for useless in USELESS:
                 text = useless.sub("", text)
             text = LOGO.sub("Doxygen", text).replace("&amp;lt;reel/", "&lt;reel/").replace(".hpp&amp;gt;", ".hpp&gt;")
-            text = SECOND_NAME.sub(r"\1", text).replace(f'href="{file.name}#', 'href="#')
+            text = SECOND_NAME.sub(r"\1", text).replace(f'href="{file.name}#', 'href="#').replace("&#160;", "\u00a0")
         elif file.name == "navtreedata.js":
             text = re.sub(r",(\s*\] \]\s*\];)", r"\1", UNGROUPED.sub("", text))
         file.write_text(text)
