@@ -29,6 +29,7 @@ wrong = {
         "constraints not satisfied" if "clang" in sys.argv[1] else "auto leaves() { return std::tie(a, b); }",
     "Adam adam; Variable v(x); adam.step(v, Gradient(x));": "the gradients come first",
     "x && x;": "logical_and",
+    "var(x, 0, true);": "keepdims is the fourth argument",
 }
 
 compiler = [*sys.argv[1].split(), "-std=c++20", "-I", sys.argv[2]]

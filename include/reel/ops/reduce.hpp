@@ -3,6 +3,7 @@
 // float32 and are rounded once, at the end. Complex numbers have sum, prod, mean, cumsum, cumprod; var, std and norm,
 // which are real (norm is that of abs(x)); others throw TypeError.
 #pragma once
+#include <concepts>
 #include <reel/tensor.hpp>
 
 namespace [[gnu::visibility("default")]] reel {
@@ -29,6 +30,10 @@ Tensor all(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Tensor var(const Operand& x, const Axes& axes = {}, double ddof = 0, bool keepdims = false);
 /// Standard deviation. Gradient: g (x - mean) / ((n - ddof) std), 0 where std is 0.
 Tensor std(const Operand& x, const Axes& axes = {}, double ddof = 0, bool keepdims = false);
+template <std::same_as<bool> T>
+Tensor var(const Operand&, const Axes&, T) = delete;  // keepdims is the fourth argument
+template <std::same_as<bool> T>
+Tensor std(const Operand&, const Axes&, T) = delete;  // keepdims is the fourth argument
 /// (sum |x|^p)^(1/p), without overflow. p may be infinity (largest |x|) or 0 (number of nonzero elements). Gradient, as
 /// PyTorch's: 0 at 0; for p = infinity shared among ties.
 Tensor norm(const Operand& x, double p = 2, const Axes& axes = {}, bool keepdims = false);
