@@ -12,7 +12,7 @@
 #include "core/visit.hpp"
 #include "kernels/blas.hpp"
 #include "kernels/table.hpp"
-#include "loops/linalg/tiled_product.hpp"
+#include "loops/linalg/structured/symmetric.hpp"
 #include "loops/loops.hpp"
 #include "loops/tuning.hpp"
 #include "loops/workspaces.hpp"
@@ -302,50 +302,6 @@ bool for_each_tile(const Product& p, const Tiling& tiles, std::int64_t grain, co
   return complete.called();
 }
 
-// Whether it is a matrix times its own transpose, and large enough for syrk. Measured on an AMD EPYC (Zen 4), with the
-// core types Haswell, SkylakeX and Cooperlake: with 50 rows 1.2 to 1.5 times as fast, with 1000 1.4 to 1.9.
-bool is_gram(const Product& p) {
-  constexpr std::int64_t least_rows = 48;
-  const Factor &a = p.a, &b = p.b;
-  return p.count == 1 && p.into == Into::overwrite && a.data == b.data && a.rows == b.columns && a.rows >= least_rows &&
-         a.row_stride == b.column_stride && a.column_stride == b.row_stride;
-}
-
-// Blocks of columns keep what is read and written in the first-level cache.
-template <class T>
-void copy_transposed(const T* from, T* to, std::int64_t rows, std::int64_t columns, std::int64_t width) {
-  constexpr std::int64_t block = 16;
-  for (std::int64_t first = 0; first < columns; first += block)
-    for (std::int64_t i = 0; i < rows; ++i)
-      for (std::int64_t j = first; j < std::min(first + block, columns); ++j) to[j * width + i] = from[i * width + j];
-}
-
-// Tiles on and below the diagonal; the others are their transposes, so that the product is symmetric.
-template <class T>
-void gram_by_blas(const Product& p, const BlasProduct<T>& product, std::int64_t edge) {
-  const std::int64_t m = p.a.rows, parts = ceil_divide(m, edge);
-  const T *from_a = reinterpret_cast<const T*>(p.a.data), *from_b = reinterpret_cast<const T*>(p.b.data);
-  T* const c = reinterpret_cast<T*>(p.out);
-  const auto compute = [&](std::int64_t i, std::int64_t j) {
-    const std::int64_t rows = std::min(edge, m - i);
-    T* const tile = c + i * m + j;
-    if (i != j) {
-      product(from_a, from_b, c, i, j, rows, edge);
-      return copy_transposed(tile, c + j * m + i, rows, edge, m);
-    }
-    if constexpr (kernels::has_lapack)
-      static_cast<void>(kernels::syrk<T>(kernels::transposed_if(product.a.transposed), rows, product.k,
-                                         from_a + i * product.row_a, product.a.leading, tile, m));
-    for (std::int64_t r = 1; r < rows; ++r) copy_transposed(tile + r * m, tile + r, 1, r, m);
-  };
-  parallel_for(parts * (parts + 1) / 2, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = 0, task = 0; row < parts; task += ++row)
-      for (std::int64_t column = std::max<std::int64_t>(begin - task, 0); column <= row && task + column < end;
-           ++column)
-        compute(row * edge, column * edge);
-  });
-}
-
 template <class T>
 bool by_blas(const Product& p) {
   const Factor &a = p.a, &b = p.b;
@@ -359,10 +315,19 @@ bool by_blas(const Product& p) {
       k, n, la, lb, p.into, a.row_stride, positive(a.column_stride), positive(b.row_stride), b.column_stride};
   kernels::prepare_blas();
   const Tiling tiles = tiling(m, n, k);
-  if (is_gram(p)) {
-    gram_by_blas(p, product, std::min(tiles.rows, tiles.columns));
-    return false;
-  }
+  if constexpr (kernels::has_lapack)
+    if (p.count == 1 && p.into == Into::overwrite && is_gram(a, b)) {
+      const T *from_a = reinterpret_cast<const T*>(a.data), *from_b = reinterpret_cast<const T*>(b.data);
+      T* const c = reinterpret_cast<T*>(p.out);
+      symmetric_product(
+          c, m, std::min(tiles.rows, tiles.columns),
+          [&](auto i, auto j, auto rows, auto columns) { product(from_a, from_b, c, i, j, rows, columns); },
+          [&](auto i, auto rows, T* to) {
+            static_cast<void>(kernels::syrk<T>(kernels::transposed_if(la.transposed), rows, k,
+                                               from_a + i * a.row_stride, la.leading, to, m));
+          });
+      return false;
+    }
   return for_each_tile(p, tiles, grain_of(tiles, k, split_products),
                        [&](const std::byte* from_a, const std::byte* from_b, std::byte* out, std::int64_t i,
                            std::int64_t j, std::int64_t rows, std::int64_t columns) {
