@@ -292,6 +292,8 @@ TEST_CASE("values of special functions in double: signs and far arguments") {
       CHECK(hermite(n, -x).item() == sign * hermite(n, x).item());
       CHECK(hermite_e(n, -x).item() == sign * hermite_e(n, x).item());
     }
+  CHECK(laguerre(1, -1.5).item() == 2.5);
+  CHECK(laguerre(3, -2.0).item() == Approx(43.0 / 3).epsilon(1e-15));
   // At 60 digits.
   CHECK(airy_ai(-1e8).item() == Approx(-0.005554128800056994708732274).epsilon(1e-14));
   CHECK(airy_ai(-1e9).item() == Approx(-0.001398721964916589412148645).epsilon(1e-14));
@@ -319,6 +321,7 @@ TEST_CASE("values of special functions in double: elements do not depend on thei
   REEL_CHECK(gammainc, above, flip(above));
   REEL_CHECK(gammaincc, above, flip(above));
   REEL_CHECK(zeta, above + 0.5, flip(above));
+  REEL_CHECK(multigammaln, above + 3, maximum(floor(flip(above)), 1));
 #undef REEL_CHECK
 }
 
