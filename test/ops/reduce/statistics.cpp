@@ -293,3 +293,52 @@ TEST_CASE("statistics of integers, float16 and bfloat16") {
   const Tensor z = make_complex(tensor({{1, 2, 4}}), tensor({{0, 1, -1}}));
   CHECK(is_close(imag(cov(z)), zeros({1, 1}), 1e-15));
 }
+
+TEST_CASE("running extremes and logcumsumexp along a middle axis are those of its columns, in strips too") {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  for (const std::int64_t width : {2, 300, -300}) {  // with infinities where it is negative
+    const std::int64_t w = std::abs(width);
+    Tensor x = sin(reshape(arange(3 * 4 * w) * arange(3 * 4 * w), {3, 4, w}) * 0.37);
+    if (width < 0) x = where(x > 0.5, inf, where(x < -0.5, -inf, x));
+    for (const bool reverse : {false, true}) {
+      GradientTape tape;
+      tape.watch(x);
+      const Tensor most = cummax(x, 1, reverse).values, least = cummin(x, 1, reverse).values,
+                   logs = logcumsumexp(x, 1, false, reverse);
+      const Tensor slope = tape.gradient(logs, x, {.output_gradients = arctan(x)}).dense();
+      for (std::int64_t b = 0; b < 3; ++b)
+        for (const std::int64_t c : {std::int64_t{0}, w - 1, w / 2}) {
+          const auto column = [&](const Tensor& y) { return contiguous(slice(y, {b, reel::all, c})); };
+          const Tensor one = column(x);
+          CHECK(array_equal(column(most), cummax(one, 0, reverse).values));
+          CHECK(array_equal(column(least), cummin(one, 0, reverse).values));
+          CHECK(allclose(column(logs), logcumsumexp(one, 0, false, reverse), {.rtol = 1e-14}));
+          GradientTape alone;
+          alone.watch(one);
+          const Tensor y = logcumsumexp(one, 0, false, reverse);
+          CHECK(allclose(column(slope), alone.gradient(y, one, {.output_gradients = arctan(one)}).dense(),
+                         {.rtol = 1e-13}));
+        }
+    }
+  }
+  CHECK(cummax(tensor({5.0}), 0).values.item() == 5);
+  CHECK(cummax(tensor({5.0}), 0).indices.to_vector<std::int64_t>()[0] == 0);
+  CHECK(logcumsumexp(tensor({5.0}), 0).item() == 5);
+  const Tensor none = tensor({-inf, -inf, -inf});
+  GradientTape tape;
+  tape.watch(none);
+  const Tensor y = logcumsumexp(none, 0);
+  CHECK(
+      allclose(tape.gradient(y, none, {.output_gradients = tensor({0.0, 6.0, 9.0})}).dense(), tensor({6.0, 6.0, 3.0})));
+}
+
+TEST_CASE("cdist of points whose distance is below the normal numbers has their direction as its gradient") {
+  const Tensor x = tensor({{5e-310, 2e-310}}), y = tensor({{1e-310, -1e-310}});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor z = cdist(x, y);
+  CHECK(z.item() == Approx(5e-310).epsilon(1e-12));
+  CHECK(allclose(tape.gradient(z, x).dense(), tensor({{0.8, 0.6}}), {.rtol = 1e-12}));
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  for (const double p : {1.0, 2.0, 3.0, inf}) CHECK(cdist(tensor({{inf, 1.0}}), tensor({{2.0, 3.0}}), p).item() == inf);
+}
