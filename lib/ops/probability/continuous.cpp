@@ -42,7 +42,7 @@ Lane place(const Law& law, LawFunction kind, X x) {
   const Lane y = law.functions[kind]({inside / scale, inside, scale, law.shapes > 0 ? valid_shape(x[1]) : scale,
                                       law.shapes > 1 ? valid_shape(x[2]) : scale});
   constexpr double at_below[] = {-infinity, 0, 0, -infinity, 1, 0}, at_above[] = {-infinity, 0, 1, 0, 0, -infinity};
-  const Lane scaled = kind == logpdf ? y - log(scale) : kind == pdf ? y / scale : y;
+  const Lane scaled = kind == logpdf ? y - log(scale) : kind == pdf && !law.pdf_by_scale ? y / scale : y;
   return where(below, at_below[kind], where(above, at_above[kind], scaled));
 }
 
@@ -86,21 +86,6 @@ Lane logistic_logcdf_of(const Lane& z) {
   return where(lower, z, 0) - softplus(where(lower, z, -z));
 }
 
-Lane cauchy_logpdf_of(const Lane& z) {
-  const LaneMask far = abs(z) > square_dominates;
-  const Lane near = where(far, 0, z);
-  return where(far, -2 * log(abs(where(far, z, 1))), -log1p(near * near)) - log_pi;
-}
-Lane cauchy_pdf_of(const Lane& z) {
-  const LaneMask far = abs(z) > square_dominates;
-  const Lane near = where(far, 0, z), inverse = 1 / where(far, z, 1);
-  return where(far, inverse * inverse, 1 / (1 + near * near)) / pi;
-}
-Lane cauchy_cdf_of(const Lane& z) { return arctan2(1, -z) / pi; }
-Lane cauchy_logcdf_of(const Lane& z) {
-  const LaneMask lower = z < 0;
-  return where(lower, log(cauchy_cdf_of(where(lower, z, 0))), log1p(-cauchy_cdf_of(where(lower, 0, -z))));
-}
 // tan(pi (p - 1/2)) near the median, where p - 1/2 is exact; by the cotangent toward both ends.
 Lane cauchy_ppf_of(const Lane& p) {
   const LaneMask low = p<0.25, high = p> 0.75, end = low || high;
@@ -114,6 +99,34 @@ Lane log_quotient(const Lane& d, const Lane& scale) {
   constexpr double exponent_max = 1000;  // of 1023, with room for the products below
   const Lane unit = exp2(minimum(maximum(-round(log2(scale)), -exponent_max), exponent_max));
   return log(d * unit) - log(scale * unit);
+}
+// Where |z| > 1, by w = scale / d: derivatives of formulas in z by the scale cancel there.
+struct CauchyTail {
+  LaneMask far;
+  Lane near, d, w;
+  explicit CauchyTail(const LawPoint& p)
+      : far(abs(p.z) > 1), near(where(far, 0, p.z)), d(where(far, p.d, p.scale)), w(p.scale / d) {}
+};
+Lane cauchy_logpdf_of(const LawPoint& p) {
+  const CauchyTail t(p);
+  return where(t.far, -2 * log_quotient(abs(t.d), p.scale) - log1p(t.w * t.w), -log1p(t.near * t.near)) - log_pi;
+}
+Lane cauchy_pdf_of(const LawPoint& p) {
+  const CauchyTail t(p);
+  return where(t.far, t.w / (1 + t.w * t.w) / t.d, 1 / (1 + t.near * t.near) / p.scale) / pi;
+}
+Lane cauchy_cdf_of(const LawPoint& p) { return arctan2(p.scale, -p.d) / pi; }
+LawPoint mirrored(const LawPoint& p) { return {-p.z, -p.d, p.scale, p.a, p.b}; }
+// log(arctan(w) / pi) for small w = -scale / d by the series of log(arctan(w) / w).
+Lane cauchy_logcdf_of(const LawPoint& p) {
+  constexpr double far_min = 64;  // of -z: the next term, w^10 / 21, is below 5e-20
+  const LaneMask lower = p.z < 0, far = p.z < -far_min;
+  const Lane d = where(far, p.d, -p.scale), w = p.scale / d, u = w * w;
+  const Lane series = u * (-1. / 3 + u * (13. / 90 - u * (251. / 2835 - u * (3551. / 56700))));
+  const Lane tail = series - log_quotient(-d, p.scale) - log_pi;
+  const LawPoint below = {p.z, where(lower, p.d, -p.scale), p.scale, p.a, p.b};
+  const LawPoint above = {p.z, where(lower, -p.scale, -p.d), p.scale, p.a, p.b};
+  return where(far, tail, where(lower, log(cauchy_cdf_of(below)), log1p(-cauchy_cdf_of(above))));
 }
 // log(1 - exp(-u)), log_u = log(u): log(u) - u / 2 + u^2 / 24 - u^4 / 2880 + u^6 / 181440 - ... for small u, to keep
 // such mixed derivatives.
@@ -210,9 +223,9 @@ constexpr Law logistic_law = {-infinity, infinity, false, 0,
      [](P p) { return logistic_logcdf_of(p.z); }, [](P p) { return logistic_cdf_of(-p.z); }, [](P p) { return logistic_logcdf_of(-p.z); }},
     [](L p, L) { return logit(p); }};
 constexpr Law cauchy_law = {-infinity, infinity, false, 0,
-    {[](P p) { return cauchy_logpdf_of(p.z); }, [](P p) { return cauchy_pdf_of(p.z); }, [](P p) { return cauchy_cdf_of(p.z); },
-     [](P p) { return cauchy_logcdf_of(p.z); }, [](P p) { return cauchy_cdf_of(-p.z); }, [](P p) { return cauchy_logcdf_of(-p.z); }},
-    [](L p, L) { return cauchy_ppf_of(p); }};
+    {cauchy_logpdf_of, cauchy_pdf_of, cauchy_cdf_of, cauchy_logcdf_of,
+     [](P p) { return cauchy_cdf_of(mirrored(p)); }, [](P p) { return cauchy_logcdf_of(mirrored(p)); }},
+    [](L p, L) { return cauchy_ppf_of(p); }, infinity, infinity, true};
 constexpr Law gumbel_r_law = {-infinity, infinity, false, 0,
     {[](P p) { return gumbel_logpdf_of(p.z); }, [](P p) { return gumbel_pdf_of(p.z); }, [](P p) { return exp(-gumbel_exp(p.z)); },
      [](P p) { return -exp(-p.z); }, [](P p) { return -expm1(-gumbel_exp(p.z)); }, [](P p) { return gumbel_logsf_of(p.z); }},
@@ -222,10 +235,10 @@ constexpr Law uniform_law = {0, 1, true, 0,
      uniform_logcdf_of, uniform_sf_of, uniform_logsf_of},
     [](L p, L) { return p; }};
 constexpr Law pareto_law = {1, infinity, true, 1,
-    {[](P p) { return log(p.a) - (p.a + 1) * log(p.z); }, [](P p) { return p.a * power(p.z, -p.a - 1); },
+    {[](P p) { return log(p.a) - (p.a + 1) * log(p.z); }, [](P p) { return p.a / p.d * power(p.scale / p.d, p.a); },
      [](P p) { return -expm1(-p.a * log(p.z)); }, pareto_logcdf_of,
-     [](P p) { return power(p.z, -p.a); }, [](P p) { return -p.a * log(p.z); }},
-    [](L p, L b) { return exp(-log1p(-p) / b); }};
+     [](P p) { return power(p.scale / p.d, p.a); }, [](P p) { return -p.a * log(p.z); }},
+    [](L p, L b) { return exp(-log1p(-p) / b); }, infinity, infinity, true};
 constexpr Law lognorm_law = {0, infinity, false, 1,
     {[](P p) { return log_normal_density(log_by_s(p)) - log(p.a) - log_quotient(p.d, p.scale); },
      [](P p) { return normal_density(log_by_s(p)) / (p.a * p.z); }, [](P p) { return ndtr(log_by_s(p)); },

@@ -21,6 +21,7 @@ struct Law {
   Lane (*quantile)(const Lane& p, const Lane& a) = nullptr;
   // The density is 0 at the lower end for a above the first of these, at the upper end for b above the second.
   double vanishes_below = HUGE_VAL, vanishes_above = HUGE_VAL;
+  bool pdf_by_scale = false;  // whether pdf is the density of d, not of z
 };
 
 /// Operands: x, the parameters of shape, loc, scale. Outside the support and at infinite x a constant with gradient 0;

@@ -274,6 +274,41 @@ TEST_CASE("laws: mixed derivatives of logcdf by x and scale near the lower end")
   CHECK(derivatives(functions.at("uniform_logcdf"), {1e-300, 0, 3}).hessian[2] == 0);
 }
 
+TEST_CASE("laws: second derivatives far from loc have all digits") {
+  const double pi = 3.141592653589793;
+  for (const double scale : {2.5, 1e20})
+    for (const double z : {1e3, 1e9, -1e9}) {
+      // d/dx d/dscale and d^2/dscale^2 by the leading terms in w = 1 / z; the others are below 4 w^2.
+      const double x = scale * z, w = 1 / z, s2 = scale * scale, tolerance = 8 * w * w + 1e-13;
+      const auto check = [&](const char* name, const Tensor& h, double mixed, double own) {
+        INFO(name << " at " << x << ", scale " << scale);
+        CHECK(h.to_vector()[1] == Approx(mixed).epsilon(tolerance));
+        CHECK(h.to_vector()[3] == Approx(own).epsilon(tolerance));
+      };
+      const auto of = [&](auto f) {
+        return hessian([&](const Tensor& v) { return f(v[0], v[1]); })(tensor({x, scale}));
+      };
+      check("logpdf", of([](const Tensor& a, const Tensor& s) { return cauchy_logpdf(a, 0.0, s); }), 4 * w * w * w / s2,
+            -1 / s2);
+      check("pdf", of([](const Tensor& a, const Tensor& s) { return cauchy_pdf(a, 0.0, s); }),
+            -2 * w * w * w / (pi * s2 * scale), -6 * w * w * w * w / (pi * s2 * scale));
+      check("cdf", of([](const Tensor& a, const Tensor& s) { return cauchy_cdf(a, 0.0, s); }), w * w / (pi * s2),
+            2 * w * w * w / (pi * s2));
+      check("sf", of([](const Tensor& a, const Tensor& s) { return cauchy_sf(a, 0.0, s); }), -w * w / (pi * s2),
+            -2 * w * w * w / (pi * s2));
+      const bool upper = z > 0;  // log(cdf) is -|w| / pi above and log(|w|) - w^2 / 3 below
+      check("tail", of([&](const Tensor& a, const Tensor& s) {
+              return upper ? cauchy_logsf(a, 0.0, s) : cauchy_logcdf(a, 0.0, s);
+            }),
+            4. / 3 * w * w * w / s2, -1 / s2);
+      if (!upper) continue;
+      check("pareto_pdf", of([](const Tensor& a, const Tensor& s) { return pareto_pdf(a, 1.0, 0.0, s); }),
+            -2 * w * w * w / (s2 * scale), 0);
+      const Tensor half = of([](const Tensor& a, const Tensor& s) { return pareto_pdf(a, 0.5, 0.0, s); });
+      CHECK(half.to_vector()[3] == Approx(-0.125 * std::pow(w, 1.5) / (s2 * scale)).epsilon(1e-13));
+    }
+}
+
 TEST_CASE("laws: the gradient of gumbel_r_logpdf near its maximum has all digits") {
   for (const double z : {1e-12, -1e-6, 0.001, -0.25, 0.499, 0.501, -0.501, 3.}) {
     INFO(z);
