@@ -133,6 +133,8 @@ class Tensor {
   }
   /// Whether the only element is nonzero. ShapeError unless the size is 1.
   explicit operator bool() const;
+  void begin() const = delete;  // a loop over the first axis: for (const Tensor& row : unstack(x))
+  void end() const = delete;
 
   /// The part at index i of axis 0, with one axis less; negative i counts from the end. IndexError out of range.
   /// Gradient: the cotangent, placed into zeros at i. In C++20 `x[0, 1]` is the comma operator's x[1], of which
@@ -164,6 +166,7 @@ class Variable {
  public:
   /// A variable with the value, shape and dtype of `initial`. The first read under a tape watches it if `trainable`.
   explicit Variable(const Tensor& initial, std::string name = {}, bool trainable = true);
+  explicit Variable(double, std::string = {}) = delete;  // a variable with one number: Variable v(scalar(3.0), "v")
   Variable(const Variable& other) noexcept;
   Variable(Variable&& other) noexcept;
   // Ambiguous between handle and value. Write v.assign(x). In a map, emplace variables.

@@ -29,6 +29,9 @@ wrong = {
         "constraints not satisfied" if "clang" in sys.argv[1] else "auto leaves() { return std::tie(a, b); }",
     "Adam adam; Variable v(x); adam.step(v, Gradient(x));": "the gradients come first",
     "x && x;": "logical_and",
+    "for (const Tensor& row : x) sum(row);": "unstack(x)",
+    "Variable v(3.0);": "Variable v(scalar(3.0)",
+    "Variable v(3, \"v\");": "Variable v(scalar(3.0)",
     "var(x, 0, true);": "keepdims is the fourth argument",
 }
 
