@@ -28,7 +28,7 @@ double tolerance(const char* op, const Tensor& a, const RankOptions& options) {
 }
 
 // ---- pinv: saved a, p. dp = -p da p + p p^H da^H (1 - a p) + (1 - p a) da^H p^H p, for a s and p / s, whose products
-// neither overflow nor underflow.
+// do not overflow or underflow.
 void pinv_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Tensor scale = unit_scale(r.saved(0));
   const Tensor a = multiply(r.saved(0), scale), p = multiply(r.saved(1), reciprocal(scale));
