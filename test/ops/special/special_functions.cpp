@@ -321,12 +321,12 @@ TEST_CASE("values of special functions in double: elements do not depend on thei
   REEL_CHECK(gammainc, above, flip(above));
   REEL_CHECK(gammaincc, above, flip(above));
   REEL_CHECK(zeta, above + 0.5, flip(above));
-  REEL_CHECK(multigammaln, above + 3, maximum(floor(flip(above)), 1));
+  REEL_CHECK(multigammaln, above + 3, tensor({2, 2, 3, 3, 1, 1, 4, 4, 4, 2, 2, 3, 1, 1, 2, 2}));
 #undef REEL_CHECK
 }
 
 TEST_CASE("gammainc and gammaincc of float32 have its digits where their power is small, or a large") {
-  for (const double a : {1.5, 20.0, 90.0, 400.0, 900.0, 1500.0, 5e3, 3e4, 2e5, 1e6})
+  for (const double a : {1.5, 20.0, 90.0, 400.0, 900.0, 1500.0, 5e3, 3e4, 2e5, 1e6, 1e8, 1e9})
     for (const double width : {-9.0, -5.0, -1.0, 0.0, 0.5, 3.0, 7.0}) {
       const auto x = static_cast<float>(std::max(a / 40, a + width * std::sqrt(a)));
       CAPTURE(a, x);
