@@ -324,12 +324,16 @@ TEST_CASE("running extremes and logcumsumexp along a middle axis are those of it
   CHECK(cummax(tensor({5.0}), 0).values.item() == 5);
   CHECK(cummax(tensor({5.0}), 0).indices.to_vector<std::int64_t>()[0] == 0);
   CHECK(logcumsumexp(tensor({5.0}), 0).item() == 5);
-  const Tensor none = tensor({-inf, -inf, -inf});
+  for (const Shape& shape : {Shape{0}, Shape{0, 3}, Shape{2, 0}}) {
+    CHECK(cummax(zeros(shape), 0).values.shape() == shape);
+    CHECK(logcumsumexp(zeros(shape), 0).shape() == shape);
+  }
+  const Tensor lowest = tensor({-inf, -inf, -inf});
   GradientTape tape;
-  tape.watch(none);
-  const Tensor y = logcumsumexp(none, 0);
-  CHECK(
-      allclose(tape.gradient(y, none, {.output_gradients = tensor({0.0, 6.0, 9.0})}).dense(), tensor({6.0, 6.0, 3.0})));
+  tape.watch(lowest);
+  const Tensor y = logcumsumexp(lowest, 0);
+  CHECK(allclose(tape.gradient(y, lowest, {.output_gradients = tensor({0.0, 6.0, 9.0})}).dense(),
+                 tensor({6.0, 6.0, 3.0})));
 }
 
 TEST_CASE("cdist of points whose distance is below the normal numbers has their direction as its gradient") {
