@@ -336,6 +336,16 @@ TEST_CASE("running extremes and logcumsumexp along a middle axis are those of it
                  tensor({6.0, 6.0, 3.0})));
 }
 
+TEST_CASE("logcumsumexp beyond an infinite element has no derivative by finite ones") {
+  const double inf = std::numeric_limits<double>::infinity();
+  const Tensor x = tensor({0.5, inf, 1.0, inf});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = logcumsumexp(x, 0);
+  const Tensor slope = tape.gradient(y, x, {.output_gradients = tensor({8.0, 1.0, 2.0, 4.0})}).dense();
+  CHECK(slope.to_vector() == std::vector<double>{8, 5, 0, 2});
+}
+
 TEST_CASE("cdist of points whose distance is below the normal numbers has their direction as its gradient") {
   const Tensor x = tensor({{5e-310, 2e-310}}), y = tensor({{1e-310, -1e-310}});
   GradientTape tape;
