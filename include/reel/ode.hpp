@@ -40,7 +40,8 @@ struct OdeOptions {
 ///
 /// Derivatives exist to every order, in both modes, by y0 and by all that f reads. They are the exact derivatives of
 /// the accepted steps, whose lengths are constants. By a time they are those of the equation: f(y, t) there; by t[0]
-/// the derivative of the solution by its initial time.
+/// the derivative of the solution by its initial time. Steps are chosen by the error of y alone: a solution at rest
+/// takes long ones, on which its derivatives may be inaccurate; longest_step limits them.
 ///
 /// With OdeAdjoint::continuous each interval between times is solved separately. It is one entry of a tape, which keeps
 /// only the states at its ends: memory does not grow with the number of steps. Derivatives, also of every order in both
