@@ -6,7 +6,7 @@ Usage: mutants.py ROOT list [FILE]          every mutant of the tree, or of file
        mutants.py ROOT run FOLDER [options] runs the tests against them; --help says more
 
 What is mutated: the derivatives of the pointwise table; in lib/ops the functions that take a tape's record, what they
-call in their file, and what an op gives to the tape; lib/gradient and lib/tape where they replay, follow and keep.
+call in their file, and what an op gives to the tape; lib/gradient and lib/tape where they replay, follow and keep; equations.
 equivalent.txt lists mutants that no test can tell from the original, each with the reason.
 """
 import argparse
@@ -21,7 +21,7 @@ import sites
 RULES, TABLE, SHARED, ENGINE = PARTS = "rules", "table", "shared", "engine"
 ENGINE_FILES = ["lib/gradient/reverse/*.cpp", "lib/gradient/forward/*.cpp", "lib/gradient/functions/*.cpp",
                 "lib/gradient/gradient_tape.cpp", "lib/ops/elementwise/derive.cpp", "lib/tape/recording.cpp",
-                "lib/tape/forward.cpp", "lib/tape/sweep.cpp"]
+                "lib/tape/forward.cpp", "lib/tape/sweep.cpp", "lib/optim/equations/*.cpp"]
 EQUIVALENT = "test/mutants/equivalent.txt"
 LEAST = {TABLE: 350, RULES: 2000, SHARED: 400, ENGINE: 2000}  # about two thirds of what there was when this was written
 
