@@ -147,6 +147,8 @@ TEST_CASE("matmul: a matrix times its transpose is symmetric, in every layout an
         CHECK(array_equal(matmul(x, turned), y));
       }
       set_num_threads(before);
+      const auto f = [](const Tensor& a) { return relu(matmul(a, transpose(a)) + 0.25); };
+      CHECK(array_equal(compile(f)(x), f(x)));
     }
   Tensor x = drawn({60, 5000});
   x = where(logical_and(equal(expand_dims(arange(60), 1), 7), equal(arange(5000), 4000)),
