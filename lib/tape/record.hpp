@@ -46,6 +46,7 @@ inline bool is_one(const Tensor& g) noexcept {
 struct SumOffer {
   Tensor (*take)(void* context, std::size_t i) = nullptr;
   void* context = nullptr;
+  bool (*exists)(void* context, std::size_t i) = nullptr;
 };
 
 /// A recorded op, as its rule sees it.
@@ -88,6 +89,9 @@ class Record {
   /// Empty if there is no sum yet, if another handle holds it, or if an active tape could record the addition: then
   /// dx[i] is the rule's own cotangent as usual.
   Tensor take_sum(std::size_t i) const { return sums_.take ? sums_.take(sums_.context, i) : Tensor(); }
+  /// Whether there is a sum that this rule's own cotangent is added to, unrecorded: if take_sum is empty, because the
+  /// sum may not be overwritten.
+  bool has_sum(std::size_t i) const { return sums_.exists && sums_.exists(sums_.context, i); }
   /// Called by replay before the rule runs.
   void offer_sums(SumOffer sums) noexcept { sums_ = sums; }
   /// The k-th saved value: the recorded tensor itself (same id), so that an outer tape follows it. Valid while the rule

@@ -177,11 +177,14 @@ void Pass::propagate_reason(const Entry& e) {
 struct Pass::SumOwner {
   Pass& pass;
   const Entry& entry;
+  Gradient& cotangent(std::size_t i) const { return pass.cotangents_[entry.input(static_cast<std::uint32_t>(i))]; }
+  static bool exists(void* self, std::size_t i) {
+    const Gradient& cotangent = static_cast<SumOwner*>(self)->cotangent(i);
+    return cotangent && !cotangent.is_slices();
+  }
   static Tensor take(void* self, std::size_t i) {
-    const SumOwner& o = *static_cast<SumOwner*>(self);
-    Gradient& cotangent = o.pass.cotangents_[o.entry.input(static_cast<std::uint32_t>(i))];
-    if (tape::active() || ops::Tracer::current() || !cotangent || cotangent.is_slices()) return {};
-    Tensor& sum = GradientAccess::value(cotangent);
+    if (tape::active() || ops::Tracer::current() || !exists(self, i)) return {};
+    Tensor& sum = GradientAccess::value(static_cast<SumOwner*>(self)->cotangent(i));
     if (!detail::reusable(detail::block(sum))) return {};
     detail::renew(detail::block(sum));
     return std::move(sum);
@@ -227,12 +230,12 @@ template <bool Simple>
     SumOwner owner{*this, e};
     const std::span<Gradient> dx = dx_.blank(inputs);
     if constexpr (Simple) {
-      if (sums_.in_place()) record.offer_sums({&SumOwner::take, &owner});
+      if (sums_.in_place()) record.offer_sums({&SumOwner::take, &owner, &SumOwner::exists});
       e.rule->vjp(record, g, dx);
     } else if (const Override* replaced = find_override(e.rule->name); batch_ && (!e.rule->batched || replaced)) {
       call_rule_for_each({tape_, e, wanted}, e, replaced, g, dx);
     } else {
-      if (!replaced && sums_.in_place() && !tape::watching()) record.offer_sums({&SumOwner::take, &owner});
+      if (!replaced && sums_.in_place()) record.offer_sums({&SumOwner::take, &owner, &SumOwner::exists});
       call_rule(record, e, replaced, g, dx);
     }
 #ifndef NDEBUG

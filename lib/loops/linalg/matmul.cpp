@@ -208,7 +208,6 @@ template <class T>
 struct BlasProduct {
   std::int64_t k, width;
   MatrixLayout a, b;
-  Into into;
   std::int64_t row_a, column_a, row_b, column_b;  // strides
 
   void operator()(const T* from_a, const T* from_b, T* c, std::int64_t i, std::int64_t j, std::int64_t rows,
@@ -216,28 +215,23 @@ struct BlasProduct {
     from_a += i * row_a;
     from_b += j * column_b;
     c += i * width + j;
-    if (rows == 1 && columns == 1) {
-      const T product = dot(k, from_a, column_a, from_b, row_b);
-      *c = into == Into::add ? *c + product : product;
-    } else if constexpr (kernels::has_lapack) {
+    if (rows == 1 && columns == 1)
+      *c = dot(k, from_a, column_a, from_b, row_b);
+    else if constexpr (kernels::has_lapack)
       vector_or_matrix(from_a, from_b, c, rows, columns);
-    }
   }
 
  private:
-  // A tile of more than one element.
   void vector_or_matrix(const T* from_a, const T* from_b, T* c, std::int64_t rows, std::int64_t columns) const {
-    const T beta = into == Into::add ? 1 : 0;
     if (columns == 1 && width == 1) {
       static_cast<void>(kernels::gemv<T>(kernels::transposed_if(a.transposed), a.transposed ? k : rows,
-                                         a.transposed ? rows : k, 1, from_a, a.leading, from_b, row_b, beta, c, 1));
+                                         a.transposed ? rows : k, 1, from_a, a.leading, from_b, row_b, 0, c, 1));
     } else if (rows == 1) {
       static_cast<void>(kernels::gemv<T>(kernels::transposed_if(!b.transposed), b.transposed ? columns : k,
-                                         b.transposed ? k : columns, 1, from_b, b.leading, from_a, column_a, beta, c,
-                                         1));
+                                         b.transposed ? k : columns, 1, from_b, b.leading, from_a, column_a, 0, c, 1));
     } else {
       static_cast<void>(kernels::gemm<T>(kernels::transposed_if(a.transposed), kernels::transposed_if(b.transposed),
-                                         rows, columns, k, 1, from_a, a.leading, from_b, b.leading, beta, c, width));
+                                         rows, columns, k, 1, from_a, a.leading, from_b, b.leading, 0, c, width));
     }
   }
 };
@@ -312,7 +306,7 @@ bool by_blas(const Product& p) {
   // The stride of an axis of extent 1 may be anything; BLAS requires a positive one.
   const auto positive = [](std::int64_t stride) { return std::max<std::int64_t>(1, stride); };
   const BlasProduct<T> product{
-      k, n, la, lb, p.into, a.row_stride, positive(a.column_stride), positive(b.row_stride), b.column_stride};
+      k, n, la, lb, a.row_stride, positive(a.column_stride), positive(b.row_stride), b.column_stride};
   kernels::prepare_blas();
   const Tiling tiles = tiling(m, n, k);
   if constexpr (kernels::has_lapack)
@@ -496,35 +490,42 @@ Shape batch_of(const Tensor& out, int rank_a, int rank_b) {
   return batch;
 }
 
+bool equal_rows(const Factor& a) { return a.rows > 1 && a.row_stride == 0; }
+bool equal_columns(const Factor& b) { return b.columns > 1 && b.column_stride == 0; }
+
 // The product of factors one of which repeats a single row or column: it is multiplied once.
-void multiply_once(const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out, Into into,
-                   bool equal_rows) {
+void multiply_once(const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out, bool rows) {
   Shape shape = out.shape();
-  shape[equal_rows && reel::detail::block(b)->rank > 1 ? -2 : -1] = 1;
+  shape[rows && reel::detail::block(b)->rank > 1 ? -2 : -1] = 1;
   const Tensor once = reel::detail::empty(reel::detail::block(out)->dtype, shape);
-  matmul(equal_rows ? first_of(a, transposes.a ? -1 : -2) : a, equal_rows ? b : first_of(b, transposes.b ? -2 : -1),
-         transposes, once);
-  into == Into::add ? combine<"add">(out, once, out) : copy(once, out);
+  matmul(rows ? first_of(a, transposes.a ? -1 : -2) : a, rows ? b : first_of(b, transposes.b ? -2 : -1), transposes,
+         once);
+  copy(once, out);
+}
+
+// out = out + a b in the bits of a product and a sum.
+void add_afterwards(const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out) {
+  const Tensor product = reel::detail::empty(reel::detail::block(out)->dtype, out.shape());
+  matmul(a, b, transposes, product);
+  combine<"add">(out, product, out);
 }
 
 // Computes a product that takes no kernel of matrix products: one without terms, one with equal rows or columns, one of
 // a column by a row. Returns whether it is such a product.
 bool multiply_without_kernel(const Tensor& a, const Tensor& b, const Factor& fa, const Factor& fb,
-                             Transposes transposes, const Tensor& out, Into into) {
+                             Transposes transposes, const Tensor& out) {
   const reel::detail::Block* const block = reel::detail::block(out);
   if (fa.columns == 0) {
-    if (into == Into::overwrite)
-      std::fill_n(block->data, static_cast<std::size_t>(block->size) * item_size(block->dtype), std::byte{0});
+    std::fill_n(block->data, static_cast<std::size_t>(block->size) * item_size(block->dtype), std::byte{0});
     return true;
   }
-  const bool equal_rows = fa.rows > 1 && fa.row_stride == 0, equal_columns = fb.columns > 1 && fb.column_stride == 0;
-  if (equal_rows || equal_columns) {
-    multiply_once(a, b, transposes, out, into, equal_rows);
+  if (equal_rows(fa) || equal_columns(fb)) {
+    multiply_once(a, b, transposes, out, equal_rows(fa));
     return true;
   }
   // A column times a row is written once; BLAS would clear the result first.
   const bool matrices = reel::detail::block(a)->rank > 1 && reel::detail::block(b)->rank > 1;
-  if (fa.columns == 1 && matrices && into == Into::overwrite && is_floating(block->dtype)) {
+  if (fa.columns == 1 && matrices && is_floating(block->dtype)) {
     combine<"multiply">(transposes.a ? swapped(a) : a, transposes.b ? swapped(b) : b, out);
     return true;
   }
@@ -542,17 +543,16 @@ bool multiply(const Tensor& a, const Tensor& b, Transposes transposes, const Ten
   if (transposes.b) fb = fb.transposed();
   const std::int64_t count = batch.elements();
   if (count == 0 || fa.rows == 0 || fb.columns == 0) return false;
-  if (multiply_without_kernel(a, b, fa, fb, transposes, out, into)) return false;
+  if (into == Into::add &&
+      (!adds_complete_sums(dtype, fa.rows, fb.columns, fa.columns) || equal_rows(fa) || equal_columns(fb))) {
+    add_afterwards(a, b, transposes, out);
+    return false;
+  }
+  if (multiply_without_kernel(a, b, fa, fb, transposes, out)) return false;
   std::byte* const to = reel::detail::block(out)->data;
   Factor all;
   bool stacked = count > 1 && stacks(batch, fa, fb, all);
   if (is_tiled(dtype, stacked ? all.rows : fa.rows, fb.columns, fa.columns)) {
-    if (into == Into::add && !TiledProduct::can_add(dtype, fa.columns)) {
-      const Tensor product = reel::detail::empty(dtype, out.shape());
-      matmul(a, b, transposes, product);
-      combine<"add">(out, product, out);
-      return false;
-    }
     return by_tiles(
         {dtype, stacked ? one_product : batch, stacked ? 1 : count, stacked ? all : fa, fb, to, into, then});
   }

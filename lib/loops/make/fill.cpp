@@ -22,6 +22,16 @@ struct One {
   }
 };
 
+// The sign bit alone of a floating number, or of both parts of a complex one; 0 for integers.
+struct NegativeZero {
+  alignas(16) std::byte bytes[16] = {};
+  explicit NegativeZero(DType d) noexcept {
+    const std::size_t size = item_size(d);
+    if (is_floating(d) || is_complex(d))
+      bytes[size - 1] = bytes[is_complex(d) ? size / 2 - 1 : size - 1] = std::byte{0x80};
+  }
+};
+
 // Calls part(begin, end) on ranges of n elements.
 template <class Part>
 void for_ranges(std::int64_t n, const Part& part) {
@@ -57,6 +67,11 @@ void fill_zero(const Tensor& y) {
   for_ranges(b->size, [=](std::int64_t begin, std::int64_t end) {
     std::memset(b->data + begin * bytes, 0, static_cast<std::size_t>((end - begin) * bytes));
   });
+}
+
+void fill_negative_zero(const Tensor& y) {
+  const NegativeZero value(detail::block(y)->dtype);
+  fill_bytes(detail::block(y), value.bytes);
 }
 
 void fill_one(const Tensor& y) {

@@ -119,9 +119,10 @@ Tensor view_of(const Tensor& x, const SlicePart& p, const Shape& shape) {
 
 Tensor take(const Tensor& x, Attributes part);
 Tensor place(const Tensor& g, Attributes part);
+Tensor place_in_sum(const Tensor& g, Attributes part);
 
 // Adds g to the part of `sum`: in reverse, a loop over the rows of a matrix then costs one pass over the matrix, not
-// one per row. Elements outside the part keep a -0, which becomes +0 where a program adds the zeros of `place`.
+// one per row. Elements outside the part keep a -0, as in a sum with place_in_sum(g).
 void add_to_part(const Tensor& sum, const Tensor& g, const SlicePart& p) {
   loops::pointwise_into_view(loop_of<"add">(sum.dtype()), g, view_of(sum, p, g.shape()));
 }
@@ -135,7 +136,7 @@ Tensor take_transposed(const tape::Record& r, const Tensor& g) {
     add_to_part(sum, g, {part, part.axes()});
     return sum;
   }
-  return place(g, part);
+  return r.has_sum(0) ? place_in_sum(g, part) : place(g, part);
 }
 Tensor take_again(const tape::Record& r, const Tensor& t) { return take(t, r.attributes()); }
 Tensor place_transposed(const tape::Record& r, const Tensor& g) {
@@ -163,25 +164,32 @@ void infer_place(const Call& call, Metas& out) {
   const Attributes extents = placed(call, 0).extents();
   out.add(call.input(0).dtype(), Shape(extents.data(), extents.size()));
 }
+template <void (*Fill)(const Tensor&)>
 void evaluate_place(const Call& call, Outputs& out) {
   const Tensor &g = call.input(0), &y = out[0];
   const SlicePart p = placed(call, 0);
   const detail::Block* b = detail::block(y);
-  if (!p.counts({b->extents(), b->rank})) loops::fill_zero(y);
+  if (!p.counts({b->extents(), b->rank})) Fill(y);
   loops::copy(g, view_of(y, p, g.shape()));
   for (std::size_t k = 1; k < call.inputs.size(); ++k) add_to_part(y, call.input(k), placed(call, k));
 }
-constexpr Primitive place_primitive = {
-    .rule = linear<place_transposed, place_again>("place"), .infer = infer_place, .evaluate = evaluate_place};
+constexpr Primitive place_primitive = {.rule = linear<place_transposed, place_again>("place"),
+                                       .infer = infer_place,
+                                       .evaluate = evaluate_place<loops::fill_zero>};
+// A sum with -0 has the bits of its other term, whatever these are.
+constexpr Primitive place_in_sum_primitive = {
+    .rule = place_primitive.rule, .infer = infer_place, .evaluate = evaluate_place<loops::fill_negative_zero>};
 
 }  // namespace
 
 const Primitive& place_of_parts() noexcept { return place_primitive; }
+const Primitive& place_of_term() noexcept { return place_in_sum_primitive; }
 
 namespace {
 
 Tensor take(const Tensor& x, Attributes part) { return apply(slice_primitive, {&x}, part); }
 Tensor place(const Tensor& g, Attributes part) { return apply(place_primitive, {&g}, part); }
+Tensor place_in_sum(const Tensor& g, Attributes part) { return apply(place_in_sum_primitive, {&g}, part); }
 
 // ---- slice_update. Inputs: x, the part. Attributes: whether x may be overwritten, then those of slice.
 

@@ -12,8 +12,8 @@ inline constexpr std::int64_t most_folded_elements = 1024;
 void fold_constants(Program& program, std::int64_t most_elements = most_folded_elements);
 /// Common subexpression elimination: instructions with equal operation, attributes and operands become one.
 void share_equal(Program& program);
-/// Merges sums of parts placed into zeros into one instruction that adds the parts in place. Signs of zeros stay as
-/// they are: -0 where one part alone covers an element, as when a tape adds parts in place.
+/// Merges sums of parts that replay placed into zeros, the first, and into -0, the others, into one instruction that
+/// adds the parts in place.
 void join_places(Program& program);
 /// Makes a sum of a value and a matrix product one product that is added in place, where nobody else reads the two and
 /// sums along the inner dimension are complete before they are added.

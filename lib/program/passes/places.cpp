@@ -1,5 +1,6 @@
 // Sums of parts placed into zeros, such as gradients of several slices of one tensor, become one instruction: zeros are
-// written once, and each part is added to its place.
+// written once, and each part is added to its place. Terms after the first have -0 outside their part, as replay makes
+// them: so what they do not cover keeps its bits.
 #include "ops/apply/table.hpp"
 #include "ops/index/slice.hpp"
 #include "program/passes/passes.hpp"
@@ -12,13 +13,13 @@ constexpr std::size_t no_instruction = ~std::size_t{0};
 
 bool is_sum(const Instruction& i) { return i.pointwise() && i.operation == ops::value_of<"add">("add"); }
 
-// The instruction that placed the operand into zeros, if nobody else reads the result.
-std::size_t placing(const Program& p, Index operand, const std::vector<std::size_t>& maker,
+// The instruction of this kind that placed the operand, if nobody else reads the result.
+std::size_t placing(const Program& p, Index operand, const ops::Primitive& kind, const std::vector<std::size_t>& maker,
                     const std::vector<Index>& uses) {
   const Operand& x = p.operands[operand];
   const std::size_t at = maker[x.value];
-  const bool apt = at != no_instruction && x.whole && uses[x.value] == 1 &&
-                   p.instructions[at].operation.primitive == &ops::place_of_parts();
+  const bool apt =
+      at != no_instruction && x.whole && uses[x.value] == 1 && p.instructions[at].operation.primitive == &kind;
   return apt ? at : no_instruction;
 }
 
@@ -33,9 +34,9 @@ void join_places(Program& program) {
     for (const Index v : i.outputs)
       if (v != nothing) maker[v] = at;
     if (!is_sum(i)) continue;
-    const std::size_t first = placing(program, i.inputs[0], maker, uses),
-                      second = placing(program, i.inputs[1], maker, uses);
-    if (first == no_instruction || second == no_instruction || first == second) continue;
+    const std::size_t first = placing(program, i.inputs[0], ops::place_of_parts(), maker, uses),
+                      second = placing(program, i.inputs[1], ops::place_of_term(), maker, uses);
+    if (first == no_instruction || second == no_instruction) continue;
     Instruction& to = program.instructions[first];
     const Instruction& from = program.instructions[second];
     const detail::Block *a = detail::block(program.values[to.outputs[0]].tensor),
