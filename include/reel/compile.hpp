@@ -329,6 +329,18 @@ struct KeptArguments<F, std::tuple<A...>, std::index_sequence<I...>> {
   using type = std::tuple<typename decltype(argument_kind<F, I, A...>())::type...>;
 };
 
+// Whether a leaf of T may have no tensor, or one of another shape: a gradient, or slices of one.
+template <class T>
+inline constexpr bool holds_gradient = std::is_same_v<T, Gradient> || std::is_same_v<T, IndexedSlices>;
+template <HasLeaves T>
+inline constexpr bool holds_gradient<T> = holds_gradient<typename Node<T>::Parts>;
+template <class T>
+inline constexpr bool holds_gradient<T&> = holds_gradient<T>;
+template <template <class...> class Branch, class... T>
+inline constexpr bool holds_gradient<Branch<T...>> = (holds_gradient<T> || ...);
+template <class T, std::size_t N>
+inline constexpr bool holds_gradient<std::array<T, N>> = holds_gradient<T>;
+
 template <class T>
 concept CompiledArgument = Tree<T> || Number<T> || std::is_enum_v<T> || std::is_same_v<T, Generator>;
 // Whether F takes what the kept arguments pass.
@@ -375,6 +387,8 @@ class Compiled {
       static_cast<void>(run<std::tuple<>, Kept>(args...));
     } else {
       static_assert(Tree<Y>, "a compiled function returns a tensor, a tree of tensors, or nothing");
+      static_assert(!detail::holds_gradient<Y>,
+                    "a compiled function returns tensors, not gradients: *g is the tensor of a gradient g");
       if constexpr (Tree<Y>) return run<map_t<Tensor, Y>, Kept>(args...);
     }
   }

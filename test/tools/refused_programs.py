@@ -9,6 +9,7 @@ compiler, include = sys.argv[1].split(), sys.argv[2]
 
 TAKES = "a compiled function takes tensors, trees of them, numbers, enumerations and Generator&"
 RETURNS = "a compiled function returns a tensor, a tree of tensors, or nothing"
+GRADIENTS = "a compiled function returns tensors, not gradients: *g is the tensor of a gradient g"
 SIGNATURE = "the value of a number is part of the signature: pass a double"
 X = "const Tensor& x"
 # Parameters and body of the function, arguments of the call, and the message; None where it compiles.
@@ -16,6 +17,13 @@ PROGRAMS = [
     (f"{X}, double rate", "return std::vector<Tensor>{x * rate};", "x, 2", None),
     (X, "static_cast<void>(x); return 1.0;", "x", RETURNS),
     (X, "return std::pair(x, std::string());", "x", RETURNS),
+    (X, "return Gradient(x);", "x", GRADIENTS),
+    (X, "return std::pair(x, std::vector<Gradient>());", "x", GRADIENTS),
+    (X, "return std::array<std::tuple<Tensor, Gradient>, 1>();", "x", GRADIENTS),
+    (X, "static_cast<void>(x); return std::vector<IndexedSlices>();", "x", GRADIENTS),
+    (X, "return std::tuple(x, Variable(x), std::array<Tensor, 2>{x, x});", "x", None),
+    (X, "return Parts<Gradient>{x, {}};", "x", GRADIENTS),
+    (X, "return Parts<Tensor>{x, x};", "x", None),
     (f"{X}, const std::string&", "return x;", 'x, std::string("name")', TAKES),
     (f"{X}, const std::vector<int>&", "return x;", "x, std::vector<int>{1}", TAKES),
     (f"{X}, long double rate", "return x * static_cast<double>(rate);", "x, 2.0L", SIGNATURE),
@@ -30,6 +38,12 @@ def run(parameters, body, arguments):
 #include <utility>
 #include <vector>
 using namespace reel;
+template <class T>
+struct Parts {{
+  Tensor a;
+  T b;
+  auto leaves() {{ return std::tie(a, b); }}
+}};
 void f({X}) {{
   const auto step = compile([]({parameters}) {{ {body} }});
   static_cast<void>(x);
