@@ -4,7 +4,7 @@
 
 #include "kernels/baseline/interleave.hpp"
 #include "loops/elementwise/loop_nest.hpp"
-#include "loops/interleave.hpp"
+#include "loops/joining.hpp"
 #include "loops/loops.hpp"
 
 namespace reel::loops {
@@ -141,6 +141,31 @@ bool interleave(std::span<const Tensor* const> parts, const Tensor& to) {
     run(0, n);
   else
     parallel_for(n, copy_grain / count, run);
+  return true;
+}
+
+bool concatenate(std::span<const Tensor* const> parts, int axis, const Tensor& to) {
+  constexpr std::int64_t long_run = 64;  // elements; of 16 and 24, one part after the other is faster
+  const detail::Block* y = detail::block(to);
+  std::int64_t rows = 1;
+  for (int d = 0; d < axis; ++d) rows *= y->extents()[d];
+  for (const Tensor* part : parts)
+    if (!detail::block(*part)->contiguous() || part->size() < long_run * rows) return false;
+  const std::size_t bytes = item_size(y->dtype);
+  const std::int64_t row = y->size / rows;
+  const auto run = [&](std::int64_t begin, std::int64_t end) {
+    std::byte* out = y->data + begin * row * static_cast<std::int64_t>(bytes);
+    for (std::int64_t r = begin; r < end; ++r)
+      for (const Tensor* part : parts) {
+        const std::int64_t n = part->size() / rows, n_bytes = n * static_cast<std::int64_t>(bytes);
+        kernels::copy({detail::block(*part)->data + r * n_bytes, 1}, out, 1, n, bytes);
+        out += n_bytes;
+      }
+  };
+  if (y->size < parallel_threshold)
+    run(0, rows);
+  else
+    parallel_for(rows, std::max<std::int64_t>(1, copy_grain / row), run);
   return true;
 }
 

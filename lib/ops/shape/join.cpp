@@ -3,7 +3,7 @@
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 
-#include "loops/interleave.hpp"
+#include "loops/joining.hpp"
 #include "ops/shape/view.hpp"
 
 namespace reel {
@@ -53,6 +53,7 @@ void infer_concatenate(const Call& call, Metas& out) {
 void evaluate_concatenate(const Call& call, Outputs& out) {
   const Tensor& y = out[0];
   const auto axis = static_cast<int>(call.attribute(0));
+  if (axis != 0 && y.size() != 0 && loops::concatenate(call.inputs, axis, y)) return;
   std::int64_t start = 0;
   for (std::size_t i = 0; i < call.inputs.size(); start += call.attribute(++i))
     if (call.input(i).size() != 0) loops::copy(call.input(i), section(y, axis, start, call.attribute(i + 1)));
