@@ -49,10 +49,10 @@ struct complex {
   requires requires(const C& c) { c.real(), c.imag(), typename C::value_type(); }
   constexpr complex(const C& c) noexcept : re(static_cast<T>(c.real())), im(static_cast<T>(c.imag())) {}
   template <class C>
-  requires std::is_constructible_v<C, T, T> &&(!std::is_same_v<C, complex>)&&(!std::is_arithmetic_v<C>)constexpr
-  operator C() const noexcept {
-    return C(re, im);
+  requires(std::is_constructible_v<C, T, T> && !std::is_same_v<C, complex>) && requires(const C& c) {
+    c.real(), c.imag();
   }
+  constexpr operator C() const noexcept { return C(re, im); }
   constexpr T real() const noexcept { return re; }
   constexpr T imag() const noexcept { return im; }
   friend constexpr bool operator==(const complex&, const complex&) = default;

@@ -21,6 +21,19 @@ std::int64_t live() { return memory_stats().live_tensors; }
 
 }  // namespace
 
+TEST_CASE("complex numbers convert into other complex numbers only") {
+  struct Point {
+    double x, y;
+  };
+  STATIC_REQUIRE(std::is_convertible_v<complex128, std::complex<double>>);
+  STATIC_REQUIRE(std::is_convertible_v<complex64, complex128>);
+  STATIC_REQUIRE(std::is_convertible_v<std::complex<float>, complex64>);
+  STATIC_REQUIRE(!std::is_convertible_v<complex128, Point>);
+  STATIC_REQUIRE(!std::is_convertible_v<complex128, TapeStats>);
+  const std::complex<double> z = complex128(1, -2);
+  CHECK(z == std::complex<double>(1, -2));
+}
+
 TEST_CASE("an empty handle throws an error that says so") {
   const Tensor x;
   CHECK_FALSE(x.defined());
