@@ -1,6 +1,7 @@
 // Reductions and scans, by their definitions. ints: axes..., reals: what an op adds.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <reel/ops/scans.hpp>
 #include <reel/ops/statistics.hpp>
 
@@ -305,12 +306,11 @@ void add_parametrised(std::vector<Op>& t) {
         for (Num& e : out.back().data) e.re = rounded(e.re, 8);
     };
     o.call = [name](const Statement& s, const Operands& a, std::vector<Tensor>& out) {
-      const auto f = name == "var"      ? reel::var
-                     : name == "std"    ? reel::std
-                     : name == "nanvar" ? reel::nanvar
-                                        : reel::nanstd;
+      using Spread = Tensor (*)(const reel::Operand&, const reel::Axes&, double, bool);
+      const std::map<std::string, Spread> functions = {
+          {"var", reel::var}, {"std", reel::std}, {"nanvar", reel::nanvar}, {"nanstd", reel::nanstd}};
       out.push_back(name == "norm" ? reel::norm(a[0], s.reals[0], axes_of(s), keeps(s))
-                                   : f(a[0], axes_of(s), s.reals[0], keeps(s)));
+                                   : functions.at(name)(a[0], axes_of(s), s.reals[0], keeps(s)));
     };
     o.text = [name](const Statement& s, const std::vector<std::string>& a) {
       const std::string number = std::isinf(s.reals[0]) ? "INFINITY" : std::to_string(s.reals[0]);
