@@ -183,7 +183,7 @@ struct Pass::SumOwner {
     return cotangent && !cotangent.is_slices();
   }
   static Tensor take(void* self, std::size_t i) {
-    if (tape::active() || ops::Tracer::current() || !exists(self, i)) return {};
+    if (tape::active() || tape::watching() || ops::Tracer::current() || !exists(self, i)) return {};
     Tensor& sum = GradientAccess::value(static_cast<SumOwner*>(self)->cotangent(i));
     if (!detail::reusable(detail::block(sum))) return {};
     detail::renew(detail::block(sum));
