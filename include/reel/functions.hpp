@@ -529,8 +529,9 @@ auto grad(F f, HasAux, const detail::CallLine& at = {}) {
 /// parameters) is cheaper: from four results per parameter on; from two on if a user's rule on the path
 /// (custom_gradient, record_operation) takes one cotangent at a time. An op without a jvp on the path, or one with an
 /// OverrideGuard, requires reverse mode. A rule that takes a batch of cotangents (CustomGradientOptions::batched) is
-/// called once for many rows, any other once per row, a jvp once per column. Where only the library's ops are on the
-/// path, eight columns or more of up to 2^19 elements of the largest tensor in all are computed at once.
+/// called once for many rows, any other once per row, a jvp once per column. Where only ops of the library with
+/// linear rules are on the path (not eigenvectors or singular vectors), eight columns or more are computed at once if
+/// those of the largest tensor have up to 2^19 elements.
 template <int... I, class F>
 auto jacobian(F f, const detail::WrapperLine& at = detail::CallLine()) {
   return detail::Jacobian<detail::Pick<I...>, F>{"jacobian", std::move(f), at};

@@ -86,8 +86,8 @@ class Record {
     return g.id() == identity_rows_.id ? identity_rows_.first : -1;
   }
   /// The sum of the cotangents of input i so far, for the rule to add its own to in place; dx[i] is the new sum then.
-  /// Empty if there is no sum yet, if another handle holds it, or if an active tape could record the addition: then
-  /// dx[i] is the rule's own cotangent as usual.
+  /// Empty if there is no sum yet, if another handle holds it, if an active tape could record the addition, or if
+  /// derivatives are watched: then dx[i] is the rule's own cotangent as usual.
   Tensor take_sum(std::size_t i) const { return sums_.take ? sums_.take(sums_.context, i) : Tensor(); }
   /// Whether there is a sum that this rule's own cotangent is added to, unrecorded: if take_sum is empty, because the
   /// sum may not be overwritten.
@@ -144,6 +144,9 @@ struct Rule {
   /// Elements of the largest tensor of which a batched vjp makes one per cotangent, if it may be larger than the inputs
   /// and outputs.
   std::int64_t inner_elements = 0;
+  /// The vjp depends on which elements of a cotangent are 0, or refuses some cotangents: it is linear only among those
+  /// with the same zeros.
+  bool depends_on_zeros = false;
 };
 
 /// Tapes of this thread, the newest first; null when none is active. For an op, one load and one branch.

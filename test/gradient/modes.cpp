@@ -1,5 +1,6 @@
 // Which mode a Jacobian uses, seen from how often the rules on the path are called; and rules that take a batch.
 #include <reel/compile.hpp>
+#include <reel/linalg.hpp>
 #include <reel/reel.hpp>
 #include <reel/sparse.hpp>
 #include <thread>
@@ -114,6 +115,35 @@ TEST_CASE("jacobian: columns at once of trees, mixed dtypes, unconnected parts, 
   const double slope = grad(weighted)(k).item(), h = 1e-5;
   const double difference = (weighted(k + h).item() - weighted(k - h).item()) / (2 * h);
   CHECK(std::abs(slope - difference) < 1e-8 * std::abs(difference));
+}
+
+TEST_CASE("jacobian: columns are not computed at once where a rule depends on the zeros of a cotangent") {
+  const Tensor w = ramp({9, 40});
+  const auto tall = [&](const Tensor& y) { return matmul(reshape(y, {-1}), w); };
+  const auto square_of = [](const Tensor& x) { return reshape(x, {3, 3}); };
+  const auto vectors = [&](const Tensor& x) { return tall(eigh(square_of(x)).eigenvectors); };
+  const auto left = [&](const Tensor& x) { return tall(svd(square_of(x)).u); };
+  // The phases of eigenvectors are arbitrary: reverse mode refuses them.
+  const auto phases = [&](const Tensor& x) {
+    const Tensor a = square_of(x);
+    return tall(real(eigh(make_complex(a + transpose(a), a - transpose(a))).eigenvectors));
+  };
+  const auto one_by_one = [](const auto& f, const Tensor& x) {
+    std::vector<Tensor> columns;
+    for (const Tensor& direction : unstack(eye(x.size()))) columns.push_back(jvp(f, x, direction).second);
+    return stack(columns, -1).to_vector();
+  };
+  const Tensor repeated = reshape(eye(3), {-1}), other = ramp({9}) + square(ramp({9}));
+  const auto as_one_by_one = [&](const auto& f, const Tensor& x) {
+    const std::vector<double> found = jacobian(f)(x).to_vector(), expected = one_by_one(f, x);
+    return std::equal(found.begin(), found.end(), expected.begin(), expected.end(),
+                      [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); });
+  };
+  CHECK(as_one_by_one(vectors, repeated));
+  CHECK(as_one_by_one(left, repeated));
+  CHECK(as_one_by_one(phases, other));
+  CHECK(any(isnan(jacobian(vectors)(repeated))).item<bool>());
+  CHECK(any(isnan(jacobian(left)(repeated))).item<bool>());
 }
 
 TEST_CASE("jacobian: a rule that takes a batch is called once; with many columns to save, forward mode") {

@@ -125,6 +125,36 @@ TEST_CASE("the gradient of pad's constant") {
   CHECK(support::push(f, {v}, {scalar(2.0)})[0].to_vector() == Doubles{2, 2, 2, 0, 0, 2});
 }
 
+TEST_CASE("concatenate: long rows of parts of any width, layout, dtype and size") {
+  const auto values = [](const Tensor& x) { return cast(x, DType::float64).to_vector(); };
+  const auto check = [&](const std::vector<Tensor>& parts) {
+    const Tensor y = concatenate(parts, 1);
+    REQUIRE(y.dtype() == parts[0].dtype());
+    std::int64_t first = 0;
+    for (const Tensor& part : parts) {
+      const std::int64_t end = first + part.shape()[1];
+      CHECK((values(slice(y, {reel::all, range(first, end)})) == values(part)));
+      first = end;
+    }
+    CHECK(y.shape() == Shape{parts[0].shape()[0], first});
+  };
+  for (const DType d : {DType::uint8, DType::bfloat16, DType::float32, DType::float64}) {
+    const auto part = [&](std::int64_t n, double start) {
+      return cast(reshape(arange(3.0 * static_cast<double>(n)) % 60.0 + start, {3, n}), d);
+    };
+    CAPTURE(d);
+    check({part(64, 1), part(65, 7), part(200, 13)});
+    const Tensor a = part(100, 2);
+    check({a, a});
+    check({a, part(0, 0), a});                        // an empty part
+    check({a, part(63, 5)});                          // a short row
+    check({transpose(contiguous(transpose(a))), a});  // another layout
+    check({broadcast_to(slice(a, {range(1, 2)}), {3, 100}), a});
+  }
+  const Tensor large = reshape(arange(90000.0), {100, 900});  // shared with other threads
+  check({large, large * -1.0});
+}
+
 TEST_CASE("concatenate and stack: promoted dtypes, errors of extents") {
   const Tensor a = tensor<int>({1, 2}), b = tensor<float>({3});
   CHECK(concatenate({a, b}).dtype() == DType::float32);

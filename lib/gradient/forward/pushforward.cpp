@@ -102,7 +102,7 @@ Path path_between(Tape& t, std::span<const Source> sources, std::span<const Tens
     path.can_push =
         path.can_push && has_jvp(*e) && !(overrides() && (e->rule->release || find_override(e->rule->name)));
     path.one_by_one |= e->rule->user && !e->rule->batched;
-    path.functions |= e->rule->user || e->rule->release;
+    path.linear = path.linear && !e->rule->user && !e->rule->release && !e->rule->depends_on_zeros;
     path.largest = std::max(path.largest, e->rule->inner_elements);
     for (std::uint32_t k = 0; k < e->outputs; ++k) {
       varied[e->output(k)] = 1;

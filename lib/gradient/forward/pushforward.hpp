@@ -21,7 +21,8 @@ struct Path {
   bool connected = false;    ///< whether a target depends on a source
   bool can_push = true;      ///< whether every entry has a jvp, and no override, which replaces a vjp alone, may apply
   bool one_by_one = false;   ///< whether a rule of the user's takes one cotangent at a time
-  bool functions = false;    ///< whether an entry is a function: a rule of the user's, a loop, a compiled call
+  bool linear = true;        ///< whether the reverse pass is known to be linear: no rule of the user's, no loop or
+                             ///< compiled call, none that depends on the zeros of a cotangent
   std::int64_t largest = 0;  ///< elements of the largest tensor
 };
 Path path_between(tape::Tape& tape, std::span<const Source> sources, std::span<const Tensor> targets);

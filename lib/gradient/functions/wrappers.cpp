@@ -154,7 +154,7 @@ constexpr std::int64_t rows_per_column_unbatched = 2;
 // 2^19 elements; beyond, between 0.5 and 2.3.
 bool at_once(const reel::autodiff::Path& path, std::int64_t columns) {
   constexpr std::int64_t fewest = 8, most_elements = std::int64_t{1} << 19;
-  return !path.functions && columns >= fewest && path.largest <= most_elements / columns;
+  return path.linear && columns >= fewest && path.largest <= most_elements / columns;
 }
 
 List<Tensor> jacobians(const char* who, GradientTape& tape, std::span<const Tensor> targets,

@@ -76,11 +76,13 @@ void complement_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<
 void complement_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
   dy[0] = negative(product("qr", r.saved(0), adjoint_product("qr", dx[0], r.saved(1))));
 }
-constexpr Primitive complement_primitive = {.rule = batched({"linalg.complement", complement_vjp, complement_jvp}),
-                                            .infer = infer_complement,
-                                            .evaluate = evaluate_complement,
-                                            .keeps = {keep_input(0), keep_output(0)},
-                                            .constants = 1};
+constexpr Primitive complement_primitive = {
+    .rule =
+        batched({.name = "linalg.complement", .vjp = complement_vjp, .jvp = complement_jvp, .depends_on_zeros = true}),
+    .infer = infer_complement,
+    .evaluate = evaluate_complement,
+    .keeps = {keep_input(0), keep_output(0)},
+    .constants = 1};
 
 }  // namespace
 

@@ -44,7 +44,7 @@ void evaluate_eigh(const Call& call, Outputs& out) {
   require_convergence("eigh", loops::eigh(call.input(0), call.attribute(0) != 0, out[0], out[1]));
 }
 constexpr Primitive eigh_primitive = {
-    .rule = batched({.name = "eigh", .vjp = eigh_vjp, .jvp = eigh_jvp, .accepts_none = true}),
+    .rule = batched({.name = "eigh", .vjp = eigh_vjp, .jvp = eigh_jvp, .accepts_none = true, .depends_on_zeros = true}),
     .infer = infer_eigh,
     .evaluate = evaluate_eigh,
     .keeps = {keep_output(0), keep_output(1)},
@@ -114,7 +114,7 @@ void evaluate_eig(const Call& call, Outputs& out) {
   require_convergence("eig", loops::eig(call.input(0), out[0], out[1]));
 }
 constexpr Primitive eig_primitive = {
-    .rule = batched({.name = "eig", .vjp = eig_vjp, .jvp = eig_jvp, .accepts_none = true}),
+    .rule = batched({.name = "eig", .vjp = eig_vjp, .jvp = eig_jvp, .accepts_none = true, .depends_on_zeros = true}),
     .infer = infer_eig,
     .evaluate = evaluate_eig,
     .keeps = {keep_output(0), keep_output(1)},

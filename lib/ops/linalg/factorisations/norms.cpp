@@ -93,12 +93,13 @@ void infer_polar(const Call& call, Metas& out) {
 void evaluate_polar(const Call& call, Outputs& out) {
   require_convergence("matrix_norm", loops::polar_factor(call.input(0), out[1], out[0]));
 }
-constexpr Primitive polar_primitive = {.rule = batched({"polar factor", unitary_vjp, unitary_jvp}),
-                                       .infer = infer_polar,
-                                       .evaluate = evaluate_polar,
-                                       .keeps = {keep_output(0), keep_input(0), keep_output(1)},
-                                       .residuals = 1,
-                                       .effects = may_throw};
+constexpr Primitive polar_primitive = {
+    .rule = batched({.name = "polar factor", .vjp = unitary_vjp, .jvp = unitary_jvp, .depends_on_zeros = true}),
+    .infer = infer_polar,
+    .evaluate = evaluate_polar,
+    .keeps = {keep_output(0), keep_input(0), keep_output(1)},
+    .residuals = 1,
+    .effects = may_throw};
 Tensor polar_factor(const Tensor& a) {
   if (a.shape()[-2] < a.shape()[-1]) return adjoint(polar_factor(adjoint(a)));
   return apply(polar_primitive, {&a});

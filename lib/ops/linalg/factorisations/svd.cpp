@@ -112,13 +112,13 @@ void evaluate_svd(const Call& call, Outputs& out) {
   require_convergence("svd", loops::svd(call.input(0), out[1], vectors));
 }
 constexpr Primitive svd_primitive = {
-    .rule = batched({.name = "svd", .vjp = svd_vjp, .jvp = svd_jvp, .accepts_none = true}),
+    .rule = batched({.name = "svd", .vjp = svd_vjp, .jvp = svd_jvp, .accepts_none = true, .depends_on_zeros = true}),
     .infer = infer_svd,
     .evaluate = evaluate_svd,
     .keeps = {keep_output(0), keep_output(1), keep_output(2)},
     .effects = may_throw};
 constexpr Primitive full_svd_primitive = {
-    .rule = batched({.name = "svd", .vjp = svd_vjp, .jvp = svd_jvp, .accepts_none = true}),
+    .rule = batched({.name = "svd", .vjp = svd_vjp, .jvp = svd_jvp, .accepts_none = true, .depends_on_zeros = true}),
     .infer = infer_svd,
     .evaluate = evaluate_svd,
     .keeps = {keep_output(0), keep_output(1), keep_output(2)},
