@@ -56,8 +56,6 @@ Tensor stft(const Operand& x, const Operand& window, std::int64_t hop);
 /// inverse transforms are multiplied by the window, added up, and divided by the sum of the squares of the windows that
 /// cover a number; where that is below 1e-10 the result is 0. x is complex, with n / 2 + 1 numbers on its last axis
 /// (ShapeError). ValueError for a window whose squares, `hop` apart, sum to at most 1e-10 somewhere (NOLA condition).
-/// That check reads the window: within compile() it is made for a captured window, but not for one that is an argument
-/// or is computed there.
 Tensor istft(const Operand& x, const Operand& window, std::int64_t hop);
 
 /// What is subtracted from each segment of a signal: nothing, its mean, the straight line nearest to it.

@@ -16,7 +16,7 @@ Tensor with_zeros(const Tensor& x, int axis, std::int64_t before, std::int64_t a
 /// A window and the distance of the segments that it selects. ShapeError unless it is a vector of at least one number,
 /// ValueError unless the distance is from 1 to its length.
 struct Frames {
-  Tensor uncast, window;  // in its own dtype, and in that of the signal
+  Tensor window;  // in the dtype of the signal
   std::int64_t n;
   Frames(const char* op, const Operand& operand, DType d, std::int64_t hop);
 };

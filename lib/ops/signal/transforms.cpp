@@ -13,6 +13,9 @@
 
 #include "core/block.hpp"
 #include "core/limits.hpp"
+#include "core/visit.hpp"
+#include "loops/loops.hpp"
+#include "ops/apply/apply.hpp"
 #include "ops/signal/signal.hpp"
 
 namespace reel {
@@ -20,8 +23,7 @@ namespace reel {
 namespace ops {
 
 Frames::Frames(const char* op, const Operand& operand, DType d, std::int64_t hop)
-    : uncast(to_tensor(op, operand, "window")) {
-  window = cast_to(real_signal(op, uncast, "window"), d);
+    : window(cast_to(real_signal(op, to_tensor(op, operand, "window"), "window"), d)) {
   if (window.rank() != 1 || window.size() == 0)
     fail<ShapeError>(op, "window has shape {}; it must be a vector of at least one number", window.shape());
   n = window.size();
@@ -98,18 +100,27 @@ Tensor cosine_or_sine(const char* op, const Operand& operand, int type, std::int
 // Above rounding errors of windows whose greatest value is 1; the tolerance of SciPy's check_NOLA.
 constexpr double least_sum_of_squares = 1e-10;
 
-// Reads the window as it was passed: within a trace a cast of a captured tensor is abstract.
-void require_overlap(const char* op, const Tensor& window, std::int64_t hop) {
-  if (detail::block(window)->abstract()) return;
-  const std::vector<double> w = window.to_vector();
-  for (std::int64_t first = 0; first < hop; ++first) {
-    double sum = 0;
-    for (auto k = static_cast<std::size_t>(first); k < w.size(); k += static_cast<std::size_t>(hop)) sum += w[k] * w[k];
-    if (!(sum > least_sum_of_squares))
-      fail<ValueError>(op, "the squares of windows {} apart sum to {} at {}: they do not determine a signal", hop, sum,
-                       first);
-  }
+// The window: checked to determine a signal, and passed on. Attribute: hop.
+void infer_window(const Call& call, Metas& out) { out.add_like(call.input(0)); }
+void evaluate_window(const Call& call, Outputs& out) {
+  loops::copy(call.input(0), out[0]);
+  const std::int64_t hop = call.attribute(0), n = out[0].size();
+  visit_among<float, double>(out[0].dtype(), [&]<class T>() {
+    const T* const w = reinterpret_cast<const T*>(detail::block(out[0])->data);
+    for (std::int64_t first = 0; first < hop; ++first) {
+      double sum = 0;
+      for (std::int64_t k = first; k < n; k += hop) sum += static_cast<double>(w[k]) * static_cast<double>(w[k]);
+      if (!(sum > least_sum_of_squares))
+        fail<ValueError>("istft", "the squares of windows {} apart sum to {} at {}: they do not determine a signal",
+                         hop, sum, first);
+    }
+  });
 }
+Tensor same(const tape::Record&, const Tensor& g) { return g; }
+constexpr Primitive window_primitive = {.rule = linear<same, same>("istft.window"),
+                                        .infer = infer_window,
+                                        .evaluate = evaluate_window,
+                                        .effects = may_throw};
 
 // ---- Windows
 
@@ -180,9 +191,9 @@ Tensor istft(const Operand& operand, const Operand& window, std::int64_t hop) {
   if (!is_complex(x.dtype())) fail<TypeError>(op, "x is {}; it must be complex", x.dtype());
   if (x.rank() < 2 || x.shape()[-2] < 1 || x.shape()[-1] != f.n / 2 + 1)
     fail<ShapeError>(op, "x has shape {}; it must end in spectra of {} numbers", x.shape(), f.n / 2 + 1);
-  ops::require_overlap(op, f.uncast, hop);
-  const Tensor y = overlap_add(irfft(x, f.n) * f.window, -1, hop);
-  const Tensor squares = overlap_add(broadcast_to(square(f.window), {x.shape()[-2], f.n}), -1, hop);
+  const Tensor w = apply(ops::window_primitive, {&f.window}, ops::words(hop));
+  const Tensor y = overlap_add(irfft(x, f.n) * w, -1, hop);
+  const Tensor squares = overlap_add(broadcast_to(square(w), {x.shape()[-2], f.n}), -1, hop);
   const Tensor covered = greater(squares, ops::least_sum_of_squares);
   return where(covered, y, 0) / where(covered, squares, 1);
 }
