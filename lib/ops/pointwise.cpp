@@ -86,8 +86,8 @@ using DerivativeFunction = Tensor (*)(const tape::Record&, const Tensor& g, cons
                                    DerivativeFunction derivative, Gradient& dx) {
   const Shape own = record.shape(k), target = batched_target(record, own, detail::block(g)->rank);
   const bool fits = record.fits(g, k);
-  const Tensor part = conj(derivative(record, conj(g), nullptr, fits ? nullptr : &target, false));
-  dx = fits ? part : sum_to(record, part, own);
+  const Tensor part = derivative(record, conj(g), nullptr, fits ? nullptr : &target, false);
+  dx = conj(fits ? part : sum_to(record, part, own));
 }
 
 template <table::FixedString Name, std::size_t K>

@@ -2,6 +2,7 @@
 // op by op. Each op is called twice, so that the gradients of its operands are sums of two terms.
 #include <array>
 #include <cmath>
+#include <complex>
 #include <limits>
 
 #include "catch.hpp"
@@ -167,4 +168,17 @@ TEST_CASE("special values: a slice's gradient leaves -0 outside as it is, whoeve
   check_program(f, {ones({4}), ones({4}), full({2}, -0.), minus});
   const Tensor g = f({ones({4}), ones({4}), full({2}, -0.), minus})[0];
   CHECK(same_bits(g, minus));
+}
+
+TEST_CASE("special values: the gradient of a broadcast complex operand is conjugated after it is summed") {
+  using C = std::complex<double>;
+  const std::function f = [](const Tensors& x) {
+    GradientTape tape;
+    tape.watch(x[0]);
+    const Tensor y = multiply(x[1], x[0]);
+    return Tensors{tape.gradient(y, x[0], {.output_gradients = x[2]}).dense()};
+  };
+  const Tensor z = from_data(std::vector<C>{{1, 2}, {-1, 0.5}}, {2, 1}), real = from_data(std::vector{0.5, 0.25});
+  const Tensor w = from_data(std::vector<C>{{1, 0.}, {1, -0.}, {0., -0.}, {-0., 0.}}, {2, 2});
+  check_program(f, {z, real, w});
 }
