@@ -1,5 +1,5 @@
 // Random programs against an interpreter: random_programs [--seed S] [--count N] [--minutes M] [--shrink] [--only SEED]
-// [--without OP].
+// [--without OP] [--special].
 // Each program has a seed of its own, which is printed when it fails; --only runs that one. The run fails if a program
 // differs, or if an op of the table in samples/README.md or a mode never occurred.
 #include <sys/wait.h>
@@ -35,7 +35,7 @@ struct Settings {
   std::uint64_t seed = 1, only = 0;
   std::int64_t count = 400;
   double minutes = 0;
-  bool shrink = false, coverage = false;
+  bool shrink = false, coverage = false, special = false;
   int failures = 10;  ///< the run ends after so many
 };
 Settings parse(int argc, char** argv) {
@@ -59,6 +59,8 @@ Settings parse(int argc, char** argv) {
       excluded.push_back(next());
     else if (a == "--shrink")
       s.shrink = true;
+    else if (a == "--special")
+      s.special = true;
     else
       throw std::runtime_error("unknown argument " + a);
   }
@@ -162,9 +164,10 @@ int run(const Settings& settings) {
          failed < settings.failures;
        ++programs) {
     current = settings.only ? settings.only : settings.seed * 1000003 + static_cast<std::uint64_t>(programs);
-    const Program p = random_program(current);
+    Program p = random_program(current);
     if (!coverage.has_use_of(p, programs)) continue;
-    const Plan plan = random_plan(p, current);
+    Plan plan = random_plan(p, current);
+    if (plan.special = settings.special; plan.special) make_operands_special(p, current);
     if (settings.only) std::printf("%s\n%s", text_of(plan).c_str(), text_of(p, "  ").c_str()), std::fflush(stdout);
     if (settings.only && settings.shrink && outcome_apart(p, plan) >= 100) {
       report(current, p, plan, "crashes", true);

@@ -503,6 +503,7 @@ const std::vector<std::pair<std::string, std::int64_t>>& mode_counts() {
 }
 std::string text_of(const Plan& plan) {
   std::ostringstream out;
+  if (plan.special) out << "special operands, ";
   out << name_of(plan.way) << ' ' << plan.word << " style " << std::hex << plan.style << " directions " << plan.seed;
   if (plan.tap >= 0) out << " source v" << std::dec << plan.tap;
   if (plan.cut >= 0) out << " constant v" << std::dec << plan.cut;
@@ -545,6 +546,7 @@ Plan random_plan(const Program& p, std::uint64_t seed) {
 }
 
 Outcome check(const Program& p, const Plan& plan) {
+  if (plan.special) return check_ways(p, plan);
   try {
     const Problem problem(p, plan);
     Run run(p, plan, problem);

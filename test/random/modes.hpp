@@ -38,6 +38,8 @@ struct Plan {
   int tap = -1, cut = -1;
   bool anomaly = false;
   Compile compile = Compile::nothing;  ///< of Way::value, word, jacobian, hessian and hvp
+  /// Whether the operands are special: instead of comparing one way with the interpreter, all ways are compared.
+  bool special = false;
 };
 Plan random_plan(const Program& p, std::uint64_t seed);
 std::string text_of(const Plan& plan);
@@ -47,6 +49,10 @@ struct Outcome {
   std::string message;
 };
 Outcome check(const Program& p, const Plan& plan);
+/// Replaces a half to a ninth of the floating numbers of inputs by zeros, infinities, NaN and numbers near the ends of the range.
+void make_operands_special(Program& p, std::uint64_t seed);
+/// Whether all ways of running the program, and of differentiating it, give the same bits, or the same kind of error.
+Outcome check_ways(const Program& p, const Plan& plan);
 const char* name_of(Way way);
 /// Ways, words and styles that were checked, with their numbers.
 const std::vector<std::pair<std::string, std::int64_t>>& mode_counts();
