@@ -75,6 +75,8 @@ std::vector<Lane> run_lanes(const Program& body, const std::vector<Lane>& given)
     const std::string& name = s.op->name;
     if (s.role == Role::parameter) {
       lanes[at] = given[next++];
+    } else if (name == "logit") {
+      lanes[at] = logit(clip(*lane(0), 0.1, 0.9));  // which the program's text calls logit(x, 0.1)
     } else if (const auto u = unary().find(name); u != unary().end()) {
       lanes[at] = u->second(*lane(0));
     } else if (const auto b = binary().find(name); b != binary().end()) {
