@@ -177,6 +177,51 @@ TEST_CASE("compiled: variables are read and assigned at each call") {
   CHECK(f.stats().traces == 1);
 }
 
+TEST_CASE("compiled: an assigned value is the variable's own memory unless others hold it") {
+  const Tensor x = support::ramp({3}, .1);
+  Variable v(support::ramp({3})), w(support::ramp({3}));
+  const auto step = compile([&](const Tensor& by) { v.assign(v - by); });
+  for (int i = 0; i < 2; ++i) step(x);
+  const Tensor expected = v.read() - x;
+  const std::int64_t tensors = memory_stats().live_tensors;
+  SGD({.learning_rate = 1}).step(std::vector<Gradient>{x}, {v});
+  CHECK(memory_stats().live_tensors == tensors);  // in place: a view of other memory would have been replaced
+  CHECK(same_bits(v.read(), expected));
+
+  const auto share = compile([&](const Tensor& by) {
+    const Tensor y = v * by;
+    v.assign(y);
+    w.assign(y);
+    return y;
+  });
+  const Tensor y = share(x);
+  CHECK(v.read().id() != y.id());
+  CHECK(w.read().id() != y.id());
+  CHECK(w.read().id() != v.read().id());
+  SGD({.learning_rate = 1}).step(std::vector<Gradient>{x}, {v});
+  CHECK(same_bits(y, expected * x));
+  CHECK(same_bits(w.read(), y));
+  CHECK(same_bits(v.read(), y - x));
+}
+
+TEST_CASE("compiled: an argument or a value is read whole, as a view, and returned more than once") {
+  const auto function = [](const Tensor& x) {
+    const Tensor y = x + 1., turned = transpose(x), z = sum(turned * 2., 0) + x[0][0];
+    return std::vector<Tensor>{x, y, turned, z, y, transpose(y), x, exp(y[1]) + z[0]};
+  };
+  const auto f = compile(function);
+  for (int i = 0; i < 3; ++i) {
+    const Tensor x = support::ramp({2, 3}, i);
+    const std::vector<Tensor> expected = function(x), got = f(x), of_rvalue = f(support::ramp({2, 3}, i));
+    for (std::size_t k = 0; k < expected.size(); ++k) {
+      CHECK(same_bits(got[k], expected[k]));
+      CHECK(same_bits(of_rvalue[k], expected[k]));
+    }
+    CHECK(got[1].id() == got[4].id());
+    CHECK(same_bits(x, support::ramp({2, 3}, i)));
+  }
+}
+
 TEST_CASE("compiled: a call watches the variables that it reads, and they have gradients") {
   Variable v(support::ramp({3}), "v");
   const auto f = compile([&](const Tensor& x) { return sum(exp(v) * x); });

@@ -96,17 +96,17 @@ bool Traced::Inputs::followed(std::span<const Tensor> also) const {
   return any;
 }
 
-// All memory is allocated before the first variable changes.
-void Traced::assign(std::span<const Tensor> values) const {
+// Takes the values, except those that others hold too. All memory is allocated before the first variable changes.
+void Traced::assign(std::span<Tensor> values) const {
   if (ops::handled(ops::writes_variables)) {
     for (std::size_t k = 0; k < assigned_.size(); ++k) assigned_[k].assign(values[k]);
     return;
   }
-  detail::List<Tensor> fresh;
-  fresh.reserve(assigned_.size());
-  for (std::size_t k = 0; k < assigned_.size(); ++k) fresh.push_back(detail::alias(loops::contiguous(values[k])));
+  for (Tensor& x : values)
+    if (const detail::Block* b = detail::block(x); !b->contiguous() || !detail::held_once(b))
+      x = detail::alias(loops::contiguous(x));
   for (std::size_t k = 0; k < assigned_.size(); ++k)
-    VariableAccess::modify(assigned_[k], [&](Tensor& value) { std::swap(value, fresh[k]); });
+    VariableAccess::modify(assigned_[k], [&](Tensor& value) { std::swap(value, values[k]); });
 }
 
 // Returns the results, then the values of assigned variables.
@@ -128,10 +128,11 @@ detail::List<Tensor> Traced::run_keeping(Inputs& inputs) const {
   return results;
 }
 
-detail::List<Tensor> Traced::run_and_assign(std::span<const Tensor> inputs) const {
-  detail::List<Tensor> results = run(inputs);
+detail::List<Tensor> Traced::run_and_assign(std::span<Tensor> inputs) const {
+  detail::List<Tensor> results(results_ + assigned_.size());
+  executable_->run_taking(inputs, results);
   if (assigned_.empty()) return results;
-  assign(std::span<const Tensor>(results).subspan(results_));
+  assign(std::span(results).subspan(results_));
   results.resize(results_);
   return results;
 }
@@ -142,7 +143,11 @@ detail::List<Tensor> Traced::call(std::span<const Tensor> arguments, std::span<c
   all.reserve(arguments.size() + adopted.size() + variables_.size());
   append(all, arguments);
   append(all, adopted);
-  for (const Variable& v : variables_) all.push_back(contiguous(v.read()));  // with the layout that was traced
+  for (const Variable& v : variables_) {
+    Tensor x = v.read();
+    if (!detail::block(x)->contiguous()) x = contiguous(x);  // the layout that was traced
+    all.push_back(std::move(x));
+  }
   if (!tape::active()) return run_and_assign(all);
   any_followed(captured_);
   for (const Tensor& x : captured_)
@@ -233,12 +238,12 @@ class Traced::Entry {
 detail::List<Tensor> Traced::record(Inputs& inputs) {
   if (const Pullback* p = latest_.load(std::memory_order_acquire); p && fits(*p, inputs))
     inputs.pullback = p->shared_from_this();
-  const List made = inputs.pullback ? run_keeping(inputs) : run(inputs.all);
+  List made = inputs.pullback ? run_keeping(inputs) : run(inputs.all);
   List outputs;  // new handles, so that a tape can follow them as the outputs of this entry
   outputs.reserve(results_);
   for (std::size_t k = 0; k < results_; ++k) outputs.push_back(detail::alias(made[k]));
   Entry::record(shared_from_this(), std::move(inputs), outputs);
-  assign(std::span<const Tensor>(made).subspan(results_));
+  assign(std::span(made).subspan(results_));
   return outputs;
 }
 

@@ -101,9 +101,9 @@ class Traced : public std::enable_shared_from_this<Traced> {
   List filled_all(std::span<const Tensor> cotangents) const;
   List run(std::span<const Tensor> inputs) const;
   List run_keeping(Inputs& inputs) const;
-  List run_and_assign(std::span<const Tensor> inputs) const;
+  List run_and_assign(std::span<Tensor> inputs) const;
   List record(Inputs& inputs);
-  void assign(std::span<const Tensor> values) const;
+  void assign(std::span<Tensor> values) const;
   Differentiated differentiated(const Inputs& inputs, std::span<const std::size_t> seeded, std::int64_t rows = 0) const;
   List differentiate(Derivatives& known, DerivativeFunction function, const Inputs& inputs,
                      const DefinedTensors& seeds);

@@ -32,6 +32,8 @@ std::vector<bool> used_operands(const Program& program) {
   return used;
 }
 
+bool is_made_token(const Value& v) { return v.origin == Value::Origin::result && is_token(v.tensor); }
+
 }  // namespace
 
 // Returns a frame at the end of a run, without the tensors of that run, also when the run throws.
@@ -52,9 +54,8 @@ class Executable::Lease {
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
   ~Lease() {
-    for (const Index o : owner_.bound_) frame_->operands[o] = {};
+    for (const Bound& b : owner_.bound_) frame_->operands[b.operand] = {};
     for (const std::uint32_t k : owner_.made_) frame_->outputs[k] = {};
-    for (Tensor& x : frame_->fresh) x = {};
     owner_.forget_tokens(*frame_);
     Frame* empty = nullptr;
     if (owner_.latest_.compare_exchange_strong(empty, frame_.get(), std::memory_order_release,
@@ -85,24 +86,56 @@ Executable::Executable(Program p) : program_(std::move(p)), plan_(plan_memory(pr
   }
   origin_.resize(program_.values.size());
   for (std::size_t k = 0; k < program_.arguments.size(); ++k) origin_[program_.arguments[k]] = {true, k};
-  for (Index v = 0; v < program_.values.size(); ++v)
-    if (plan_.escapes[v] && program_.values[v].origin == Value::Origin::result &&
-        !is_token(program_.values[v].tensor)) {
-      origin_[v] = {false, fresh_.size()};
-      fresh_.push_back(v);
-    }
   fresh_offset_.assign(program_.values.size(), -1);
-  for (const Index v : fresh_) {
+  for (const std::uint32_t k : made_) {
+    const Index v = outputs_[k];
+    if (v == nothing || is_token(program_.values[v].tensor)) continue;
+    origin_[v] = {false, k};
+    fresh_.push_back(k);
     fresh_offset_[v] = fresh_bytes_;
     fresh_bytes_ += padded_bytes(program_.values[v].tensor);
   }
-  const std::vector<bool> used = used_operands(program_);
-  for (Index o = 0; o < program_.operands.size(); ++o) {
-    const Index v = program_.operands[o].value;
-    const bool made_token = program_.values[v].origin == Value::Origin::result && is_token(program_.values[v].tensor);
-    if (!used[o] || made_token) continue;
-    if (program_.values[v].origin != Value::Origin::constant && plan_.offset[v] == Plan::elsewhere) bound_.push_back(o);
+  find_results();
+  find_bound();
+}
+
+// A result that is a whole computed value is taken from Frame::outputs, the others are operands.
+void Executable::find_results() {
+  for (const Index o : program_.results) {
+    const Operand& operand = program_.operands[o];
+    const Value& value = program_.values[operand.value];
+    const bool made = value.origin == Value::Origin::result && !is_token(value.tensor);
+    Result result{o, false, value.origin == Value::Origin::constant, false};
+    if (made && operand.whole) {
+      result.number = static_cast<std::uint32_t>(origin_[operand.value].number);
+      result.output = true;
+      for (Result& earlier : results_)
+        if (earlier.output && earlier.number == result.number) earlier.moved = false;
+      result.moved = true;
+    }
+    results_.push_back(result);
   }
+}
+
+// The operands that runs bind: read by instructions, or results that are no whole computed value.
+void Executable::find_bound() {
+  std::vector<bool> used(program_.operands.size());
+  for (const Step& step : steps_)
+    for (const Index o : step.instruction->inputs)
+      if (o != nothing) used[o] = true;
+  for (const Result& result : results_)
+    if (!result.output) used[result.number] = true;
+  std::vector<bool> bound(program_.arguments.size());  // whether a later operand is bound to the argument
+  for (Index o = static_cast<Index>(program_.operands.size()); o-- > 0;) {
+    const Index v = program_.operands[o].value;
+    const Value& value = program_.values[v];
+    if (!used[o] || is_made_token(value) || value.origin == Value::Origin::constant) continue;
+    if (plan_.offset[v] != Plan::elsewhere) continue;
+    const bool last = origin_[v].argument && program_.operands[o].whole && !bound[origin_[v].number];
+    if (origin_[v].argument) bound[origin_[v].number] = true;
+    bound_.push_back({o, last});
+  }
+  std::reverse(bound_.begin(), bound_.end());
 }
 Executable::~Executable() {
   delete latest_.load(std::memory_order_acquire);
@@ -118,7 +151,6 @@ const Tensor no_tensor;
 std::unique_ptr<Executable::Frame> Executable::new_frame() const {
   auto frame = std::make_unique<Frame>();
   frame->arena = detail::empty(DType::uint8, {plan_.bytes});
-  frame->fresh.resize(fresh_.size());
   frame->operands.resize(program_.operands.size());
   const std::vector<bool> used = used_operands(program_);
   for (std::size_t k = 0; k < frame->operands.size(); ++k) {
@@ -141,20 +173,28 @@ std::unique_ptr<Executable::Frame> Executable::new_frame() const {
   return frame;
 }
 
-void Executable::bind(Frame& frame, std::span<const Tensor> arguments) const {
-  for (std::size_t k = 0; k < fresh_.size(); ++k) {
-    const detail::Block* like = detail::block(program_.values[fresh_[k]].tensor);
-    frame.fresh[k] = detail::empty(like->dtype, like->shape());
+// Takes handles of `arguments` unless they are const.
+template <class T>
+void Executable::bind(Frame& frame, std::span<T> arguments) const {
+  for (const std::uint32_t k : fresh_) {
+    const detail::Block* like = detail::block(program_.values[outputs_[k]].tensor);
+    frame.outputs[k] = TensorAccess::adopt(detail::new_block(like->dtype, like->extents(), like->rank));
   }
-  for (const Index o : bound_) {
-    const Operand& operand = program_.operands[o];
+  for (const Bound& b : bound_) {
+    const Operand& operand = program_.operands[b.operand];
     const Origin& origin = origin_[operand.value];
-    const Tensor& x = origin.argument ? arguments[origin.number] : frame.fresh[origin.number];
-    frame.operands[o] = operand.whole ? x : laid_out(x, operand.offset, operand.tensor);
+    Tensor& to = frame.operands[b.operand];
+    if (!origin.argument) {
+      const Tensor& x = frame.outputs[origin.number];
+      to = operand.whole ? x : laid_out(x, operand.offset, operand.tensor);
+    } else if (!operand.whole) {
+      to = laid_out(arguments[origin.number], operand.offset, operand.tensor);
+    } else if (b.last) {
+      to = std::move(arguments[origin.number]);
+    } else {
+      to = arguments[origin.number];
+    }
   }
-  for (const std::uint32_t k : made_)
-    if (const Index v = outputs_[k]; v != nothing && !is_token(program_.values[v].tensor))
-      frame.outputs[k] = frame.fresh[origin_[v].number];
 }
 
 void Executable::hand_over_token(const Step& step, Frame& frame) const {
@@ -215,17 +255,26 @@ void Executable::execute(const Step& step, Frame& frame) const {
     hand_over_token(step, frame);
 }
 
-void Executable::run(std::span<const Tensor> arguments, std::span<Tensor> results) const {
+template <class T>
+void Executable::run_bound(std::span<T> arguments, std::span<Tensor> results) const {
   Lease lease(*this);
   Frame& frame = *lease;
   bind(frame, arguments);
   for (const Step& step : steps_) execute(step, frame);
   for (std::size_t k = 0; k < results.size(); ++k) {
-    const Operand& operand = program_.operands[program_.results[k]];
-    const Tensor& y = frame.operands[program_.results[k]];
-    // A constant is shared by all runs: each result gets a handle of its own.
-    results[k] = program_.values[operand.value].origin == Value::Origin::constant ? detail::alias(y) : y;
+    const Result& result = results_[k];
+    Tensor& y = result.output ? frame.outputs[result.number] : frame.operands[result.number];
+    if (result.moved)
+      results[k] = std::move(y);
+    else  // a constant is shared by all runs: each result gets a handle of its own
+      results[k] = result.constant ? detail::alias(y) : y;
   }
+}
+void Executable::run(std::span<const Tensor> arguments, std::span<Tensor> results) const {
+  run_bound(arguments, results);
+}
+void Executable::run_taking(std::span<Tensor> arguments, std::span<Tensor> results) const {
+  run_bound(arguments, results);
 }
 
 }  // namespace reel::program

@@ -17,6 +17,8 @@ class Executable {
   /// The results at these arguments, which have the traced dtypes, shapes and strides. The bits are those of the
   /// function run op by op. Not recorded.
   void run(std::span<const Tensor> arguments, std::span<Tensor> results) const;
+  /// The same, with the handles of the arguments as its own.
+  void run_taking(std::span<Tensor> arguments, std::span<Tensor> results) const;
 
   /// Runs of one thread in memory that the caller provides: session.hpp.
   class Session;
@@ -39,14 +41,30 @@ class Executable {
     bool makes_token;
     std::unique_ptr<const ops::Metas> metas;
   };
-  /// Where a run finds a value outside the arena: among its arguments, or in newly allocated memory.
+  /// Where a run finds a value outside the arena: among its arguments, or in Frame::outputs.
   struct Origin {
     bool argument;
     std::size_t number;
   };
+  /// An operand that each run binds, and whether no later one is bound to its argument.
+  struct Bound {
+    Index operand;
+    bool last;
+  };
+  /// Where a run finds a result: in Frame::outputs, or else in Frame::operands.
+  struct Result {
+    std::uint32_t number;
+    bool output, constant;
+    bool moved;  // nobody else reads that handle
+  };
   std::unique_ptr<Frame> new_frame() const;
   std::unique_ptr<SessionFrame> new_session_frame() const;
-  void bind(Frame& frame, std::span<const Tensor> arguments) const;
+  void find_results();
+  void find_bound();
+  template <class T>
+  void bind(Frame& frame, std::span<T> arguments) const;
+  template <class T>
+  void run_bound(std::span<T> arguments, std::span<Tensor> results) const;
   void execute(const Step& step, Frame& frame) const;
   void hand_over_token(const Step& step, Frame& frame) const;
   void forget_tokens(Frame& frame) const noexcept;
@@ -56,11 +74,12 @@ class Executable {
   std::vector<Step> steps_;
   std::vector<Origin> origin_;  // for each value
   std::vector<Index> outputs_;  // values, for all steps
-  std::vector<Index> bound_;    // operands that each run binds: those of arguments, and of values that outlive the run
-  std::vector<Index> fresh_;    // values that each run allocates
+  std::vector<Bound> bound_;    // operands of arguments, and of values that outlive the run
+  std::vector<Result> results_;
+  std::vector<std::uint32_t> made_;               // indices in Frame::outputs that a run fills
+  std::vector<std::uint32_t> fresh_;              // those of them that it allocates before the first instruction
   std::vector<std::int64_t> fresh_offset_;        // for each value, its offset in the memory of a session's run
   std::int64_t fresh_bytes_ = 0;                  // of that memory
-  std::vector<std::uint32_t> made_;               // indices in Frame::outputs that a run fills
   mutable std::atomic<Frame*> latest_ = nullptr;  // an idle frame, the one used last: taken without the mutex
   mutable std::atomic<SessionFrame*> latest_session_ = nullptr;  // the same for sessions
   mutable std::mutex mutex_;

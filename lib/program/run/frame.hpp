@@ -9,7 +9,6 @@ struct Executable::Frame {
   std::vector<Tensor> operands;       // by number
   std::vector<const Tensor*> inputs;  // for all steps, one after another
   std::vector<Tensor> outputs;        // for all steps: further handles, in the order that evaluate expects
-  std::vector<Tensor> fresh;          // the values of Executable::fresh_
 };
 
 // A session's frame, whose operands lie in memory that the caller provides.

@@ -21,7 +21,7 @@ std::unique_ptr<Executable::SessionFrame> Executable::new_session_frame() const 
   made->tokens.resize(arguments);
   for (std::size_t k = 0; k < arguments; ++k) {
     made->first.push_back(made->parts.size());
-    for (const Index o : bound_) {
+    for (const auto& [o, last] : bound_) {
       const Operand& operand = program_.operands[o];
       if (operand.value != program_.arguments[k]) continue;
       if (is_token(operand.tensor))
@@ -31,7 +31,7 @@ std::unique_ptr<Executable::SessionFrame> Executable::new_session_frame() const 
     }
   }
   made->first.push_back(made->parts.size());
-  for (const Index o : bound_) {
+  for (const auto& [o, last] : bound_) {
     const Operand& operand = program_.operands[o];
     if (!origin_[operand.value].argument)
       frame.operands[o] = placed(operand.tensor, fresh_offset_[operand.value] + operand.offset);
@@ -91,7 +91,8 @@ void Executable::Session::run(std::byte* memory) {
 }
 
 const Tensor& Executable::Session::result(std::size_t k) const noexcept {
-  return session_frame_->frame->operands[program_.program_.results[k]];
+  const Result& result = program_.results_[k];
+  return (result.output ? session_frame_->frame->outputs : session_frame_->frame->operands)[result.number];
 }
 
 Recurrence::Recurrence(const Executable& program, std::span<const Link> links) : bytes_(program.fresh_bytes()) {
