@@ -5,10 +5,12 @@
 #include <complex>
 #include <cstring>
 #include <random>
+#include <reel/reel.hpp>
 #include <vector>
 
 #include "catch.hpp"
 #include "kernels/dispatch.hpp"
+#include "support/bits.hpp"
 
 using namespace reel;
 using namespace reel::loops;
@@ -28,6 +30,12 @@ std::vector<std::byte> drawn(DType dtype, std::int64_t count, unsigned seed) {
     std::memcpy(&bytes[i], narrow ? static_cast<const void*>(&single) : &wide, narrow ? 4 : 8);
   }
   return bytes;
+}
+
+Tensor of_numbers(const Shape& shape, DType d, unsigned seed) {
+  Generator g(seed);
+  const Tensor x = random_normal(g, shape, 0, 1, is_complex(d) ? DType::float32 : d);
+  return is_complex(d) ? make_complex(x, exp(x)) : x;
 }
 
 // A product [m, k] x [k, n] in tiles of at most rows x columns, each with no more workspace than it asks for.
@@ -71,4 +79,37 @@ TEST_CASE("tiles write only their part and have the bits of the whole product, i
         }
   }
   kernels::activate(before);
+}
+
+TEST_CASE("a small product of matrices has the bits of a batch of one, and is added like two ops") {
+  const std::array<std::int64_t, 3> shapes[] = {{2, 2, 2},  {16, 13, 32}, {16, 32, 3},  {3, 16, 40}, {5, 1, 7},
+                                                {1, 9, 12}, {12, 9, 1},   {8, 300, 12}, {32, 32, 32}};
+  for (const DType d : {DType::float64, DType::float32, DType::complex64})
+    for (const auto& [m, k, n] : shapes)
+      for (const bool ta : {false, true})
+        for (const bool tb : {false, true}) {
+          CAPTURE(d, m, k, n, ta, tb);
+          const MatmulOptions options{ta, tb};
+          const auto check = [&options](const Tensor& a, const Tensor& b) {
+            const Tensor batch = matmul(expand_dims(a, 0), expand_dims(b, 0), options);
+            CHECK(support::same_bits(matmul(a, b, options), batch[0]));
+          };
+          const Shape sa = ta ? Shape{k, m} : Shape{m, k}, sb = tb ? Shape{n, k} : Shape{k, n};
+          const Tensor a = of_numbers(sa, d, 3), b = of_numbers(sb, d, 4);
+          check(a, b);
+          check(-ones(sa, d), zeros(sb, d));
+          check(flip(a),
+                slice(of_numbers({2 * sb[0], 3 * sb[1]}, d, 5), {range(0, 2 * sb[0], 2), range(0, 3 * sb[1], 3)}));
+          check(broadcast_to(slice(a, {ta ? reel::all : range(0, 1), ta ? range(0, 1) : reel::all}), sa), b);
+          check(a, broadcast_to(slice(b, {tb ? range(0, 1) : reel::all, tb ? reel::all : range(0, 1)}), sb));
+        }
+  for (const std::int64_t terms : {40, 300}) {
+    const Tensor x = of_numbers({12, 9}, DType::float32, 1), a = of_numbers({terms, 12}, DType::float32, 2), b = a * 3,
+                 g = of_numbers({terms, 9}, DType::float32, 3), h = exp(g);
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = sum(matmul(a, x) * g) + sum(matmul(b, x) * h);
+    const Tensor one = matmul(a, g, {.transpose_a = true}), other = matmul(b, h, {.transpose_a = true});
+    CHECK(support::same_bits(*tape.gradient(y, x), one + other));
+  }
 }

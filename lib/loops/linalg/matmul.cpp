@@ -568,7 +568,7 @@ bool multiply(const Tensor& a, const Tensor& b, Transposes transposes, const Ten
 }  // namespace
 
 void matmul(const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out, Into into) {
-  static_cast<void>(multiply(a, b, transposes, out, into, nullptr));
+  static_cast<void>(multiply_small(a, b, transposes, out, into) || multiply(a, b, transposes, out, into, nullptr));
 }
 
 void add_matmul(const Tensor& x, const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out) {

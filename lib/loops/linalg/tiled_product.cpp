@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "core/block.hpp"
 #include "kernels/blas.hpp"
 #include "kernels/dispatch.hpp"
 #include "loops/tuning.hpp"
@@ -116,6 +117,27 @@ void TiledProduct::operator()(const std::byte* a, const std::byte* b, std::byte*
       }
     }
   }
+}
+
+bool multiply_small(const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out, Into into) {
+  constexpr std::int64_t most_products = std::int64_t{1} << 15, most_extent = std::int64_t{1} << 12;
+  static_assert(most_products < tuning::product_split);
+  const detail::Block *x = detail::block(a), *y = detail::block(b), *z = detail::block(out);
+  if (x->rank != 2 || y->rank != 2) return false;
+  const auto matrix = [](const detail::Block* block, int first) {
+    const std::int64_t *extents = block->extents(), *strides = block->strides();
+    return Factor{block->data, extents[first], extents[1 - first], strides[first], strides[1 - first], {}};
+  };
+  const Factor fa = matrix(x, transposes.a), fb = matrix(y, transposes.b);
+  const std::int64_t m = fa.rows, n = fb.columns, k = fa.columns;
+  if (std::min({m, n, k}) < 2 || std::max({m, n, k}) > most_extent || m * n * k > most_products) return false;
+  if (fa.row_stride == 0 || fb.column_stride == 0 || !is_tiled(z->dtype, m, n, k)) return false;
+  if (into == Into::add && !TiledProduct::can_add(z->dtype, k)) return false;
+  const TiledProduct product(z->dtype, fa, fb, n, into);
+  if (product.bytes(m, n) > tuning::product_stack_bytes) return false;
+  alignas(64) std::byte memory[tuning::product_stack_bytes];
+  product(fa.data, fb.data, z->data, m, n, memory);
+  return true;
 }
 
 // ---- Choice of the product

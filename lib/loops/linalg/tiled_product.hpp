@@ -14,6 +14,10 @@ constexpr std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a +
 /// float64 by a table in the source, for the instruction set in use.
 bool is_tiled(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k);
 
+/// out = a b for two matrices, by the arguments of matmul(), if that is one tile of few multiplications. Returns
+/// whether it was: extents of 1 and repeated rows or columns are left to matmul().
+bool multiply_small(const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out, Into into);
+
 /// Products of one shape and one layout of factors.
 class TiledProduct {
  public:
