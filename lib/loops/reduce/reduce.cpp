@@ -270,7 +270,29 @@ void by_rows(const ReductionPlan& p) {
              });
 }
 
-// Adjacent short rows, not many: the second half is combined with the first until one row is left.
+// Combines adjacent short rows, not many: the second half with the first until one row is left.
+void halve(const Reduction& op, std::size_t size, const std::byte* from, std::int64_t rows, std::int64_t width,
+           std::byte* out) {
+  alignas(64) std::byte half[halved_elements / 2 * 16];
+  const auto bytes = static_cast<std::int64_t>(size);
+  for (; rows > 1; rows /= 2, from = half) {
+    const std::int64_t kept = rows / 2 * width;
+    const std::byte* const second = from + kept * bytes;
+    std::byte* const to = rows < 4 ? out : half;
+    if (to != from && op.merge_all) {
+      const void* const both[] = {from, second};
+      op.merge_all(both, 2, to, kept);
+    } else {
+      if (to != from) std::memcpy(to, from, static_cast<std::size_t>(kept * bytes));
+      op.merge(to, second, kept);
+    }
+    if (rows % 2 != 0) op.merge(to, second + kept * bytes, width);
+  }
+}
+bool is_halved(std::int64_t rows, std::int64_t width) {
+  return rows * width <= halved_elements && width <= halved_row && (width >= least_row || rows < 8 * (256 / width));
+}
+
 void halved(const ReductionPlan& p) {
   const int last = p.kept.rank - 1;
   const std::int64_t width = p.kept.extent[last], total = p.reduced.extent[0];
@@ -279,18 +301,8 @@ void halved(const ReductionPlan& p) {
   const auto bytes = static_cast<std::int64_t>(p.bytes);
   for_ranges(p, c, count(outer), count(p.kept),
              [&](std::int64_t first, std::int64_t end, std::int64_t, std::byte* out) {
-               alignas(64) std::byte half[halved_elements / 2 * 16];
-               for (std::int64_t o = first; o < end; ++o) {
-                 const std::byte* from = p.from + offset_of(outer, o) * bytes;
-                 const std::byte* rows_from = from;
-                 for (std::int64_t rows = total; rows > 1; rows /= 2, rows_from = half) {
-                   const std::int64_t kept = rows / 2 * width;
-                   if (rows_from == from) std::memcpy(half, from, static_cast<std::size_t>(kept * bytes));
-                   p.op.merge(half, rows_from + kept * bytes, kept);
-                   if (rows % 2 != 0) p.op.merge(half, rows_from + 2 * kept * bytes, width);
-                 }
-                 std::memcpy(out + o * width * bytes, half, static_cast<std::size_t>(width * bytes));
-               }
+               for (std::int64_t o = first; o < end; ++o)
+                 halve(p.op, p.bytes, p.from + offset_of(outer, o) * bytes, total, width, out + o * width * bytes);
              });
 }
 
@@ -334,12 +346,9 @@ void execute(const ReductionPlan& p) {
     return by_runs(p, longest);
   }
   const bool gapless = p.kept.stride[0][p.kept.rank - 1] == 1 && run_stride == row;
-  const bool few = p.reduced.rank == 1 && run * row <= halved_elements;
-  if (row >= least_row) return gapless && few && row <= halved_row ? halved(p) : by_rows(p);
-  if (gapless) {
-    if (run >= 8 * (256 / row)) return folded(p);
-    if (few) return halved(p);
-  }
+  if (gapless && p.reduced.rank == 1 && is_halved(run, row)) return halved(p);
+  if (row >= least_row) return by_rows(p);
+  if (gapless && run >= 8 * (256 / row)) return folded(p);
   if (row < 4 && run >= 32) return by_runs(p, inner);
   by_rows(p);
 }
@@ -382,6 +391,9 @@ void reduce(const kernels::Reduction& reduction, const Tensor& in, const Shape& 
   }
   if (y->size == 1 && x->contiguous() && x->size <= run_length)
     return reduction.run({x->data, 1}, static_cast<std::ptrdiff_t>(x->size), y->data);
+  if (x->rank == 2 && axes.rank() == 1 && axes.data()[0] == 0 && x->contiguous() &&
+      is_halved(x->extents()[0], x->extents()[1]))
+    return halve(reduction, item_size(x->dtype), x->data, x->extents()[0], x->extents()[1], y->data);
   ReductionPlan p{reduction, x->dtype, item_size(x->dtype), x->data, y->data, {}, {}};
   set_axes(p, x->rank, x->extents(), x->strides(), axes);
   execute(p);
