@@ -343,6 +343,34 @@ TEST_CASE("elementwise gradients and rolls add to an owned cotangent with the bi
     }
 }
 
+TEST_CASE("programs of any size read contiguous, repeated, single and strided operands") {
+  // The xor of comparisons is a mask in memory, whose operands are too.
+  const auto of_lanes = [](auto x, auto row, auto one, auto column) {
+    return where(logical_xor(logical_xor(x < row, one < x), x < 0.25), x * one + 1.5, column) - row;
+  };
+  const auto of_tensors = [](const Tensor& x, const Tensor& row, const Tensor& one, const Tensor& column) {
+    const Tensor odd = logical_xor(logical_xor(less(x, row), less(one, x)), less(x, 0.25));
+    return where(odd, x * one + 1.5, column) - row;
+  };
+  for (const DType d : {DType::float32, DType::float64})
+    for (const Shape& shape : {Shape{1, 1}, {1, 7}, {5, 1}, {4, 5}, {16, 32}, {3, 300}, {40, 50}, {70, 90}}) {
+      CAPTURE(d, shape);
+      const std::int64_t m = shape[0], n = shape[1];
+      const auto numbers = [&](const Shape& of, unsigned seed) {
+        return cast(from_data(layouts::numbers(of.elements(), seed), of), d);
+      };
+      const Tensor x = numbers(shape, 1), row = numbers({n}, 2), one = numbers({}, 3), column = numbers({m, 1}, 4);
+      const auto check = [&](const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& e) {
+        CHECK(array_equal(elementwise(of_lanes, a, b, c, e), of_tensors(a, b, c, e)));
+      };
+      check(x, row, one, column);
+      check(x, x, row, row);
+      check(x, row, numbers({1, 1}, 5), one);
+      check(transpose(numbers({n, m}, 6)), x, one, row);
+      check(x, numbers({1, n}, 7), one, flip(row));
+    }
+}
+
 TEST_CASE("a program that overwrites an operand selects by what the operand was") {
   using loops::Node, loops::Opcode;
   const auto number = [](auto enumerator) { return static_cast<std::uint16_t>(enumerator); };

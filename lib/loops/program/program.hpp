@@ -94,6 +94,7 @@ class Code {
     std::int32_t to;         // a place
     std::uint32_t operands;  // number of the node's operands that are passed
     kernels::Loop loop[2];   // for float32, float64
+    void run(std::size_t type, std::int64_t n, const kernels::Strided* place) const;
   };
   struct Constant {
     Node node;
@@ -104,6 +105,9 @@ class Code {
     std::size_t output;
   };
   class Allocation;
+  void write_constants(DType dtype, std::span<const double> parameters, double* to) const;
+  bool run_short(DType dtype, const Shape& shape, std::int64_t size, std::span<const Tensor* const> in,
+                 std::span<const double> parameters, std::span<const Tensor> out) const;
 
   std::vector<Use> inputs_;
   std::size_t outputs_ = 0, registers_ = 0;

@@ -29,10 +29,31 @@ constexpr std::size_t cache_line = tuning::cache_line_bytes;
 
 constexpr std::size_t lines(std::size_t bytes) { return (bytes + cache_line - 1) / cache_line * cache_line; }
 
+// Fills `whole` bytes of a register with copies of what is `from`.
+void fill(const kernels::Strided& place, const void* from, std::size_t bytes, std::size_t whole) {
+  auto* to = static_cast<std::byte*>(const_cast<void*>(place.data));
+  std::memcpy(to, from, bytes);
+  repeat(to, bytes, whole);
+}
+
 // What happens to output k; without a list, all are written.
 Write write_of(std::span<const Write> writes, std::size_t k) { return writes.empty() ? Write::place : writes[k]; }
 
 }  // namespace
+
+// Writes the values of constants; a float is stored in the first bytes of its double.
+inline void Code::write_constants(DType dtype, std::span<const double> parameters, double* to) const {
+  for (const Constant& c : constants_) {
+    const double value =
+        c.node.opcode == Opcode::parameter ? parameters[static_cast<std::size_t>(c.node.in[0])] : literal_value(c.node);
+    *to = value;
+    if (dtype == DType::float32) {
+      const auto narrow = static_cast<float>(value);
+      std::memcpy(to, &narrow, sizeof narrow);
+    }
+    ++to;
+  }
+}
 
 // One run of a program: its operands, and the division of the result into blocks.
 struct Run {
@@ -84,7 +105,7 @@ struct Run {
   };
   Room room;
   std::span<Source> sources;
-  std::span<double> constants;  // a float is stored in the first bytes of its double
+  std::span<double> constants;
   std::span<Output> outputs;
   std::int64_t block = 0;
   std::size_t register_bytes = 0, registers = 0, places = 0;
@@ -103,17 +124,7 @@ struct Run {
 
   void set_constants(DType dtype, std::span<const double> parameters) {
     constants = room.take<double>(code.constants_.size());
-    double* to = constants.data();
-    for (const Code::Constant& c : code.constants_) {
-      const double value = c.node.opcode == Opcode::parameter ? parameters[static_cast<std::size_t>(c.node.in[0])]
-                                                              : literal_value(c.node);
-      *to = value;
-      if (dtype == DType::float32) {
-        const auto narrow = static_cast<float>(value);
-        std::memcpy(to, &narrow, sizeof narrow);
-      }
-      ++to;
-    }
+    code.write_constants(dtype, parameters, constants.data());
   }
 
   void set_source(std::size_t i, const detail::Block* x, const Shape& shape, std::int64_t size) {
@@ -280,11 +291,8 @@ inline void Run::set_places(std::int64_t begin, std::byte* scratch) const {
     place[first_own + r] = {register_at(scratch, static_cast<std::int32_t>(r)), 1};
   for (std::size_t c = 0; c < constants.size(); ++c) {
     place[first_constant + c] = {&constants[c], 0};
-    if (const std::int32_t filled = code.constants_[c].filled; filled >= 0) {
-      auto* to = static_cast<std::byte*>(const_cast<void*>(place[filled].data));
-      std::memcpy(to, &constants[c], bytes);
-      repeat(to, bytes, static_cast<std::size_t>(block) * bytes);
-    }
+    if (const std::int32_t filled = code.constants_[c].filled; filled >= 0)
+      fill(place[filled], &constants[c], bytes, static_cast<std::size_t>(block) * bytes);
   }
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const Source& s = sources[i];
@@ -301,16 +309,20 @@ inline void Run::set_places(std::int64_t begin, std::byte* scratch) const {
   }
 }
 
+// The step on n elements of its places.
+inline void Code::Step::run(std::size_t type, std::int64_t n, const kernels::Strided* place) const {
+  kernels::Strided in[node_operands];
+  in[0] = place[node.in[0]];
+  in[1] = place[node.in[1]];
+  for (std::uint32_t k = 2; k < operands; ++k) in[k] = place[node.in[k]];
+  loop[type](in, const_cast<void*>(place[to].data), n);
+}
+
 // The steps of the program on one block.
 inline void Run::compute(std::int64_t offset, std::int64_t n, bool fetches, const kernels::Strided* place) const {
   for (std::size_t i = 0; i < code.steps_.size(); ++i) {
     if (fetches) fetch_ahead(offset, i);
-    const Code::Step& step = code.steps_[i];
-    kernels::Strided in[node_operands];
-    in[0] = place[step.node.in[0]];
-    in[1] = place[step.node.in[1]];
-    for (std::uint32_t k = 2; k < step.operands; ++k) in[k] = place[step.node.in[k]];
-    step.loop[type](in, const_cast<void*>(place[step.to].data), n);
+    code.steps_[i].run(type, n, place);
   }
 }
 
@@ -457,11 +469,67 @@ void add_up(const Tensor& part, const Shape& shape, const Tensor& out) {
 
 }  // namespace
 
+namespace {
+
+// Whether x is contiguous and broadcasts along new axes alone: its elements repeat as a whole.
+bool repeats_whole(const detail::Block* x, const Shape& shape) {
+  return x->contiguous() && x->rank <= shape.rank() &&
+         std::equal(x->extents(), x->extents() + x->rank, shape.end() - x->rank);
+}
+
+}  // namespace
+
+// The common run without setting up a Run: a short result of operands that are contiguous, single or repeated as a
+// whole is one block of all steps. Returns whether it was one.
+bool Code::run_short(DType dtype, const Shape& shape, std::int64_t size, std::span<const Tensor* const> in,
+                     std::span<const double> parameters, std::span<const Tensor> out) const {
+  constexpr std::size_t most_places = 64;
+  const std::size_t bytes = item_size(dtype), whole = static_cast<std::size_t>(size) * bytes;
+  const std::size_t register_bytes = lines(whole) + cache_line;
+  if (whole > short_bytes || registers_ * register_bytes > register_budget ||
+      in.size() + out.size() + constants_.size() + registers_ >= most_places)
+    return false;
+  alignas(cache_line) std::byte scratch[register_budget];
+  std::byte* next = scratch + registers_ * register_bytes;  // the registers of packed operands are the last
+  kernels::Strided places[most_places], *place = places;
+  for (std::size_t i = 0; i < in.size(); ++i, ++place) {
+    if (!uses(i)) continue;
+    const detail::Block* x = detail::block(*in[i]);
+    if (const bool linear = x->size == size && x->contiguous(); linear || x->size == 1) {
+      *place = {x->data, linear};
+    } else if (repeats_whole(x, shape) && std::end(scratch) - next >= static_cast<std::ptrdiff_t>(register_bytes)) {
+      *place = {next, 1};
+      fill(*place, x->data, static_cast<std::size_t>(x->size) * bytes, whole);
+      next += register_bytes;
+    } else {
+      return false;
+    }
+  }
+  for (const Tensor& y : out) {
+    if (detail::block(y)->size != size) return false;
+    *place++ = {detail::block(y)->data, 1};
+  }
+  double constants[most_places];
+  write_constants(dtype, parameters, constants);
+  for (std::size_t c = 0; c < constants_.size(); ++c) *place++ = {&constants[c], 0};
+  for (std::size_t r = 0; r < registers_; ++r) *place++ = {scratch + r * register_bytes, 1};
+  *place = {nullptr, 0};
+  for (std::size_t c = 0; c < constants_.size(); ++c)
+    if (const std::int32_t filled = constants_[c].filled; filled >= 0)
+      fill(places[filled], &constants[c], bytes, whole);
+  for (const Step& step : steps_) step.run(dtype == DType::float64, size, places);
+  for (const Copy& c : copies_)
+    kernels::copy(places[c.from], const_cast<void*>(places[in.size() + c.output].data), 1, size, bytes);
+  return true;
+}
+
 void Code::run(DType dtype, const Shape& shape, std::span<const Tensor* const> in, std::span<const double> parameters,
                std::span<const Tensor> out, std::span<const Write> writes, const Producer* producer) const {
   std::int64_t size = 1;  // Shape::elements() would check extents that tensors have already
   for (const std::int64_t extent : shape) size *= extent;
   if (size == 0) return;
+  const bool only_writes = std::all_of(writes.begin(), writes.end(), [](Write how) { return how == Write::place; });
+  if (only_writes && !producer && run_short(dtype, shape, size, in, parameters, out)) return;
   Run run(*this, dtype);
   run.registers = registers_;
   run.set_constants(dtype, parameters);
