@@ -91,21 +91,36 @@ void composed_choices() {
   static const Tensor x = from_data(std::vector<float>(1000, 0.5F));
   static_cast<void>(hard_sigmoid(x));
 }
+struct Model {
+  Variable w1{full({13, 32}, 0.01, DType::float32)}, b1{zeros({32}, DType::float32)};
+  Variable w2{full({32, 32}, 0.01, DType::float32)}, b2{zeros({32}, DType::float32)};
+  Variable w3{full({32, 3}, 0.01, DType::float32)}, b3{zeros({3}, DType::float32)};
+  auto leaves() { return std::tie(w1, b1, w2, b2, w3, b3); }
+};
+class Training {
+ public:
+  void step() {
+    GradientTape tape;
+    const Tensor h1 = relu(matmul(x_, m_.w1) + m_.b1), h2 = relu(matmul(h1, m_.w2) + m_.b2);
+    const Tensor loss = mean(square(matmul(h2, m_.w3) + m_.b3 - y_));
+    optimizer_.step(tape.gradient(loss, m_), m_);
+  }
+
+ private:
+  Model m_;
+  SGD optimizer_{{.learning_rate = 0.01}};
+  const Tensor x_ = ones({16, 13}, DType::float32), y_ = zeros({16, 3}, DType::float32);
+};
 void training_step() {
-  struct Model {
-    Variable w1{full({13, 32}, 0.01, DType::float32)}, b1{zeros({32}, DType::float32)};
-    Variable w2{full({32, 32}, 0.01, DType::float32)}, b2{zeros({32}, DType::float32)};
-    Variable w3{full({32, 3}, 0.01, DType::float32)}, b3{zeros({3}, DType::float32)};
-    auto leaves() { return std::tie(w1, b1, w2, b2, w3, b3); }
-  };
-  static Model m;
-  static SGD optimizer({.learning_rate = 0.01});
-  static const Tensor x = ones({16, 13}, DType::float32), y = zeros({16, 3}, DType::float32);
-  GradientTape tape;
-  const Tensor h1 = relu(matmul(x, m.w1) + m.b1), h2 = relu(matmul(h1, m.w2) + m.b2);
-  const Tensor loss = mean(square(matmul(h2, m.w3) + m.b3 - y));
-  optimizer.step(tape.gradient(loss, m), m);
+  static Training training;
+  training.step();
 }
+void compiled_training_step() {
+  static Training training;
+  static const auto step = compile([] { training.step(); });
+  step();
+}
+
 void compiled_multiply_gradient() {
   static const auto f = compile([](const Tensor& x) {
     GradientTape tape;
@@ -189,6 +204,7 @@ constexpr Case cases[] = {
     {"training_step", 1, training_step},
     {"rosenbrock_gradient", 1, rosenbrock_gradient},
     {"rosenbrock_hvp", 1, rosenbrock_hvp},
+    {"compiled_training_step", 1, compiled_training_step},
     {"compiled_multiply_gradient", length, compiled_multiply_gradient},
     {"compiled_rosenbrock_gradient", 1, compiled_rosenbrock_gradient},
     {"gradient_through_compiled", 1, gradient_through_compiled},
