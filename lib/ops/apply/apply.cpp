@@ -143,6 +143,8 @@ Tensor view_of(const Primitive& p, const Call& call, const Metas& metas) {
 
 }  // namespace
 
+bool unobserved(Inputs inputs) noexcept { return !tape::active() && !traced(inputs) && !call_listener(); }
+
 Tensor apply(const Primitive& p, Inputs inputs, Attributes attributes) {
   const Call call{inputs, attributes};
   Metas metas;

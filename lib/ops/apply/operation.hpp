@@ -60,6 +60,8 @@ inline bool any_abstract(Inputs inputs) noexcept {
 }
 /// Whether an op with these inputs must call trace() instead of computing.
 inline bool traced(Inputs inputs) noexcept { return Tracer::current() ? !inputs.empty() : any_abstract(inputs); }
+/// Whether apply() of an op with these inputs would evaluate it and do nothing else: nobody records or observes it.
+bool unobserved(Inputs inputs) noexcept;
 /// An abstract tensor, row-major without gaps.
 Tensor abstract(DType dtype, const Shape& shape);
 

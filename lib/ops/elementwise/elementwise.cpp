@@ -60,9 +60,10 @@ void infer(const Call& call, Metas& out) {
 
 void evaluate(const Call& call, Outputs& out) {
   for (std::size_t k = 0; k < out.size(); ++k) static_cast<void>(out[k]);
+  const detail::Block* z = detail::block(out[0]);
   program_of(call.attributes)
       .code()
-      .run(out.meta(0).dtype, out.meta(0).shape, call.inputs, CallParameters(call.attributes), out.tensors());
+      .run(z->dtype, z->shape(), call.inputs, CallParameters(call.attributes), out.tensors());
 }
 
 // The inputs that the derivatives of the program read.
@@ -87,7 +88,7 @@ const Primitive& elementwise_primitive() noexcept { return program_primitive; }
 void run(const Primitive& op, const Program& program, Inputs in, std::span<const double> parameters, DType dtype,
          const Shape& shape, std::span<Tensor> out) {
   if (out.empty()) return;
-  if (in.empty()) {
+  if (in.empty() || unobserved(in)) {
     for (Tensor& z : out) z = detail::empty(dtype, shape);
     return program.code().run(dtype, shape, in, parameters, out);
   }
