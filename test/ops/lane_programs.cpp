@@ -9,6 +9,7 @@
 
 #include "../support/derivatives.hpp"
 #include "catch.hpp"
+#include "support/calls.hpp"
 
 using namespace reel;
 using Catch::Contains;
@@ -571,4 +572,17 @@ TEST_CASE("elementwise gives the reasons for missing gradients that other ops gi
   const Gradient g = tape.gradient(y, x);
   CHECK_FALSE(g);
   CHECK_THAT(g.why_none(), Contains("stop_gradient"));
+}
+
+TEST_CASE("elementwise: a listener is told of a call that no tape records") {
+  std::vector<support::Recorded> calls;
+  const auto f = elementwise([](auto x, auto y) { return x * y + 1; });
+  const Tensor x = ones({3});
+  {
+    const support::Listening listening(calls);
+    static_cast<void>(f(x, 2.));
+  }
+  static_cast<void>(f(x, 2.));
+  REQUIRE(calls.size() == 1);
+  CHECK(std::string(calls[0].primitive->rule.name) == "elementwise");
 }
