@@ -118,17 +118,17 @@ Tensor t_tail(const char* op, Tail tail, const Operand& x, const Operand& df, co
 }
 
 // z with the probability p of at most z. Of the smaller tail q, y = df / (df + z^2) has betainc(df / 2, 1 / 2, y) = 2
-// q; near 0, 1 - y is found instead, and where it underflows z is p - 1/2 over the density. For y below last_min, which
-// underflows where z need not overflow, 2 q = y^h / (h B(h, 1/2)) with h = df / 2. For many degrees of freedom y is too
-// near 1: two steps of Newton's method on log(q) follow, from two terms of Fisher's expansion above many_min
-// (Abramowitz, Stegun 26.7.5).
+// q; near 0, where y is above 1/2, 1 - y is found instead, and where it underflows z is p - 1/2 over the density. For y
+// below last_min, which underflows where z need not overflow, 2 q = y^h / (h B(h, 1/2)) with h = df / 2. For many
+// degrees of freedom y is too near 1: two steps of Newton's method on log(q) follow, from two terms of Fisher's
+// expansion above many_min (Abramowitz, Stegun 26.7.5).
 Tensor t_quantile(const Tensor& p, const Tensor& df) {
   constexpr double linear_max = 1e-12;  // of |p - 1/2|: the cubic term is smaller by about its square
   constexpr double many_min = 1e6;      // degrees of freedom
   constexpr double last_min = 1e-30;
   const Tensor lower = less(p, 0.5), q = where(lower, p, 1 - p), half = 0.5 * df;
-  const Tensor near = greater(q, 0.25), centre = greater(q, 0.5 - linear_max);
-  const Tensor y = betaincinv(half, 0.5, 2 * where(near, 0.125, q));
+  const Tensor y = betaincinv(half, 0.5, 2 * q), centre = greater(q, 0.5 - linear_max);
+  const Tensor near = logical_and(greater(q, 0.25), greater(y, 0.5));
   const Tensor inner = 1 - 2 * where(logical_and(near, logical_not(centre)), q, 0.375);
   const Tensor w = betaincinv(0.5, half, inner);
   const Tensor normal = -ndtri(q), many = greater(df, many_min);

@@ -428,6 +428,15 @@ TEST_CASE("further laws: quantiles invert distribution functions") {
   }
 }
 
+// By mpmath.
+TEST_CASE("t_ppf: few degrees of freedom, where a probability near 1/2 is far out") {
+  const double points[][3] = {{0.05, 0.3, -3119.2191460330314},     {0.03, 0.26, -256642741.76911396},
+                              {0.03, 0.3, -2176366.8122488193},     {0.02, 0.35, -3963725.1748989114},
+                              {0.02, 0.26, -11293754787316.499},    {0.01, 0.45, -1890.1317414591389},
+                              {0.01, 0.26, -1.2601105747461818e+27}};
+  for (const auto& [df, p, expected] : points) CHECK(t_ppf(p, df).item() == Approx(expected).epsilon(2e-13));
+}
+
 TEST_CASE("further laws: divergences of equal laws are 0, with vanishing gradients nearby") {
   for (const auto& [name, x] :
        std::map<std::string, Doubles>{{"norm_kl", {0.5, 2, 0.5, 2}},
