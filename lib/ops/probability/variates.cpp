@@ -57,31 +57,40 @@ Tensor slope_of_gamma(const tape::Record& r, std::size_t) {
   return z * log_gamma_slope(r.saved(0), log(where(greater(z, 0), z, 1)));
 }
 
-// 0 where a sample is rounded to an end.
+// x where it is selected, otherwise a number.
+[[gnu::noinline]] Tensor or_number(const Tensor& selected, const Tensor& x, double number) {
+  return where(selected, x, number);
+}
+
+// 0 where a sample is rounded to an end. Elements that are not selected have shapes of 1 besides, at which no density
+// underflows: derivatives of the quotient would be NaN.
 Tensor slope_of_beta(const tape::Record& r, std::size_t by) {
-  const Tensor &a = r.saved(0), &b = r.saved(1), &x = r.saved(2);
-  const Tensor inside = logical_and(greater(x, 0), less(x, 1)), z = where(inside, x, 0.5);
+  const Tensor& x = r.saved(2);
+  const Tensor inside = logical_and(greater(x, 0), less(x, 1)), z = or_number(inside, x, 0.5);
+  const Tensor a = or_number(inside, r.saved(0), 1), b = or_number(inside, r.saved(1), 1);
   const Tensor by_parameter = partial_at(Function::betainc, {by == 0, by == 1, 0}, {&a, &b, &z}),
                density = partial_at(Function::betainc, {0, 0, 1}, {&a, &b, &z});
-  return where(inside, -by_parameter / density, 0);
+  return or_number(inside, -by_parameter / density, 0);
 }
 
 // Of Student's law, z^2 = df w / (1 - w) where w has the beta law of shapes 1/2 and df / 2, and 1 - w the one of
 // reversed shapes: the smaller of both keeps its digits. Where 1 + z^2 / df rounds to z^2 / df, the distribution
-// function of y = 1 - w is y^h / (h B(h, 1/2)), h = df / 2; for tiny z that of z is linear.
+// function of y = 1 - w is y^h / (h B(h, 1/2)), h = df / 2; for tiny z that of z is linear. Elements that are not
+// selected are replaced as in slope_of_beta.
 Tensor student_slope(const Tensor& df, const Tensor& z) {
   constexpr double tiny_max = 1e-9;  // of |z|: the next term is smaller by z^2
-  const Tensor s = square(z) / df, far = greater(s, square_dominates * square_dominates), near = less(s, 1),
-               centre = less(abs(z), tiny_max);
+  const Tensor not_far = less_equal(square(z) / df, square_dominates * square_dominates);
+  const Tensor centre = less(abs(z), tiny_max), s = square(or_number(not_far, z, 1)) / df;
+  const Tensor near = logical_and(not_far, less(s, 1)), by_w = greater(near, centre), by_y = greater(not_far, near);
   const Tensor half = 0.5 * df, root = 0 * half + 0.5, step = digamma(half + 0.5) - digamma(half);
-  const Tensor inner = where(logical_and(near, logical_not(centre)), s, 0.5), w = inner / (1 + inner);
-  const Tensor outer = where(logical_or(near, far), 2, s), y = 1 / (1 + outer);
-  const Tensor of_w = -partial_at(Function::betainc, {0, 1, 0}, {&root, &half, &w}) /
-                      partial_at(Function::betainc, {0, 0, 1}, {&root, &half, &w}) / (w * (1 - w));
-  const Tensor of_y = partial_at(Function::betainc, {1, 0, 0}, {&half, &root, &y}) /
-                      partial_at(Function::betainc, {0, 0, 1}, {&half, &root, &y}) / (y * (1 - y));
-  const Tensor log_y = log(df) - 2 * log(abs(where(far, z, 1))), of_log_y = (log_y - 1 / half + step) / half;
-  const Tensor relative = where(near, of_w, where(far, of_log_y, of_y));
+  const Tensor half_w = or_number(by_w, half, 1), inner = or_number(by_w, s, 0.5), w = inner / (1 + inner);
+  const Tensor half_y = or_number(by_y, half, 1), outer = or_number(by_y, s, 2), y = 1 / (1 + outer);
+  const Tensor of_w = -partial_at(Function::betainc, {0, 1, 0}, {&root, &half_w, &w}) /
+                      partial_at(Function::betainc, {0, 0, 1}, {&root, &half_w, &w}) / (w * (1 - w));
+  const Tensor of_y = partial_at(Function::betainc, {1, 0, 0}, {&half_y, &root, &y}) /
+                      partial_at(Function::betainc, {0, 0, 1}, {&half_y, &root, &y}) / (y * (1 - y));
+  const Tensor log_y = log(df) - 2 * log(abs(where(not_far, 1, z))), of_log_y = (log_y - 1 / half + step) / half;
+  const Tensor relative = where(near, of_w, where(not_far, of_y, of_log_y));
   const Tensor slope = z * where(centre, 0.5 * (1 / df - step), 0.5 / df + 0.25 * relative);
   return where(isinf(z), 0, slope);
 }

@@ -437,6 +437,23 @@ TEST_CASE("t_ppf: few degrees of freedom, where a probability near 1/2 is far ou
   for (const auto& [df, p, expected] : points) CHECK(t_ppf(p, df).item() == Approx(expected).epsilon(2e-13));
 }
 
+TEST_CASE("t_ppf: second derivatives by many degrees of freedom, and where the square of the quantile overflows") {
+  const auto slopes = [](double p, double df) {
+    const auto f = [p](const Tensor& d) { return t_ppf(p, d); };
+    const Tensor d = scalar(df);
+    return std::pair(grad(f)(d).item(), grad(grad(f))(d).item());
+  };
+  for (const double p : {0.001, 0.3, 0.6, 0.99})
+    for (const double df : {1e4, 1e6, 1e8}) {  // the quantile is that of the normal distribution and a / df
+      const auto [first, second] = slopes(p, df);
+      CHECK(second * df / first == Approx(-2).epsilon(1e-3));
+    }
+  CHECK(slopes(0.5, 1e6).second == 0);
+  const auto [first, second] = slopes(1e-300, 1);
+  CHECK(std::isfinite(first));
+  CHECK(second == Approx(-1.5174e305).epsilon(1e-4));
+}
+
 TEST_CASE("further laws: divergences of equal laws are 0, with vanishing gradients nearby") {
   for (const auto& [name, x] :
        std::map<std::string, Doubles>{{"norm_kl", {0.5, 2, 0.5, 2}},

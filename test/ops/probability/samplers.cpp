@@ -260,6 +260,7 @@ TEST_CASE("beta_rvs: no gradient where a sample is rounded to an end") {
   const auto at_one = [&](const Tensor& b) { return sum(beta_rvs(generator, {40}, 1e18, b)); };
   CHECK(at_one(scalar(1.5)).item() == 40);
   CHECK(grad(at_one)(scalar(1.5)).item() == 0);
+  CHECK(hessian(at_one)(scalar(1.5)).item() == 0);
 }
 
 TEST_CASE("t_rvs far out: the logarithm of the probability beyond a sample does not depend on df") {
