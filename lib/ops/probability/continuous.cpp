@@ -30,7 +30,8 @@ Lane valid_shape(const Lane& a) { return where(a > 0, a, not_a_number); }
 
 }  // namespace
 
-// Where z is outside the support or infinite, it is replaced by a number inside.
+// Where z is outside the support or infinite, it is replaced by a number inside; by 1 where that is inside, whose
+// powers do not overflow.
 Lane place(const Law& law, LawFunction kind, X x) {
   const Lane scale = valid_scale(law, x), d = x[0] - x[law.shapes + 1], z = d / scale;
   LaneMask below = law.has_lower ? z < law.lower : z <= law.lower,
@@ -38,7 +39,8 @@ Lane place(const Law& law, LawFunction kind, X x) {
   if (kind <= pdf && law.vanishes_below < infinity) below = below || (equal(z, law.lower) && x[1] > law.vanishes_below);
   if (kind <= pdf && law.vanishes_above < infinity) above = above || (equal(z, law.upper) && x[2] > law.vanishes_above);
   const LaneMask outside = below || above;
-  const Lane inside = where(outside, (law.upper < infinity ? 0.5 : 2) * scale, d);
+  const double replaced = law.upper < infinity ? 0.5 : law.lower > 0 ? 2 : 1;
+  const Lane inside = where(outside, replaced * scale, d);
   const Lane y = law.functions[kind]({inside / scale, inside, scale, law.shapes > 0 ? valid_shape(x[1]) : scale,
                                       law.shapes > 1 ? valid_shape(x[2]) : scale});
   constexpr double at_below[] = {-infinity, 0, 0, -infinity, 1, 0}, at_above[] = {-infinity, 0, 1, 0, 0, -infinity};

@@ -395,6 +395,8 @@ TEST_CASE("densities: outside the support, at its ends, parameters out of range"
       CHECK(std::isnan(functions.at(name + "_pdf")(numbers(x)).item()));
     }
   }
+  check_constant("weibull_min_logsf", {-1, 3000, 0, 1}, 0);
+  check_constant("weibull_min_logpdf", {-1, 3000, 0, 1}, -inf);
   for (const double x : {-inf, inf, -3., 2.5}) {
     check_constant("beta_logpdf", {x, 2.5, 1.5, 0.25, 2}, -inf);
     check_constant("beta_pdf", {x, 2.5, 1.5, 0.25, 2}, 0);
