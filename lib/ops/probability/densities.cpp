@@ -136,11 +136,19 @@ Lane with_ends(bool logarithm, const LaneMask& end, const Lane& log_inside, cons
   const Lane log_at_end = where(possible, log(where(possible, at_end, 1)), where(isnan(at_end), at_end, -infinity));
   return where(end, log_at_end, log_inside);
 }
-// Of two whole numbers: Gamma(j + k + 1) / (Gamma(j + 1) Gamma(k + 1)), bounded so that its derivatives are finite, and
-// 0 times them is 0.
+// j log(j / n), n = j + k.
+Lane times_log_share(const Lane& j, const Lane& k, const Lane& n) {
+  const LaneMask small = j < k;
+  return xlogy(j, where(small, j / n, 1)) + xlog1py(j, where(small, 0, -k / n));
+}
+// Gamma(j + k + 1) / (Gamma(j + 1) Gamma(k + 1)), by terms that do not cancel, and bounded so that its derivatives are
+// finite, and 0 times them is 0.
 Lane choices(const Lane& j, const Lane& k) {
-  constexpr double logarithm_max = 600;  // of 709, the logarithm of the greatest double
-  return exp(minimum(lgamma(j + k + 1) - lgamma(j + 1) - lgamma(k + 1), logarithm_max));
+  constexpr double logarithm_max = 80;  // of 88, the logarithm of the greatest float
+  const Lane n = j + k, positive = where(n > 0, n, 1);
+  const Lane logarithm = log_poisson_at_mean(j) + log_poisson_at_mean(k) - log_poisson_at_mean(n) -
+                         times_log_share(j, k, positive) - times_log_share(k, j, positive);
+  return exp(minimum(logarithm, logarithm_max));
 }
 
 Lane poisson_of(bool logarithm, X x) {

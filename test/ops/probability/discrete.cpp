@@ -1,4 +1,5 @@
-// Quantiles and samples of the discrete laws of <reel/stats.hpp>. The op table checks quantiles in every mode.
+// Quantiles and samples of the discrete laws of <reel/stats.hpp>, and derivatives of large numbers and at tiny p. The
+// op table checks quantiles in every mode.
 #include <cmath>
 #include <functional>
 #include <map>
@@ -140,4 +141,24 @@ TEST_CASE("discrete laws: samples follow their distribution functions") {
     tape.watch(tracked);
     CHECK_FALSE(tape.gradient(sum(row.draw(generator, {4}, parameters, DType::float64)), tracked));
   }
+}
+
+TEST_CASE("discrete laws: derivatives at p = 0 and p = 1 of large numbers, in float64 and float32") {
+  for (const DType d : {DType::float64, DType::float32})
+    for (const double n : {1., 10., 1e3, 1e6, 1e9, 1e12}) {
+      INFO(d << " " << n);
+      const Tensor zero = zeros({}, d), one = ones({}, d);
+      const double by_zero = grad([&](const Tensor&p) { return binom_pmf(1, n, p); })(zero).item(),
+                   by_one = grad([&](const Tensor&p) { return nbinom_pmf(1, n, p); })(one).item();
+      const double tolerance = d == DType::float64 ? 1e-13 : 5e-6;
+      CHECK(by_zero == Approx(n).epsilon(tolerance));
+      CHECK(by_one == Approx(-n).epsilon(tolerance));
+    }
+}
+
+TEST_CASE("nbinom_logpmf: the gradient by n in float32, where the binomial coefficient overflows") {
+  const auto slope = [](const Tensor& n) {
+    return grad([](const Tensor& x) { return nbinom_logpmf(40, x, 0.25); })(n).item();
+  };
+  CHECK(slope(scalar(1e5f)) == Approx(slope(scalar(1e5))).epsilon(1e-5));
 }
