@@ -211,7 +211,7 @@ Tensor geom_tail(const char* op, Tail t, const Operand& x, const Operand& p) {
   const Tensor logarithm = xlog1py(numbers.k, -where(replaced, 0.5, chance));
   const Tensor inside = t == Tail::cdf      ? where(certain, 1 - rest, -expm1(logarithm))
                         : t == Tail::sf     ? where(certain, rest, exp(logarithm))
-                        : t == Tail::logcdf ? where(certain, log1p(-rest), log1mexp(-logarithm))
+                        : t == Tail::logcdf ? where(certain, log1p(-where(certain, rest, 0.5)), log1mexp(-logarithm))
                                             : logarithm;
   return numbers.finish(t, inside);
 }

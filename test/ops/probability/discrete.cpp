@@ -162,3 +162,9 @@ TEST_CASE("nbinom_logpmf: the gradient by n in float32, where the binomial coeff
   };
   CHECK(slope(scalar(1e5f)) == Approx(slope(scalar(1e5))).epsilon(1e-5));
 }
+
+TEST_CASE("geom_logcdf: the gradient of a p that 1 - p rounds away is 1 / p") {
+  for (const Tensor& p : {scalar(1e-17), scalar(1e-10f)})
+    for (const double x : {1., 2., 7.})
+      CHECK(grad([&](const Tensor& q) { return geom_logcdf(x, q); })(p).item() * p.item() == Approx(1).epsilon(1e-6));
+}
