@@ -5,6 +5,7 @@
 #include <reel/ops/make.hpp>
 
 #include "core/visit.hpp"
+#include "loops/elementwise/complex.hpp"
 #include "loops/index/gather.hpp"
 #include "ops/apply/operation.hpp"
 #include "ops/index/scatter.hpp"
@@ -65,10 +66,11 @@ class Segments {
                                          : scatter_extreme_at(f, start, terms, positions(), 0, Member::neutral));
   }
   Tensor sum() const { return combined(loops::ScatterFunction::add, zeros({}, terms.dtype())); }
-  // The number of terms in each segment, at least 1, in a shape that broadcasts to the sums.
+  // The number of terms in each segment, at least 1, real, in a shape that broadcasts to the sums.
   Tensor counts() const {
-    const Tensor one = ones({}, terms.dtype());
-    const Tensor all = scatter_add_at(zeros({n + 1}, terms.dtype()), broadcast_to(one, {ids_.size()}), positions(), 0);
+    const DType number = is_complex(terms.dtype()) ? loops::part_dtype(terms.dtype()) : terms.dtype();
+    const Tensor all =
+        scatter_add_at(zeros({n + 1}, number), broadcast_to(ones({}, number), {ids_.size()}), positions(), 0);
     Shape shape{n};
     for (int d = 1; d < terms.rank(); ++d) shape.push_back(1);
     return reshape(maximum(cut(all), 1), shape);

@@ -153,6 +153,23 @@ TEST_CASE("index by pairs: the same whether a tape follows x, for indices of eve
   CHECK_THROWS_AS(index(x, {many, ints(bad)}), IndexError);
 }
 
+TEST_CASE("segments of complex numbers: means and sums by the root of the count are those of both parts") {
+  const Tensor re = tensor({3, 5, -2, 7}), im = tensor({1, -1, 4, 2}), ids = ints({2, 0, 2, 2}),
+               all_of = ints({0, 1, 2, 3});
+  const auto of_parts = [](const auto& f, const Tensor& x, const Tensor& y) { return make_complex(f(x), f(y)); };
+  const auto mean_of = [&](const Tensor& x) { return segment_mean(x, ids, 4); };
+  const auto sparse_mean = [&](const Tensor& x) { return sparse_segment_mean(x, all_of, ids, 4); };
+  const auto sparse_root = [&](const Tensor& x) { return sparse_segment_sqrt_n(x, all_of, ids, 4); };
+  for (const DType d : {DType::float32, DType::float64}) {
+    const Tensor a = cast(re, d), b = cast(im, d), x = make_complex(a, b);
+    CHECK(array_equal(mean_of(x), of_parts(mean_of, a, b)));
+    CHECK(array_equal(sparse_mean(x), of_parts(sparse_mean, a, b)));
+    CHECK(array_equal(sparse_root(x), of_parts(sparse_root, a, b)));
+  }
+  const auto slope = [&](const Tensor& x) { return sum(square(abs(mean_of(make_complex(x, im))))); };
+  CHECK(array_equal(grad(slope)(re), grad([&](const Tensor& x) { return sum(square(mean_of(x))); })(re)));
+}
+
 TEST_CASE("segments of a vector: the same whether a tape follows it, for ids of every kind") {
   using Op = Tensor (*)(const Operand&, const Operand&, std::int64_t);
   const Op ops[] = {segment_sum, segment_mean, segment_prod, segment_max, segment_min};
