@@ -345,9 +345,9 @@ Tensor rms_norm(const Operand& operand, const Operand& scale, const LayerNormOpt
   Shape broad;
   for (int k = 0; k < x.rank(); ++k) broad.push_back(1);
   for (std::int64_t a : axes) broad[a] = x.shape()[a];
-  return ops::cast_to(x * rsqrt(mean(square(x), axes, true) + options.epsilon) *
-                          reshape(ops::with_ascending_axes(factor, named), broad),
-                      d);
+  // The derivative of rsqrt has a cube that overflows and underflows where the square does not.
+  const Tensor inverse_root = reciprocal(sqrt(mean(square(x), axes, true) + options.epsilon));
+  return ops::cast_to(x * inverse_root * reshape(ops::with_ascending_axes(factor, named), broad), d);
 }
 
 BatchNorm batch_norm(const Operand& operand, const Operand& scale, const Operand& offset,
