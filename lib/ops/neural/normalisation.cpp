@@ -21,13 +21,16 @@ namespace {
 // Attribute 0 of a normalisation and of its vjp: epsilon.
 double epsilon_of(const tape::Record& r) { return std::bit_cast<double>(r.attributes()[0]); }
 
+// rsqrt whose derivatives have no cube, which overflows and underflows where x does not.
+Tensor inverse_root(const Tensor& x) { return reciprocal(sqrt(x)); }
+
 // Normalisation of x over some axes, in recorded ops.
 struct Normalised {
   Tensor y, scale;  // y = (x - mean) scale
   Normalised(const Tensor& x, const Shape& axes, double epsilon) {
     const Tensor once = x - mean(x, axes, true);
     const Tensor centred = once - mean(once, axes, true);  // twice: the first mean is rounded
-    scale = rsqrt(mean(square(centred), axes, true) + epsilon);
+    scale = inverse_root(mean(square(centred), axes, true) + epsilon);
     y = centred * scale;
   }
   // The Jacobian is symmetric, so this serves both modes. axes: those of g.
@@ -345,9 +348,9 @@ Tensor rms_norm(const Operand& operand, const Operand& scale, const LayerNormOpt
   Shape broad;
   for (int k = 0; k < x.rank(); ++k) broad.push_back(1);
   for (std::int64_t a : axes) broad[a] = x.shape()[a];
-  // The derivative of rsqrt has a cube that overflows and underflows where the square does not.
-  const Tensor inverse_root = reciprocal(sqrt(mean(square(x), axes, true) + options.epsilon));
-  return ops::cast_to(x * inverse_root * reshape(ops::with_ascending_axes(factor, named), broad), d);
+  return ops::cast_to(x * ops::inverse_root(mean(square(x), axes, true) + options.epsilon) *
+                          reshape(ops::with_ascending_axes(factor, named), broad),
+                      d);
 }
 
 BatchNorm batch_norm(const Operand& operand, const Operand& scale, const Operand& offset,
@@ -386,7 +389,7 @@ Tensor batch_norm(const Operand& operand, const Operand& scale, const Operand& o
     ops::check_channels(what, row, x, axis);
     return reshape(row, axes.broadcast);
   };
-  const Tensor factor = channels(scale, "scale") * rsqrt(channels(variance, "variance") + options.epsilon);
+  const Tensor factor = channels(scale, "scale") * ops::inverse_root(channels(variance, "variance") + options.epsilon);
   return ops::cast_to((x - channels(mean, "mean")) * factor + channels(offset, "offset"), in.result);
 }
 

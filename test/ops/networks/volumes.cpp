@@ -142,18 +142,21 @@ TEST_CASE("max_pool3d: the first of equal elements and the first NaN get the gra
                     [](const Tensor& x) { return max_pool1d(x, 2); }) == std::vector<double>{1, 0, 1, 0});
 }
 
-TEST_CASE("rms_norm and layer_norm: gradients of tiny and large numbers are those of others, scaled") {
+TEST_CASE("normalisations: derivatives of tiny and large numbers are those of others, scaled") {
   const Tensor x = tensor<float>({1, 2, -3, 0.5}), g = tensor<float>({1, 0.5, 0.25, 2}),
                one = ones({4}, DType::float32);
-  const auto slopes = [&](const auto& norm, const Tensor& at) {
-    return grad([&](const Tensor& y) { return sum(norm(y) * g); })(at);
+  const auto compare = [&](const auto& norm) {
+    const auto f = [&](const Tensor& y) { return sum(norm(y) * g); };
+    for (const float scale : {0x1p-45F, 0x1p-40F, 0x1p45F, 0x1p60F})  // their cubes leave float32's range
+      CHECK(allclose(grad(f)(x * scale) * scale, grad(f)(x), {.rtol = 1e-5}));
+    for (const float scale : {0x1p-45F, 0x1p-40F, 0x1p45F, 0x1p50F})
+      CHECK(allclose(hvp(f)(x * scale, one * scale) * scale, hvp(f)(x, one), {.rtol = 1e-4, .atol = 1e-5}));
   };
-  const auto rms = [&](const Tensor& y) { return rms_norm(y, one, {.epsilon = 0}); };
-  const auto layer = [](const Tensor& y) { return layer_norm(y, {.epsilon = 0}); };
-  for (const float scale : {0x1p-55F, 0x1p-40F, 0x1p45F, 0x1p60F}) {  // their cubes leave float32's range
-    CHECK(allclose(slopes(rms, x * scale) * scale, slopes(rms, x), {.rtol = 1e-5}));
-    CHECK(allclose(slopes(layer, x * scale) * scale, slopes(layer, x), {.rtol = 1e-5}));
-  }
+  compare([&](const Tensor& y) { return rms_norm(y, one, {.epsilon = 0}); });
+  compare([](const Tensor& y) { return layer_norm(y, {.epsilon = 0}); });
+  compare([&](const Tensor& y) {
+    return batch_norm(reshape(y, {1, 4}), one, one, one * 0, square(y) + square(y) * square(g), {.epsilon = 0});
+  });
 }
 
 TEST_CASE("group_norm and instance_norm: one group is layer_norm, groups of one channel are instance_norm") {
