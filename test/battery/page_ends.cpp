@@ -437,14 +437,18 @@ TEMPLATE_TEST_CASE("spectral decompositions stay inside their matrices and what 
   for (const Edge edge : {Edge::begin, Edge::end})
     for (std::ptrdiff_t n = 1; n <= 46; ++n) {  // LAPACK works by blocks of 32
       const std::ptrdiff_t m = n % 4 + n / 2 + 1;
-      const auto matrix = [&](Guarded& memory, std::ptrdiff_t rows, std::ptrdiff_t columns) {
-        T* x = elements(memory, edge, rows * columns + read_behind<T>(rows), T());
+      const auto matrix_before = [&](std::ptrdiff_t behind, Guarded& memory, std::ptrdiff_t rows,
+                                     std::ptrdiff_t columns) {
+        T* x = elements(memory, edge, rows * columns + behind, T());
         for (std::ptrdiff_t i = 0; i < rows * columns; ++i) x[i] = static_cast<T>(static_cast<Real<T>>(i * i % 7 + 1));
         return x;
       };
+      const auto matrix = [&](Guarded& memory, std::ptrdiff_t rows, std::ptrdiff_t columns) {
+        return matrix_before(read_behind<T>(rows), memory, rows, columns);
+      };
       CAPTURE(n, m, edge == Edge::begin);
-      CHECK(heevd(true, Triangle::lower, n, matrix(a, n, n), n, values.data()) == 0);
-      CHECK(heevd(false, Triangle::upper, n, matrix(a, n, n), n, values.data()) == 0);
+      CHECK(heevd(true, Triangle::lower, n, matrix_before(n, a, n, n), n, values.data()) == 0);
+      CHECK(heevd(false, Triangle::upper, n, matrix_before(n, a, n, n), n, values.data()) == 0);
       CHECK(geev(n, matrix(a, n, n), eigenvalues.data(),
                  elements(vectors, edge, n * n + read_behind<Complex>(n), Complex())) == 0);
       for (const auto& [rows, columns] : {std::pair(m, n), std::pair(n, m)}) {

@@ -1,5 +1,6 @@
 // Aggregation methods: how terms are summed, when, and in how much memory. Rules S38, S66-S72, S99-S102, S117.
 #include <memory>
+#include <reel/compile.hpp>
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
@@ -250,4 +251,20 @@ TEST_CASE("S109: gate_gradients is accepted and changes nothing") {
   GradientTape tape;
   tape.watch(x);
   CHECK(gradients(x * x, x, {.gate_gradients = true})[0].dense().item() == 6);
+}
+
+TEST_CASE("a tensor that is two operands of an op: its gradient has the same bits at every size, and compiled") {
+  const Tensor x = sin(arange(40000) * 1.0), w = cos(arange(40000) * 0.7);
+  const auto f = [](const Tensor& a, const Tensor& b) {
+    GradientTape tape;
+    tape.watch(a);
+    const Tensor y = a * 1.7 + (a - a) * 0.65;
+    return tape.gradient(y, a, {.output_gradients = b}).dense();
+  };
+  const Tensor whole = f(x, w);
+  CHECK(array_equal(compile(f)(x, w), whole));
+  for (const std::int64_t first : {0, 20000}) {
+    const auto part = [&](const Tensor& a) { return slice(a, {range(first, first + 1000)}); };
+    CHECK(array_equal(f(part(x), part(w)), part(whole)));
+  }
 }

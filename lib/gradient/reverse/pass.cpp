@@ -182,8 +182,16 @@ struct Pass::SumOwner {
     const Gradient& cotangent = static_cast<SumOwner*>(self)->cotangent(i);
     return cotangent && !cotangent.is_slices();
   }
+  // Whether an earlier input of the entry is the same tensor: its cotangent is added before.
+  bool follows_same(std::size_t i) const {
+    const auto slot = [this](std::size_t k) { return entry.input(static_cast<std::uint32_t>(k)); };
+    for (std::size_t k = 0; k < i; ++k)
+      if (slot(k) == slot(i)) return true;
+    return false;
+  }
   static Tensor take(void* self, std::size_t i) {
     if (tape::active() || tape::watching() || ops::Tracer::current() || !exists(self, i)) return {};
+    if (static_cast<SumOwner*>(self)->follows_same(i)) return {};
     Tensor& sum = GradientAccess::value(static_cast<SumOwner*>(self)->cotangent(i));
     if (!detail::reusable(detail::block(sum))) return {};
     detail::renew(detail::block(sum));

@@ -1,7 +1,7 @@
 // Spectral decompositions and least squares by LAPACK's Fortran symbols, for float, double and std::complex of them.
 // Matrices are column-major, element (i, j) at a[i + j * lda], and overwritten. Nothing throws; 0 is success, negative
-// codes are those of blas.hpp. Input is finite: LAPACK may not end on NaN. Matrices, but for U of gesdd, have
-// read_behind(lda) elements of memory behind them.
+// codes are those of blas.hpp. Input is finite: LAPACK may not end on NaN. Matrices, but for U of gesdd and A of heevd,
+// have read_behind(lda) elements of memory behind them.
 #pragma once
 
 #include <complex>
@@ -23,7 +23,8 @@ template <class T>
 using Real = typename RealPart<T>::type;
 
 // Eigenvalues of Hermitian A [n, n], ascending; if `vectors`, A's columns become the eigenvectors. One triangle is
-// read. Positive code: no convergence.
+// read. n elements of memory follow A, of any dtype: OpenBLAS' symv for SSE3 reads up to four floats past a column.
+// Positive code: no convergence.
 template <class T>
 [[nodiscard]] int heevd(bool vectors, Triangle triangle, std::ptrdiff_t n, T* a, std::ptrdiff_t lda,
                         Real<T>* w) noexcept;

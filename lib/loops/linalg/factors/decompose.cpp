@@ -182,8 +182,8 @@ bool triangle_is_finite(const T* a, std::int64_t n, bool lower) {
   return true;
 }
 
-// LAPACK reads the transpose, which is the conjugate: the same eigenvalues, conjugate eigenvectors. work: n * n
-// elements and read_behind(n) more.
+// LAPACK reads the transpose, which is the conjugate: the same eigenvalues, conjugate eigenvectors. work: n * (n + 1)
+// elements.
 template <class T>
 int eigh_of(const T* a, std::int64_t n, bool lower, T* work, Real<T>* values, T* vectors) {
   if (!triangle_is_finite(a, n, lower)) return fill_nan(values, n), fill_nan(vectors, n * n), 0;
