@@ -61,9 +61,9 @@ std::vector<T> uniform(std::int64_t n, double low, double high, std::uint64_t se
 }
 
 /// The lengths of Fourier transforms: powers of 2, products of small primes, primes.
-inline constexpr std::int64_t transform_lengths[] = {1024,   2048,   4096,    8192,   16384,  32768, 65536, 131072,
-                                                     262144, 524288, 1048576, 1000,   1536,   3125,  5040,  10000,
-                                                     15360,  46656,  100000,  177147, 362880, 1009,  10007, 65537};
+inline constexpr std::int64_t transform_lengths[] = {512,    1024,   2048,    4096,   8192, 16384, 32768, 65536, 131072,
+                                                     262144, 524288, 1048576, 1000,   1536, 3125,  5040,  10000, 15360,
+                                                     46656,  100000, 177147,  362880, 1009, 10007, 65537};
 inline std::string transform_name(std::int64_t n) { return "fft of " + std::to_string(n) + ", complex128"; }
 
 /// Sums a result with weights, so that a wrong sign or a wrong order changes the sum, and nothing cancels.

@@ -5,6 +5,7 @@
 #include <complex>
 #include <cstring>
 #include <reel/fft.hpp>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -172,8 +173,8 @@ TEST_CASE("transforms of every length have errors of at most eps log2 n") {
 }
 
 TEST_CASE("transforms of many numbers have errors of at most eps log2 n") {
-  const std::int64_t lengths[] = {512,  997,  1000, 1009, 1024, 1331,  1500,  2048, 2187,   2197,
-                                  3125, 4096, 5041, 6006, 8192, 10000, 10007, 9973, 1 << 20};
+  const std::int64_t lengths[] = {512,  997,  1000, 1009, 1024, 1152, 1331, 1500,  1536,  2048, 2187,
+                                  2197, 2688, 3125, 4096, 5041, 6006, 8192, 10000, 10007, 9973, 1 << 20};
   check_errors<double>(kernels::active(), lengths, 20);
   check_errors<float>(kernels::active(), lengths, 20);
 }
@@ -195,10 +196,27 @@ TEST_CASE("Fourier passes read and write complex numbers with the bits of separa
     INFO(set->isa);
     CHECK((set->fourier[kernels::index(DType::float64)].first_pass == nullptr) ==
           (set->fourier[kernels::index(DType::float64)].lanes == 1));
-    for (const std::int64_t n : {64, 72, 96, 128, 200, 250, 1000, 1024, 1440, 4096, 10000, 65536}) {
+    for (const std::int64_t n : {64, 72, 96, 128, 200, 250, 1000, 1024, 1440, 1536, 4096, 10000, 65536}) {
       const bool whole = n == 1024 || n == 4096 || n == 65536;
       check_fused<double>(set->fourier[kernels::index(DType::float64)], n, whole);
       check_fused<float>(set->fourier[kernels::index(DType::float32)], n, whole);
+    }
+  }
+}
+
+TEST_CASE("multiples of 16 vectors are transformed by a transposing pass up to 256 KiB") {
+  static int calls;
+  for (const kernels::Set* set : kernels::supported_sets()) {
+    kernels::Fourier kernels = set->fourier[kernels::index(DType::float64)];
+    INFO(set->isa);
+    CHECK((kernels.transposing_pass != nullptr) == (std::string_view(set->isa) == "avx512"));
+    if (!kernels.transposing_pass) continue;
+    kernels.transposing_pass = [](const kernels::FourierTransposingPass&) { ++calls; };
+    for (const std::int64_t n : {128, 1000, 1024, 1536, 2000, 16384, 16512, 32768}) {
+      calls = 0;
+      transformed<double>(kernels, drawn<double>(n), false, 1);
+      INFO(n << " numbers");
+      CHECK(calls == (n % 128 == 0 && n <= 16384 ? 1 : 0));
     }
   }
 }
@@ -220,7 +238,7 @@ TEST_CASE("roots of unity are right to rounding") {
 
 TEST_CASE("a transform of a batch has the bits of a single one, along any axis and in any layout") {
   for (const DType d : {DType::complex64, DType::complex128})
-    for (const std::int64_t n : {1, 5, 30, 37, 64, 96, 360, 509}) {
+    for (const std::int64_t n : {1, 5, 30, 37, 64, 96, 256, 360, 509}) {
       const Tensor x = random_complex({19, n}, d), y = fft(x), real_x = real(x), half = rfft(real_x);
       const Tensor across = contiguous(transpose(x)), back = irfft(half, n), columns = fft(across, -1, 0);
       INFO(n << " numbers");
@@ -299,7 +317,7 @@ TEST_CASE("each instruction set has its own Fourier plans") {
 
 TEST_CASE("a Fourier plan makes tables for real numbers at their first use") {
   const kernels::Fourier& kernels = kernels::active().fourier[kernels::index(DType::float64)];
-  for (const std::int64_t n : {30, 4096, 1009}) {  // direct, split, chirp
+  for (const std::int64_t n : {30, 1024, 1000, 1009}) {  // direct, sixteen or split, split, chirp
     const loops::fft::Plan<double> plan(n, kernels);
     const std::int64_t before = plan.bytes(), half = 2 * (n / 2 + 1) * 8;
     INFO(n);

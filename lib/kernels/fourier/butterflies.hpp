@@ -1,6 +1,6 @@
-// Discrete Fourier transforms of 2, 3, 4, 5 and 8 complex numbers, in each lane of a vector. Real and imaginary parts
-// are in vectors of their own. The exponent's sign is negative; swapping all real with all imaginary parts changes the
-// sign.
+// Discrete Fourier transforms of 2, 3, 4, 5, 8 and 16 complex numbers, in each lane of a vector. Real and imaginary
+// parts are in vectors of their own. The exponent's sign is negative; swapping all real with all imaginary parts
+// changes the sign.
 #pragma once
 #include <array>
 
@@ -171,6 +171,40 @@ template <VecElement T>
   x[7] = {fnma(root, v.re, e3.re), fma(root, v.im, e3.im)};
 }
 
+// x[K] and x[K + 8] = a + w b and a - w b, w = c - i s.
+template <std::size_t K, VecElement T>
+[[gnu::always_inline]] inline void join(std::array<Lanes<T>, 16>& x, Lanes<T> a, Lanes<T> b, Vec<T> c, Vec<T> s) {
+  x[K] = {fma(c, b.re, fma(s, b.im, a.re)), fma(c, b.im, fnma(s, b.re, a.im))};
+  x[K + 8] = {fnma(c, b.re, fnma(s, b.im, a.re)), fnma(c, b.im, fma(s, b.re, a.im))};
+}
+
+template <VecElement T>
+[[gnu::always_inline]] inline void butterfly_16(std::array<Lanes<T>, 16>& x) {
+  std::array<Lanes<T>, 8> e, o;
+  unrolled<std::size_t(8)>([&](auto k) __attribute__((always_inline)) {
+    e[k] = x[2 * k];
+    o[k] = x[2 * k + 1];
+  });
+  butterfly_8(e);
+  butterfly_8(o);
+  const Vec<T> root = 0.707106781186547524400844362104849039;
+  const Vec<T> c = 0.923879532511286756128183189396788287, s = 0.382683432365089771728459984030398867;  // of pi / 8
+  // o[2] and o[6] times exp(-i pi / 4) and exp(-3 i pi / 4), without the root of one half.
+  const Lanes<T> u = {o[2].re + o[2].im, o[2].im - o[2].re}, v = {o[6].im - o[6].re, o[6].re + o[6].im};
+  x[0] = e[0] + o[0];
+  x[8] = e[0] - o[0];
+  join<1>(x, e[1], o[1], c, s);
+  x[2] = {fma(root, u.re, e[2].re), fma(root, u.im, e[2].im)};
+  x[10] = {fnma(root, u.re, e[2].re), fnma(root, u.im, e[2].im)};
+  join<3>(x, e[3], o[3], s, c);
+  x[4] = minus_i(e[4], o[4]);
+  x[12] = plus_i(e[4], o[4]);
+  join<5>(x, e[5], o[5], -s, c);
+  x[6] = {fma(root, v.re, e[6].re), fnma(root, v.im, e[6].im)};
+  x[14] = {fnma(root, v.re, e[6].re), fma(root, v.im, e[6].im)};
+  join<7>(x, e[7], o[7], -c, s);
+}
+
 template <std::size_t R, VecElement T>
 [[gnu::always_inline]] inline void butterfly(std::array<Lanes<T>, R>& x) {
   if constexpr (R == 2) {
@@ -181,6 +215,8 @@ template <std::size_t R, VecElement T>
     butterfly_4(x[0], x[1], x[2], x[3]);
   } else if constexpr (R == 8) {
     butterfly_8(x);
+  } else if constexpr (R == 16) {
+    butterfly_16(x);
   } else {
     butterfly_odd<R>(x);
   }

@@ -15,6 +15,8 @@ struct FourierLoops {
   using C = fourier::Lanes<T>;
   static constexpr std::ptrdiff_t lanes = V::size;
   static constexpr auto lane_count = static_cast<std::size_t>(V::size);
+  // A butterfly of 16 numbers takes 32 vectors, as many as AVX-512 has.
+  static constexpr bool has_radix_16 = instruction_set == InstructionSet::avx512;
 
   // ---- Elements of two vectors, in an order known at compile time
 
@@ -71,50 +73,62 @@ struct FourierLoops {
       });
     }
   };
-  // Rows of complex numbers in memory. Real and imaginary parts are exchanged if `swapped`.
+  // R rows of complex numbers in memory, `step` apart.
+  template <std::size_t R>
   struct Interleaved {
-    T* memory;
+    T *memory, *others;  // row 0, and j steps before row j
     std::ptrdiff_t step;
-    bool swapped;
-    V scale = T(1);
-    template <std::size_t R>
-    [[gnu::always_inline]] void load(std::array<C, R>& x, std::ptrdiff_t c) const {
-      const auto rows = [&](auto first, auto second) {
-        unrolled<R>([&](auto j) {
-          const T* const at = memory + 2 * (static_cast<std::ptrdiff_t>(decltype(j)::value) * step + c);
-          const V a = V::load(at), b = V::load(at + lanes);
-          x[j].*first = evens(a, b);
-          x[j].*second = odds(a, b);
-        });
-      };
-      swapped ? rows(&C::im, &C::re) : rows(&C::re, &C::im);
+
+    // With `reverse`, the rows but row 0 are in reverse order: their forward butterfly is the inverse one.
+    Interleaved(const void* start, std::ptrdiff_t distance, bool reverse)
+        : memory(number(start)),
+          others(memory + (reverse ? 2 * static_cast<std::ptrdiff_t>(R) * distance : 0)),
+          step(reverse ? -distance : distance) {}
+    template <class Row>
+    [[gnu::always_inline]] T* at(Row, std::ptrdiff_t c) const {
+      return (Row::value == 0 ? memory : others + 2 * static_cast<std::ptrdiff_t>(Row::value) * step) + 2 * c;
     }
-    template <std::size_t R>
-    [[gnu::always_inline]] void store(const std::array<C, R>& x, std::ptrdiff_t c) const {
-      const auto rows = [&](auto first, auto second) {
-        unrolled<R>([&](auto q) {
-          T* const at = memory + 2 * (static_cast<std::ptrdiff_t>(decltype(q)::value) * step + c);
-          const V a = x[q].*first * scale, b = x[q].*second * scale;
-          zip_low(a, b).store(at);
-          zip_high(a, b).store(at + lanes);
-        });
-      };
-      swapped ? rows(&C::im, &C::re) : rows(&C::re, &C::im);
+    [[gnu::always_inline]] void load(std::array<C, R>& x, std::ptrdiff_t c) const {
+      unrolled<R>([&](auto j) __attribute__((always_inline)) {
+        const V a = V::load(at(j, c)), b = V::load(at(j, c) + lanes);
+        x[j] = {evens(a, b), odds(a, b)};
+      });
     }
   };
+  // Stores scale * x to R rows of complex numbers, `step` apart. Real and imaginary parts are exchanged if `swapped`.
+  template <std::size_t R>
+  [[gnu::always_inline]] static void interleave(const std::array<C, R>& x, T* to, std::ptrdiff_t step, bool swapped,
+                                                V scale) {
+    const auto rows = [&](auto first, auto second) __attribute__((always_inline)) {
+      unrolled<R>([&](auto q) __attribute__((always_inline)) {
+        T* const at = to + 2 * static_cast<std::ptrdiff_t>(decltype(q)::value) * step;
+        const V a = x[q].*first * scale, b = x[q].*second * scale;
+        zip_low(a, b).store(at);
+        zip_high(a, b).store(at + lanes);
+      });
+    };
+    swapped ? rows(&C::im, &C::re) : rows(&C::re, &C::im);
+  }
 
+  static T* number(const void* p) { return const_cast<T*>(static_cast<const T*>(p)); }
+
+  template <std::size_t R>
+  [[gnu::always_inline]] static void twiddle(std::array<C, R>& x, const T* w) {
+    unrolled<R - 1>([&](auto j) __attribute__((always_inline)) {
+      x[j + 1] = x[j + 1] * C{V(w[2 * j]), V(w[2 * j + 1])};
+    });
+  }
   // Butterflies of R rows of n numbers. w: the twiddles of all rows but the first, or null.
   template <std::size_t R, bool Twiddled, class In, class Out>
   [[gnu::always_inline]] static void columns(const In& in, const Out& out, std::ptrdiff_t n, const T* w) {
     for (std::ptrdiff_t c = 0; c < n; c += lanes) {
       std::array<C, R> x;
       in.load(x, c);
-      if constexpr (Twiddled) unrolled<R - 1>([&](auto j) { x[j + 1] = x[j + 1] * C{V(w[2 * j]), V(w[2 * j + 1])}; });
+      if constexpr (Twiddled) twiddle<R>(x, w);
       fourier::butterfly<R>(x);
       out.store(x, c);
     }
   }
-  static T* number(const void* p) { return const_cast<T*>(static_cast<const T*>(p)); }
   // Where the butterflies with the twiddles of index k read their rows.
   static Parts rows_in(const FourierPass& p, std::ptrdiff_t k) {
     const std::ptrdiff_t from = k * p.radix * p.columns;
@@ -128,42 +142,56 @@ struct FourierLoops {
       return Parts{number(p.out_re) + k * n, number(p.out_im) + k * n, step};
     };
     columns<R, false>(rows_in(p, 0), rows_out(0), n, nullptr);
-    for (std::ptrdiff_t k = 1; k < p.done; ++k, w += 2 * (R - 1)) columns<R, true>(rows_in(p, k), rows_out(k), n, w);
+    if constexpr (R == 16) return;
+    for (std::ptrdiff_t k = 1; k < p.done; ++k) {
+      w += 2 * (R - 1);
+      columns<R, true>(rows_in(p, k), rows_out(k), n, w);
+    }
   }
   template <std::size_t R>
-  static void run_first(const FourierPass& p, const FourierRows& in, bool swapped) {
+  static void run_first(const FourierPass& p, const FourierRows& in, bool inverse) {
     const std::ptrdiff_t n = in.width, rows = p.columns / n;
     for (std::ptrdiff_t r = 0; r < rows; ++r)
-      columns<R, false>(Interleaved{number(in.memory) + 2 * r * in.stride, rows * in.stride, swapped},
+      columns<R, false>(Interleaved<R>(number(in.memory) + 2 * r * in.stride, rows * in.stride, inverse),
                         Parts{number(p.out_re) + r * n, number(p.out_im) + r * n, p.columns}, n, nullptr);
   }
+  // The loop over k is the inner one, as rows are short. The twiddles of k = 0 are 1.
   template <std::size_t R>
-  static void run_last(const FourierPass& p, const FourierRows& out, bool swapped, double scale) {
-    const T* w = static_cast<const T*>(p.twiddles);
-    const auto rows_out = [&](std::ptrdiff_t k) {
-      return Interleaved{number(out.memory) + 2 * k * out.stride, p.done * out.stride, swapped, static_cast<T>(scale)};
-    };
-    columns<R, false>(rows_in(p, 0), rows_out(0), out.width, nullptr);
-    for (std::ptrdiff_t k = 1; k < p.done; ++k, w += 2 * (R - 1))
-      columns<R, true>(rows_in(p, k), rows_out(k), out.width, w);
+  static void run_last(const FourierPass& p, const FourierRows& out, bool inverse, double scale) {
+    constexpr auto radix = static_cast<std::ptrdiff_t>(R);
+    const std::ptrdiff_t n = p.columns;
+    for (std::ptrdiff_t c = 0; c < n; c += lanes) {
+      const T* w = static_cast<const T*>(p.twiddles);
+      T* to = number(out.memory) + 2 * c;
+      Parts from = {number(p.in_re) + c, number(p.in_im) + c, n};
+      for (std::ptrdiff_t k = 0; k < p.done; ++k, w += 2 * (radix - 1), to += 2 * out.stride) {
+        std::array<C, R> x;
+        from.load(x, 0);
+        twiddle<R>(x, w);
+        fourier::butterfly<R>(x);
+        interleave<R>(x, to, p.done * out.stride, inverse, static_cast<T>(scale));
+        from.re += radix * n;
+        from.im += radix * n;
+      }
+    }
   }
-  static void first_pass(const FourierPass& p, const FourierRows& in, bool swapped) {
-    p.radix == 8 ? run_first<8>(p, in, swapped) : run_first<4>(p, in, swapped);
+  static void first_pass(const FourierPass& p, const FourierRows& in, bool inverse) {
+    p.radix == 8 ? run_first<8>(p, in, inverse) : run_first<4>(p, in, inverse);
   }
-  static void last_pass(const FourierPass& p, const FourierRows& out, bool swapped, double scale) {
-    p.radix == 8 ? run_last<8>(p, out, swapped, scale) : run_last<4>(p, out, swapped, scale);
+  static void last_pass(const FourierPass& p, const FourierRows& out, bool inverse, double scale) {
+    p.radix == 8 ? run_last<8>(p, out, inverse, scale) : run_last<4>(p, out, inverse, scale);
   }
   // The same for an odd prime radix up to 13, in loops.
   static void run_prime(const FourierPass& p, const double* cosine, const double* sine) {
     const std::ptrdiff_t n = p.columns, r = p.radix, half = r / 2, step = p.done * n;
-    const T* w = static_cast<const T*>(p.twiddles) - 2 * (r - 1);
+    const T* w = static_cast<const T*>(p.twiddles);
     for (std::ptrdiff_t k = 0; k < p.done; ++k, w += 2 * (r - 1)) {
       const T *re = static_cast<const T*>(p.in_re) + k * r * n, *im = static_cast<const T*>(p.in_im) + k * r * n;
       T *to_re = static_cast<T*>(p.out_re) + k * n, *to_im = static_cast<T*>(p.out_im) + k * n;
       for (std::ptrdiff_t c = 0; c < n; c += lanes) {
         const auto loaded = [&](std::ptrdiff_t j) {
           const C x = {V::load(re + j * n + c), V::load(im + j * n + c)};
-          return k == 0 || j == 0 ? x : x * C{V(w[2 * j - 2]), V(w[2 * j - 1])};
+          return k == 0 || j == 0 ? x : x * C{V(w[2 * (j - 1)]), V(w[2 * (j - 1) + 1])};
         };
         const auto put = [&](C x, std::ptrdiff_t q) {
           x.re.store(to_re + q * step + c);
@@ -204,6 +232,9 @@ struct FourierLoops {
         return run<5>(p);
       case 8:
         return run<8>(p);
+      case 16:
+        if constexpr (has_radix_16) run<16>(p);
+        return;
       default:
         return run_prime(p, fourier::cosines(p.radix), fourier::sines(p.radix));
     }
@@ -319,6 +350,36 @@ struct FourierLoops {
       for (std::ptrdiff_t r = 0; r < p.rows; r += lanes) transpose_block(p, r, c);
   }
 
+  // ---- The first pass of a transform, with transposition
+
+  [[gnu::always_inline]] static void store_transposed(std::array<V, lane_count>& x, T* to) {
+    transpose(x);
+    unrolled<lanes>([&](auto i)
+                        __attribute__((always_inline)) { x[static_cast<std::size_t>(i())].store(to + i() * lanes); });
+  }
+  static void transposing_pass(const FourierTransposingPass& p) {
+    constexpr std::size_t R = fourier_transposing_radix;
+    const Interleaved<R> in(p.in, p.columns, p.inverse);
+    const T* w = static_cast<const T*>(p.twiddles);
+    for (std::ptrdiff_t c = 0; c < p.columns; c += lanes, w += 2 * (R - 1) * lanes) {
+      std::array<C, R> x;
+      in.load(x, c);
+      fourier::butterfly<R>(x);
+      const Parts twiddles = {const_cast<T*>(w), const_cast<T*>(w) + lanes, 2 * lanes};
+      unrolled<R - 1>([&](auto j) __attribute__((always_inline)) { x[j + 1] = x[j + 1] * twiddles.row(j); });
+      unrolled<R / lane_count>([&](auto v) __attribute__((always_inline)) {
+        std::array<V, lane_count> re, im;
+        unrolled<lane_count>([&](auto i) __attribute__((always_inline)) {
+          re[i] = x[v * lane_count + i].re;
+          im[i] = x[v * lane_count + i].im;
+        });
+        const std::ptrdiff_t to = (static_cast<std::ptrdiff_t>(v()) * p.columns + c) * lanes;
+        store_transposed(re, number(p.out_re) + to);
+        store_transposed(im, number(p.out_im) + to);
+      });
+    }
+  }
+
   // ---- Spectra of an even number of real numbers
 
   // The elements of a vector from the last to the first.
@@ -412,11 +473,12 @@ struct FourierLoops {
   }
 
   static Fourier table() {
-    Fourier all = {lanes, pass, nullptr, nullptr, load, store, transpose_all, to_half, from_half};
+    Fourier all = {lanes, pass, nullptr, nullptr, nullptr, load, store, transpose_all, to_half, from_half};
     if constexpr (lanes > 1) {
       all.first_pass = first_pass;
       all.last_pass = last_pass;
     }
+    if constexpr (has_radix_16) all.transposing_pass = transposing_pass;
     return all;
   }
 };

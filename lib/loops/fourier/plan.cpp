@@ -13,8 +13,11 @@ namespace {
 
 // Lengths below this are transformed by passes only: a vector of columns, at most 8 KiB, fits the first-level cache.
 constexpr std::int64_t direct_below = 64;
-// n as a product of the radices of passes.
-std::vector<int> radices_of(std::int64_t n) {
+// Bytes up to which a transform begins with radix 16. Measured by `bench/run --filter fft` up to 256 KiB.
+constexpr std::int64_t sixteen_bytes = 256 * 1024;
+
+// n as a product of the radices of passes. 16 replaces two radices of 4.
+std::vector<int> radices_of(std::int64_t n, Order order) {
   int twos = 0;
   for (; n % 2 == 0; n /= 2) ++twos;
   int eights = twos / 3, fours = twos % 3 == 2 ? 1 : 0;
@@ -23,12 +26,16 @@ std::vector<int> radices_of(std::int64_t n) {
     --eights;
     fours = 2;
   }
-  std::vector<int> all(static_cast<std::size_t>(eights), 8);
-  all.insert(all.end(), static_cast<std::size_t>(fours), 4);
+  const bool sixteen = order == Order::sixteen_first && fours == 2 && eights > 0;
+  std::vector<int> powers(static_cast<std::size_t>(eights), 8), others;
+  if (!sixteen) powers.insert(powers.end(), static_cast<std::size_t>(fours), 4);
   for (const int prime : {13, 11, 7, 5, 3})
-    for (; n % prime == 0; n /= prime) all.push_back(prime);
-  if (two) all.push_back(2);
-  return all;
+    for (; n % prime == 0; n /= prime) others.push_back(prime);
+  if (two) others.push_back(2);
+  if (order == Order::powers_first) std::swap(powers, others);
+  others.insert(others.end(), powers.begin(), powers.end());
+  if (sixteen) others.insert(others.begin(), 16);
+  return others;
 }
 
 bool smooth(std::int64_t n) {
@@ -40,7 +47,7 @@ bool smooth(std::int64_t n) {
 // The cost of passes over a column of n numbers, in units of about one multiplication.
 double cost_of_passes(std::int64_t n) {
   double all = 0;
-  for (const int r : radices_of(n))
+  for (const int r : radices_of(n, Order::powers_first))
     all += r == 2 ? 8 : r == 3 ? 9 : r == 4 ? 9 : r == 5 ? 12 : r == 7 ? 16 : r == 8 ? 12 : 2 * r + 4;
   return all * static_cast<double>(n);
 }
@@ -61,18 +68,18 @@ std::int64_t convolution_length(std::int64_t n) {
 // ---- Direct
 
 template <class T>
-Direct<T>::Direct(std::int64_t n) : n_(n) {
+Direct<T>::Direct(std::int64_t n, Order order) : n_(n) {
   std::int64_t size = 0, done = 1;
-  for (const int r : radices_of(n)) {
+  for (const int r : radices_of(n, order)) {
     passes_.push_back({r, done, n / (done * r), size});
-    size += 2 * (r - 1) * (done - 1);
+    size += 2 * (r - 1) * done;
     done *= r;
   }
   twiddles_ = Table<T>(size);
   const Roots roots(n);
   T* w = twiddles_.data();
   for (const Pass& p : passes_)
-    for (std::int64_t k = 1; k < p.done; ++k)
+    for (std::int64_t k = 0; k < p.done; ++k)
       for (std::int64_t j = 1; j < p.radix; ++j) {
         const auto root = roots(n / (p.done * p.radix) * k * j);
         *w++ = static_cast<T>(root.re);
@@ -83,10 +90,19 @@ Direct<T>::Direct(std::int64_t n) : n_(n) {
 // ---- Plan
 
 template <class T>
+bool Plan<T>::sixteen_fits(std::int64_t n, const kernels::Fourier& kernels) noexcept {
+  return kernels.transposing_pass && n % (16 * kernels.lanes) == 0 &&
+         2 * n * static_cast<std::int64_t>(sizeof(T)) <= sixteen_bytes;
+}
+
+template <class T>
 Plan<T>::Plan(std::int64_t n, const kernels::Fourier& kernels) : n_(n), kernels_(&kernels) {
   method_ = !smooth(n) ? Method::chirp : n < direct_below ? Method::direct : Method::split;
+  if (method_ == Method::split && sixteen_fits(n, kernels)) method_ = Method::sixteen;
   if (method_ == Method::direct)
-    first_ = std::make_unique<Direct<T>>(n);
+    first_ = std::make_unique<Direct<T>>(n, Order::powers_first);
+  else if (method_ == Method::sixteen)
+    make_sixteen();
   else if (method_ == Method::split)
     make_split();
   else
@@ -109,8 +125,8 @@ void Plan<T>::make_split() {
     }
   }
   const std::int64_t a = best, b = n_ / a, width = padded(b);
-  first_ = std::make_unique<Direct<T>>(a);
-  second_ = std::make_unique<Direct<T>>(b);
+  first_ = std::make_unique<Direct<T>>(a, Order::powers_first);
+  second_ = std::make_unique<Direct<T>>(b, kernels_->transposing_pass ? Order::sixteen_first : Order::powers_last);
   across_ = padded(a);
   down_ = width;
   wide_ = block(b, a);
@@ -123,6 +139,23 @@ void Plan<T>::make_split() {
       twiddles_[k * width + s] = static_cast<T>(root.re);
       twiddles_[(a + k) * width + s] = static_cast<T>(root.im);
     }
+}
+
+template <class T>
+void Plan<T>::make_sixteen() {
+  const std::int64_t b = n_ / 16, lanes = kernels_->lanes, half = 2 * 15 * b;
+  second_ = std::make_unique<Direct<T>>(b, Order::sixteen_first);
+  twiddles_ = Table<T>(2 * half);
+  const Roots roots(n_);
+  T* w = twiddles_.data();
+  for (std::int64_t c = 0; c < b; c += lanes)
+    for (std::int64_t k = 1; k < 16; ++k, w += 2 * lanes)
+      for (std::int64_t i = 0; i < lanes; ++i) {
+        const auto root = roots(k * (c + i));
+        w[i] = w[half + i] = static_cast<T>(root.re);
+        w[lanes + i] = static_cast<T>(root.im);
+        w[half + lanes + i] = static_cast<T>(-root.im);
+      }
 }
 
 template <class T>

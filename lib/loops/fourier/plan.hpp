@@ -1,10 +1,13 @@
-// How a Fourier transform of n numbers is computed. n alone selects one of three methods, so that a row has the same
+// How a Fourier transform of n numbers is computed. n alone selects one of four methods, so that a row has the same
 // bits alone and in a batch.
 //
 // Direct, for n < 64 whose prime factors are at most 13: passes over rows side by side.
 //
 // Split, for other n whose prime factors are at most 13 (Bailey 1990): n = a b, as a matrix [a, b] in row-major order.
 // Direct transforms of its columns, twiddles, transposition, direct transforms of the columns again.
+//
+// Sixteen, on AVX-512, for those of them that are multiples of 16 vectors and small: n = 16 b, as a matrix [16, b]. The
+// direct transforms of its columns, twiddles and transposition are one pass.
 //
 // Chirp, for all other n (Bluestein 1970): a convolution by transforms of m >= 2 n - 1 numbers.
 #pragma once
@@ -57,11 +60,15 @@ struct Columns {
   bool inverse;
 };
 
+/// Where the passes of radix 4 and 8 stand: first, where one may read from memory, or last, where one may write to it,
+/// or last behind one of radix 16.
+enum class Order : std::uint8_t { powers_first, powers_last, sixteen_first };
+
 /// Passes over columns.
 template <class T>
 class Direct {
  public:
-  explicit Direct(std::int64_t n);
+  Direct(std::int64_t n, Order order);
   std::int64_t length() const noexcept { return n_; }
   /// Transforms the columns of [n, width] from `in`, which may be b. Returns a or b: the one that holds the result.
   T* run(const Columns<T>& columns, T* in, std::int64_t in_part) const {
@@ -78,8 +85,9 @@ class Direct {
   struct Pass {
     std::int64_t radix, done, left, twiddles;  // the length before it, n / (done * radix), the index of its twiddles
   };
-  kernels::FourierPass arguments(const Columns<T>& columns, const Pass& pass, T* from, std::int64_t from_part,
-                                 T* to) const;
+  // Real and imaginary parts are exchanged if `swapped`, for the other sign of the exponent.
+  kernels::FourierPass arguments(const Columns<T>& columns, const Pass& pass, T* from, std::int64_t from_part, T* to,
+                                 bool swapped) const;
   T* run(const Columns<T>& columns, T* in, std::int64_t in_part, std::size_t begin, std::size_t end) const;
 
   std::int64_t n_;
@@ -106,10 +114,13 @@ class Plan {
   std::int64_t bytes() const;
 
  private:
-  enum class Method : std::uint8_t { direct, split, chirp };
+  enum class Method : std::uint8_t { direct, sixteen, split, chirp };
+  static bool sixteen_fits(std::int64_t n, const kernels::Fourier& kernels) noexcept;
   void run_direct(const Rows<T>& rows, bool inverse, double scale, T* scratch) const;
+  void run_sixteen(const Rows<T>& rows, bool inverse, double scale, T* scratch) const;
   void run_split(const Rows<T>& rows, bool inverse, double scale, T* scratch) const;
   void run_chirp(const Rows<T>& rows, bool inverse, double scale, T* scratch) const;
+  void make_sixteen();
   void make_split();
   void make_chirp();
   std::int64_t padded(std::int64_t n) const noexcept {
@@ -123,10 +134,11 @@ class Plan {
   Method method_;
   std::int64_t scratch_, across_ = 0, down_ = 0;  // split: padded(a), padded(b)
   std::int64_t wide_ = 0, high_ = 0;              // split: columns of a block of the first and of the second transforms
-  std::unique_ptr<Direct<T>> first_, second_;     // direct: first_; split: of a and of b numbers
-  Table<T> twiddles_;                             // split: [2, a, padded(b)]; chirp: exp(-i pi k^2 / n), interleaved
-  std::unique_ptr<Plan> convolution_;             // chirp: of m numbers
-  Table<T> spectrum_;                             // chirp: of the conjugate chirp, interleaved, / m
+  std::unique_ptr<Direct<T>> first_, second_;     // direct: first_; split: of a and of b numbers; sixteen: second_
+  // Split: [2, a, padded(b)]; chirp: exp(-i pi k^2 / n), interleaved; sixteen: of both signs, as the kernel takes them.
+  Table<T> twiddles_;
+  std::unique_ptr<Plan> convolution_;  // chirp: of m numbers
+  Table<T> spectrum_;                  // chirp: of the conjugate chirp, interleaved, / m
   mutable std::mutex half_mutex_;
   mutable Table<T> half_;  // empty before the first half_twiddles()
 };

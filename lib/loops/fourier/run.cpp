@@ -25,9 +25,8 @@ bool fused(const kernels::Fourier& k, std::int64_t radix, std::int64_t count, st
 
 template <class T>
 kernels::FourierPass Direct<T>::arguments(const Columns<T>& columns, const Pass& pass, T* from, std::int64_t from_part,
-                                          T* to) const {
-  // For the other sign of the exponent, real and imaginary parts are exchanged.
-  const std::int64_t re = columns.inverse ? 1 : 0, im = 1 - re;
+                                          T* to, bool swapped) const {
+  const std::int64_t re = swapped ? 1 : 0, im = 1 - re;
   return {.radix = pass.radix,
           .done = pass.done,
           .columns = pass.left * columns.width,
@@ -42,7 +41,7 @@ template <class T>
 T* Direct<T>::run(const Columns<T>& columns, T* in, std::int64_t in_part, std::size_t begin, std::size_t end) const {
   for (std::size_t i = begin; i < end; ++i) {
     T* const to = in == columns.a ? columns.b : columns.a;
-    columns.kernels->pass(arguments(columns, passes_[i], in, in_part, to));
+    columns.kernels->pass(arguments(columns, passes_[i], in, in_part, to, columns.inverse));
     in = to;
     in_part = columns.part;
   }
@@ -56,7 +55,7 @@ T* Direct<T>::run_from(const Columns<T>& columns, T* in, std::int64_t stride, st
     columns.kernels->load(rows);
     return run(columns, columns.b, columns.part);
   }
-  columns.kernels->first_pass(arguments(columns, passes_[0], columns.b, columns.part, columns.a), rows,
+  columns.kernels->first_pass(arguments(columns, passes_[0], columns.b, columns.part, columns.a, false), rows,
                               columns.inverse);
   return run(columns, columns.a, columns.part, 1, passes_.size());
 }
@@ -69,7 +68,8 @@ void Direct<T>::run_to(const Columns<T>& columns, T* in, std::int64_t in_part, T
   const kernels::FourierRows rows = {out, stride, n_, count, columns.width, done, done + columns.part};
   if (!whole) return columns.kernels->store(rows, scale);
   const std::int64_t part = done == in ? in_part : columns.part;
-  columns.kernels->last_pass(arguments(columns, passes_.back(), done, part, done), rows, columns.inverse, scale);
+  columns.kernels->last_pass(arguments(columns, passes_.back(), done, part, done, columns.inverse), rows,
+                             columns.inverse, scale);
 }
 
 // The number of columns that are transformed at a time: as many as the first-level cache holds with their results. If
@@ -86,6 +86,7 @@ std::int64_t Plan<T>::block(std::int64_t columns, std::int64_t length) const noe
 template <class T>
 std::int64_t Plan<T>::needed() const noexcept {
   if (method_ == Method::direct) return 4 * padded(n_) * kernels_->lanes;
+  if (method_ == Method::sixteen) return 4 * second_->length() * kernels_->lanes + 2 * n_ + 6 * skew<T>;
   if (method_ == Method::chirp) return 2 * convolution_->n_ + 16 + convolution_->scratch();
   return 4 * std::max(across_ * wide_, down_ * high_) + 2 * down_ * across_ + 6 * skew<T>;
 }
@@ -94,6 +95,8 @@ template <class T>
 void Plan<T>::run(const Rows<T>& rows, bool inverse, double scale, T* scratch) const {
   if (method_ == Method::direct)
     run_direct(rows, inverse, scale, scratch);
+  else if (method_ == Method::sixteen)
+    run_sixteen(rows, inverse, scale, scratch);
   else if (method_ == Method::split)
     run_split(rows, inverse, scale, scratch);
   else
@@ -130,6 +133,22 @@ void Plan<T>::run_direct(const Rows<T>& rows, bool inverse, double scale, T* scr
                        .twiddle_im = nullptr,
                        .twiddle_stride = 0});
   kernels_->store({rows.out, rows.out_stride, rows.count, n_, width, other, other + part}, scale);
+}
+
+template <class T>
+void Plan<T>::run_sixteen(const Rows<T>& rows, bool inverse, double scale, T* scratch) const {
+  const std::int64_t b = second_->length(), lanes = kernels_->lanes;
+  const std::int64_t part = b * lanes + skew<T>, middle_part = n_ + skew<T>;
+  T *const x = scratch, *const y = x + 2 * part, *const middle = y + 2 * part;
+  kernels_->transposing_pass({.in = rows.in,
+                              .columns = b,
+                              .inverse = inverse,
+                              .out_re = middle,
+                              .out_im = middle + middle_part,
+                              .twiddles = twiddles_.data() + (inverse ? twiddles_.size() / 2 : 0)});
+  for (std::int64_t c = 0; c < 16; c += lanes)
+    second_->run_to({kernels_, y, x, part, lanes, inverse}, middle + c * b, middle_part, rows.out + 2 * c, 16, lanes,
+                    scale);
 }
 
 template <class T>
