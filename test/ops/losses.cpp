@@ -196,6 +196,19 @@ TEST_CASE("elementwise losses at their edges") {
              {std::log(3.), std::log(3.)}, 1e-15);
 }
 
+TEST_CASE("kl_div at x = 0: the mixed second derivative is -1 / y in both orders") {
+  const Tensor x = scalar(0.), y = scalar(1.5);
+  const auto mixed = [&](const Tensor& first, const Tensor& second) {
+    GradientTape outer;
+    outer.watch(std::vector{x, y});
+    GradientTape inner;
+    inner.watch(first);
+    return outer.gradient(inner.gradient(kl_div(x, y), first).dense(), second).dense().item();
+  };
+  CHECK(mixed(x, y) == Approx(-1 / 1.5));
+  CHECK(mixed(y, x) == Approx(-1 / 1.5));
+}
+
 TEST_CASE("normalisations and losses refuse wrong shapes, dtypes and labels") {
   const Tensor x = zeros({2, 3});
   CHECK_THROWS_AS(layer_norm(x, ones({2}), ones({3})), ShapeError);

@@ -16,7 +16,7 @@
 #include <set>
 #include <sstream>
 
-#include "modes.hpp"
+#include "check/modes.hpp"
 
 using namespace random_programs;
 

@@ -1,7 +1,7 @@
 // Programs as C++ source.
 #include <sstream>
 
-#include "modes.hpp"
+#include "check/modes.hpp"
 
 namespace random_programs {
 

@@ -53,7 +53,8 @@ inline constexpr std::tuple powers{
   op<"kl_div">([](auto x, auto y) { return kl_div(x, y); },
     d<x | y>([](auto g, auto x, auto y) {
       const auto infinite = logical_or(logical_or(x < 0, y < 0), logical_and(equal(y, 0), x > 0));
-      return g * where(infinite, -1, log_ratio(where(infinite, 1, x), where(logical_or(infinite, equal(x, 0)), 1, y))); }),
+      const auto zeros = logical_and(equal(x, 0), equal(y, 0));
+      return g * where(infinite, -1, log_ratio(where(infinite, 1, x), where(logical_or(infinite, zeros), 1, y))); }),
     d<x | y>([](auto g, auto x, auto y) {
       const auto linear = logical_or(x < 0, y <= 0);
       return g * where(linear, 1, (y - x) / where(linear, 1, y)); })),

@@ -41,4 +41,18 @@ bool any_negative(const Tensor& x) {
   });
 }
 
+SumOfSquares first_small_sum(const Tensor& x, std::int64_t step, double least) {
+  const Tensor dense = contiguous(x);
+  return visit_among<float, double>(dense.dtype(), [&]<class T>() -> SumOfSquares {
+    const T* const from = detail::mutable_data<T>(dense);
+    for (std::int64_t i = 0; i < step; ++i) {
+      double sum = 0;
+      for (std::int64_t k = i; k < dense.size(); k += step)
+        sum += static_cast<double>(from[k]) * static_cast<double>(from[k]);
+      if (!(sum > least)) return {i, sum};
+    }
+    return {-1, 0};
+  });
+}
+
 }  // namespace reel::loops

@@ -13,7 +13,7 @@
 
 #include "core/block.hpp"
 #include "core/limits.hpp"
-#include "core/visit.hpp"
+#include "loops/elementwise/elements.hpp"
 #include "loops/loops.hpp"
 #include "ops/apply/apply.hpp"
 #include "ops/signal/signal.hpp"
@@ -104,20 +104,13 @@ constexpr double least_sum_of_squares = 1e-10;
 void infer_window(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 void evaluate_window(const Call& call, Outputs& out) {
   loops::copy(call.input(0), out[0]);
-  const std::int64_t hop = call.attribute(0), n = out[0].size();
-  visit_among<float, double>(out[0].dtype(), [&]<class T>() {
-    const T* const w = reinterpret_cast<const T*>(detail::block(out[0])->data);
-    for (std::int64_t first = 0; first < hop; ++first) {
-      double sum = 0;
-      for (std::int64_t k = first; k < n; k += hop) sum += static_cast<double>(w[k]) * static_cast<double>(w[k]);
-      if (!(sum > least_sum_of_squares))
-        fail<ValueError>("istft", "the squares of windows {} apart sum to {} at {}: they do not determine a signal",
-                         hop, sum, first);
-    }
-  });
+  const std::int64_t hop = call.attribute(0);
+  if (const auto [at, sum] = loops::first_small_sum(out[0], hop, least_sum_of_squares); at >= 0)
+    fail<ValueError>("istft", "the squares of windows {} apart sum to {} at {}: they do not determine a signal", hop,
+                     sum, at);
 }
-Tensor same(const tape::Record&, const Tensor& g) { return g; }
-constexpr Primitive window_primitive = {.rule = linear<same, same>("istft.window"),
+Tensor passed_on(const tape::Record&, const Tensor& g) { return g; }
+constexpr Primitive window_primitive = {.rule = linear<passed_on, passed_on>("istft.window"),
                                         .infer = infer_window,
                                         .evaluate = evaluate_window,
                                         .effects = may_throw};

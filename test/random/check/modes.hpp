@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "program.hpp"
+#include "../program.hpp"
 
 namespace random_programs {
 
@@ -49,7 +49,8 @@ struct Outcome {
   std::string message;
 };
 Outcome check(const Program& p, const Plan& plan);
-/// Replaces a half to a ninth of the floating numbers of inputs by zeros, infinities, NaN and numbers near the ends of the range.
+/// Replaces a half to a ninth of the floating numbers of inputs by zeros, infinities, NaN and numbers near the ends of
+/// the range.
 void make_operands_special(Program& p, std::uint64_t seed);
 /// Whether all ways of running the program, and of differentiating it, give the same bits, or the same kind of error.
 Outcome check_ways(const Program& p, const Plan& plan);
