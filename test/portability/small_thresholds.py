@@ -19,7 +19,7 @@ LOW = {
     "lib/loops/elementwise/complex.cpp": {"elementary_grain": "2"},
     "lib/loops/linalg/matmul.cpp": {"least_elements": "1"},
     "lib/loops/linalg/structured/symmetric.hpp": {"least_rows": "2"},
-    "lib/loops/reduce/reduce.cpp": {"fused_elements_min": "1", "least_length": "1", "combine_grain": "2", "max_tasks": "8"},
+    "lib/loops/reduce/reduce.cpp": {"fused_elements_min": "1", "least_length": "1"},
     "lib/loops/window/correlation.cpp": {"least_elements": "2"},
     "lib/loops/window/filters.cpp": {"least_elements": "2"},
     "lib/loops/window/planes.hpp": {"window_grain": "4"},
