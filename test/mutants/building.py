@@ -15,6 +15,8 @@ HEADER = """// Which mutant runs: REEL_MUTANT=n. With -1 none does, and the site
 #pragma once
 #include <cstdio>
 #include <cstdlib>
+#include <type_traits>
+#include <utility>
 
 namespace reel_mutants {
 inline const int chosen = [] {
@@ -37,6 +39,14 @@ inline bool on(int n) {
   if (chosen >= 0) [[likely]]
     return n == chosen;
   return reached.site[n] = true, false;
+}
+template <class T, class X>
+decltype(auto) like(X&& x) {
+  using To = std::remove_cvref_t<T>;
+  if constexpr (std::is_arithmetic_v<To> && std::is_arithmetic_v<std::remove_cvref_t<X>>)
+    return static_cast<To>(x);
+  else
+    return std::forward<X>(x);
 }
 }  // namespace reel_mutants
 """

@@ -575,6 +575,12 @@ def rendered(text, mutants, number_of):
     def flat(part):
         return re.sub(r"\s*\n\s*", " ", re.sub(r"//[^\n]*", "", part))
 
+    def replacement(m):
+        """A call's argument in its place has the call's type of number: else the original would be converted too."""
+        changed, original = flat(m.mutated), flat(m.original)
+        is_argument = m.operator == "call" and changed in original and not set("[{") & set(original)
+        return f"reel_mutants::like<decltype({original})>({changed})" if is_argument else changed
+
     def between(begin, end, index):
         out, at = [], begin
         while index < len(order) and order[index][0] < end:
@@ -585,7 +591,7 @@ def rendered(text, mutants, number_of):
             if statement:
                 out.append("{ if (!reel_mutants::on(%d)) " % number_of(group[0]) + inner + " }")
             else:
-                arms = "".join(f"reel_mutants::on({number_of(m)}) ? ({flat(m.mutated)}) : " for m in group)
+                arms = "".join(f"reel_mutants::on({number_of(m)}) ? ({replacement(m)}) : " for m in group)
                 out.append(f"({arms}({inner}))")
             at, index = last, following
         out.append(text[at:end])
