@@ -75,13 +75,13 @@ class StepSearch {
     const double d0 = norm_of(y, y, y), d1 = norm_of(f0, y, y);
     if (!std::isfinite(d0) || !std::isfinite(d1))
       fail<ValueError>(ode_.name, "y0 or the function at the start is infinite or NaN");
-    const double h0 = d0 < small_norm || d1 < small_norm ? small_step : first_part * d0 / d1;
+    const double h0 = std::min(span, d0 < small_norm || d1 < small_norm ? small_step : first_part * d0 / d1);
     const ops::Quantity f1 = slope_of(ode_, y + (direction_ * h0) * f0, number_of(ode_, from_ + direction_ * h0));
     const double d2 = norm_of(f1 - f0, y, y) / h0, most = std::max(d1, d2);
     const double order = ode_.method == OdeMethod::dormand_prince ? 5 : 3;
     const double h1 =
         most <= small_curvature ? std::max(small_step, shorter_step * h0) : std::pow(first_part / most, 1 / order);
-    return std::min({most_first_factor * h0, std::isfinite(h1) ? h1 : h0, span});
+    return std::min({most_first_factor * h0, h1 > 0 ? h1 : h0, span});  // 0 where the second slope is infinite
   }
 
   const Ode& ode_;

@@ -192,7 +192,7 @@ def steps(f, y, start, end, rtol, atol, method):
     direction = 1 if end > start else -1
     f0 = f(y, start)
     d0, d1 = norm(y, y, y), norm(f0, y, y)
-    h0 = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
+    h0 = min(abs(end - start), 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1)
     f1 = f([v + direction * h0 * s for v, s in zip(y, f0)], start + direction * h0)
     d2 = norm([p - q for p, q in zip(f1, f0)], y, y) / h0
     h1 = max(1e-6, h0 * 1e-3) if d1 <= 1e-15 and d2 <= 1e-15 else (0.01 / max(d1, d2)) ** (1 / order)
