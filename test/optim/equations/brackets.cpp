@@ -111,6 +111,16 @@ TEST_CASE("the ends of bracketed_root have no gradient, but where f reads them")
 }
 
 TEST_CASE("derivatives of bracketed_root notice other elements, weak and of other magnitudes, and no rounding error") {
+  for (const double coupling : {1e-4, -1e-4}) {  // of the first element to the second alone
+    const auto solution = [&](const Tensor& t) {
+      return bracketed_root(
+          [=](const Tensor& x) {
+            return x - t + coupling * tensor({1.0, 0.0}) * (x(1) - t(1));
+          },
+          full({2}, -3.0), 3.0);
+    };
+    CHECK_THROWS_AS(jvp(solution, tensor({1.0, 2.0}), tensor({1.0, 3.0})), ValueError);
+  }
   const auto derivative = [](const Tensor& scale, double coupling) {
     const auto solution = [&](const Tensor& t) {
       const auto f = [=](const Tensor& x) { return scale * (x - t) + coupling * (flip(x) - flip(t)); };

@@ -45,13 +45,58 @@ TEST_CASE("odeint evaluates the accepted steps again under a tape, with all stag
   CHECK(count(true, ends, steps_of(1)) == 4 * 7 + 3 * 6 + 7);
   CHECK(count(false, many, steps_of(1)) == 4 * 7);
   CHECK(count(true, many, steps_of(1)) == 4 * 7 + 2 * 7 + 6 + 7);
-  // After the root of a terminal event nothing is evaluated again.
-  calls = 0;
-  static_cast<void>(odeint_events(f, 1.0, ends, {at(2.5, true)}, steps_of(1)));
-  const int to_the_root = calls;
+  // Up to the root of a terminal event: three steps, their quarters in the last one, two steps again and the root's.
   calls = 0;
   static_cast<void>(odeint_events(f, 1.0, tensor({0, 100}), {at(2.5, true)}, steps_of(1)));
-  CHECK(calls == to_the_root);
+  CHECK(calls == 3 * 7 + 3 * 6 + 2 * 6 + 6);
+}
+
+TEST_CASE("the continuous adjoint solves from each time or root to the next, in both directions") {
+  for (const double sign : {1.0, -1.0}) {
+    int calls = 0;
+    const OdeFunction f = [&calls](const Tensor& y, const Tensor&) {
+      ++calls;
+      return -y;
+    };
+    OdeOptions o = steps_of(0.5);
+    o.adjoint = OdeAdjoint::continuous;
+    const OdeEvents e =
+        odeint_events(f, 1.0, sign * tensor({0, 1, 2, 3, 4}), {at(sign * 1.5), at(sign * 2), at(sign * 2.5)}, o);
+    // Eight steps, before three of them the quarters of events at their ends; eight steps between times and roots.
+    CHECK(calls == 8 * 7 + 3 * 3 * 6 + 8 * 7);
+    CHECK(largest(e.y * exp(sign * tensor({0, 1, 2, 3, 4})) - 1) < 1e-3);
+    CHECK(e.states[1].item() == e.y[2].item());
+  }
+}
+
+TEST_CASE("memory budgets: several steps without output are one loop, two are not; float32 too") {
+  const OdeFunction f = [](const Tensor& y, const Tensor& t) { return cos(t) - y; };
+  const auto run = [&](const Tensor& y0, const Tensor& t, std::int64_t budget) {
+    OdeOptions o = steps_of(1);
+    o.memory_budget = budget;
+    GradientTape tape;
+    tape.watch(y0);
+    const Tensor y = odeint(f, y0, t, o);
+    return std::pair(y, static_cast<std::int64_t>(tape.stats().entries));
+  };
+  const Tensor shorter = tensor({0, 12.5}), longer = tensor({0, 12.5, 15.5}), start = scalar(1.0);
+  const auto first = run(start, shorter, 0), both = run(start, longer, 0), looped = run(start, shorter, 4096),
+             both_looped = run(start, longer, 4096);
+  CHECK(looped.second < first.second / 3);
+  CHECK(both_looped.second - looped.second == both.second - first.second);
+  CHECK(array_equal(both.first, both_looped.first));
+  const auto narrow = run(scalar(1.0F), longer, 4096);
+  CHECK(narrow.first.dtype() == DType::float32);
+  CHECK(array_equal(narrow.first, run(scalar(1.0F), longer, 0).first));
+}
+
+TEST_CASE("a function may read y0 itself: that is no part of rosenbrock's Jacobian") {
+  const Tensor y0 = tensor({1.0, 2.0}), copy = y0 + 0.0, t = tensor({0, 1});
+  const auto of = [&](const Tensor& read) {
+    return odeint([read](const Tensor& y, const Tensor& s) { return -50 * (y - read) + s; }, y0, t,
+                  {.method = OdeMethod::rosenbrock, .relative_tolerance = 1e-3});
+  };
+  CHECK(array_equal(of(y0), of(copy)));
 }
 
 TEST_CASE("rosenbrock steps do not depend on the shape of y") {
@@ -81,6 +126,23 @@ TEST_CASE("the first step of odeint, the last one, and steps that are too short"
     CHECK(odeint(ends, 1.0, tensor({0, 5e-4}))[1].item() == Approx(std::exp(5e-4)).epsilon(1e-9));
     CHECK_THROWS_WITH(odeint(ends, 1.0, tensor({0, 1})), Contains("odeint: the steps become too short at t = 0.00"));
   }
+  // Norms and slopes at the limits below which they say nothing.
+  const auto first = [](double start, double slope, std::size_t k) {
+    Doubles times;
+    const auto constant = [&](const Tensor& y, const Tensor& t) {
+      times.push_back(t.item());
+      return full_like(y, slope);
+    };
+    const OdeOptions o = {.relative_tolerance = 0, .absolute_tolerance = 1, .max_steps = 100};
+    static_cast<void>(odeint(constant, start, tensor({0, 1}), o));
+    return times[k];
+  };
+  CHECK(first(1e-5, 1, 1) == Approx(1e-7));
+  CHECK(first(9.9e-6, 1, 1) == Approx(1e-6));
+  CHECK(first(1e-3, 1e-5, 1) == Approx(1));
+  CHECK(first(1e-3, 9.9e-6, 1) == Approx(1e-6));
+  CHECK(first(1, 1e-15, 3) == Approx(0.2e-6));
+  CHECK(first(1, 1.1e-15, 3) == Approx(0.2e-4));
   // A solution that ends at t = 1.
   CHECK_THROWS_WITH(odeint([](const Tensor& y, const Tensor&) { return square(y); }, 1.0, tensor({0, 2})),
                     Contains("odeint: the steps become too short at t = 1"));

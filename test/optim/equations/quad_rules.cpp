@@ -57,6 +57,8 @@ TEST_CASE("quad's tolerances by default are the square root of the rounding unit
   CHECK_THROWS_AS(quad(scaled(1 / 236.0), 0, 1, absolute), ValueError);
   CHECK_THROWS_AS(quad(scaled(1), 0, 1, absolute), ValueError);
   CHECK_THROWS_AS(quad(scaled(1), 0, 1, {.tolerance = 0, .absolute_tolerance = 0, .max_intervals = 1}), ValueError);
+  CHECK_THROWS_AS(quad(scaled(1 / 240.94), 0, 1, {.tolerance = 0, .absolute_tolerance = 0, .max_intervals = 1}),
+                  ValueError);
   // A function that is 0 has no error.
   CHECK(quad([](const Tensor& x) { return zeros_like(x); }, 0, 1, {.tolerance = 0, .absolute_tolerance = 0}).item() ==
         0);
