@@ -5,6 +5,7 @@
 #include <reel/linalg.hpp>
 
 #include "catch.hpp"
+#include "support/derivatives.hpp"
 #include "support/numbers.hpp"
 
 using namespace reel;
@@ -81,6 +82,9 @@ TEST_CASE("root takes the iterations of Newton's method") {
   EquationOptions o = {.max_iterations = 2};
   o.linear.initial = ones({7});
   CHECK(largest(root(line, zeros({3}), o) - solve(matrix, b)) < 1e-15);
+  const Tensor wide = support::Random("matrix").tensor({60, 60}) + 20 * eye(60);
+  CHECK_NOTHROW(root([&](const Tensor& x) { return matmul(wide, x) - 1; }, zeros({60}),
+                     {.absolute_tolerance = 1e-12, .max_iterations = 1}));
   o.linear.tolerance = 0.3;
   CHECK_THROWS_WITH(root(line, zeros({3}), o), Contains("no convergence after 2 iterations"));
   // Derivatives use the transposed preconditioner: with the inverse one product is enough.
@@ -111,6 +115,13 @@ TEST_CASE("minimum accepts minima with flat directions, and no saddle of any sha
   }
   CHECK(minimum([](const Tensor& x) { return exp(x) - 2.0F * x; }, scalar(0.0F)).dtype() == DType::float32);
   CHECK(minimum([](const Tensor& x) { return square(square(x)); }, 0.0).item() == 0);
+  // Of a flat direction, in which the minimum moves, there is no derivative.
+  const auto flat = [](const Tensor& p) {
+    const auto f = [p](const Tensor& x) { return square(x(0) - 1) + power(x(1), 4) - p * x(1); };
+    return minimum(f, tensor({1.0, 0.0}));
+  };
+  CHECK_THROWS_WITH(grad([&](const Tensor& p) { return sum(flat(p)); })(scalar(0.0)),
+                    Contains("minimum: no convergence"));
   // The function sees x as it was given when the error about its gradient is made.
   const auto apart = [](const Tensor& x) {
     CHECK(x.shape() == Shape{2, 3});

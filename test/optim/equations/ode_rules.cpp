@@ -233,7 +233,7 @@ TEST_CASE("odeint refuses options and times one by one, and takes those at the l
                     Contains("odeint: time 2 is 1; times must ascend or descend"));
   CHECK_THROWS_WITH(odeint(at_rest, 1.0, tensor({1, 2, 2})),
                     Contains("odeint: time 2 is 2; times must ascend or descend"));
-  CHECK_THROWS_WITH(odeint(at_rest, 1.0, tensor({1, 2, 1})), Contains("times must ascend or descend strictly"));
+  CHECK_THROWS_WITH(odeint(at_rest, 1.0, tensor({1, 2, 1})), Contains("time 2 is 1; times must ascend"));
   // The result has an axis more than y0.
   const Shape most(std::vector<std::int64_t>(max_rank, 1));
   CHECK_THROWS_WITH(odeint(at_rest, zeros(most), t), Contains("odeint: the result would have rank 33"));
