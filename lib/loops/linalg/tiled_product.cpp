@@ -149,10 +149,11 @@ namespace {
 enum class ShapeClass : std::uint8_t { shallow, narrow, low, small, middle, large };
 ShapeClass class_of(std::int64_t m, std::int64_t n, std::int64_t k) {
   // Multiplications, and elements of c. Measured against BLAS; rows "matmul".
-  constexpr std::int64_t large_volume = 1 << 24, small_volume = 1 << 15, wide_area = 1 << 15;
+  constexpr std::int64_t large_volume = 1 << 24, small_volume = 1 << 15, tiny_volume = 1 << 9, wide_area = 1 << 15;
   std::int64_t area, volume;
   if (__builtin_mul_overflow(m, n, &area) || __builtin_mul_overflow(area, k, &volume)) return ShapeClass::large;
   if (volume > large_volume) return ShapeClass::large;
+  if (volume <= tiny_volume) return ShapeClass::small;  // a call of BLAS takes longer, and may lock
   if (n < 8 && k > 16) return ShapeClass::narrow;  // most lanes of a vector would be idle
   if (m < 4 && k > 8) return ShapeClass::low;      // too few sums at a time to hide the latency of multiply-adds
   if (k < 32 && area >= wide_area) return ShapeClass::shallow;  // dominated by writing c
