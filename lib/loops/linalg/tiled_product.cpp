@@ -154,8 +154,8 @@ ShapeClass class_of(std::int64_t m, std::int64_t n, std::int64_t k) {
   if (__builtin_mul_overflow(m, n, &area) || __builtin_mul_overflow(area, k, &volume)) return ShapeClass::large;
   if (volume > large_volume) return ShapeClass::large;
   if (volume <= tiny_volume) return ShapeClass::small;  // a call of BLAS takes longer, and may lock
-  if (n < 8 && k > 16) return ShapeClass::narrow;  // most lanes of a vector would be idle
-  if (m < 4 && k > 8) return ShapeClass::low;      // too few sums at a time to hide the latency of multiply-adds
+  if (n < 8 && k > 16) return ShapeClass::narrow;       // most lanes of a vector would be idle
+  if (m < 4 && k > 8) return ShapeClass::low;           // too few sums at a time to hide the latency of multiply-adds
   if (k < 32 && area >= wide_area) return ShapeClass::shallow;  // dominated by writing c
   return volume <= small_volume ? ShapeClass::small : ShapeClass::middle;
 }

@@ -268,7 +268,7 @@ struct BracketCase {
 struct EventCase {
   const char* function;
   double start, end;
-  std::size_t count, freedom;  // of evaluations
+  std::size_t count, freedom;         // of evaluations
   std::vector<double> roots, points;  // points up to the first within 1e-6 of a root
 };
 struct QuadCase {
