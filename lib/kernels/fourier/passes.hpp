@@ -358,16 +358,16 @@ struct FourierLoops {
                         __attribute__((always_inline)) { x[static_cast<std::size_t>(i())].store(to + i() * lanes); });
   }
   static void transposing_pass(const FourierTransposingPass& p) {
-    constexpr std::size_t R = fourier_transposing_radix;
-    const Interleaved<R> in(p.in, p.columns, p.inverse);
+    constexpr std::size_t radix = fourier_transposing_radix;
+    const Interleaved<radix> in(p.in, p.columns, p.inverse);
     const T* w = static_cast<const T*>(p.twiddles);
-    for (std::ptrdiff_t c = 0; c < p.columns; c += lanes, w += 2 * (R - 1) * lanes) {
-      std::array<C, R> x;
+    for (std::ptrdiff_t c = 0; c < p.columns; c += lanes, w += 2 * (radix - 1) * lanes) {
+      std::array<C, radix> x;
       in.load(x, c);
-      fourier::butterfly<R>(x);
+      fourier::butterfly<radix>(x);
       const Parts twiddles = {const_cast<T*>(w), const_cast<T*>(w) + lanes, 2 * lanes};
-      unrolled<R - 1>([&](auto j) __attribute__((always_inline)) { x[j + 1] = x[j + 1] * twiddles.row(j); });
-      unrolled<R / lane_count>([&](auto v) __attribute__((always_inline)) {
+      unrolled<radix - 1>([&](auto j) __attribute__((always_inline)) { x[j + 1] = x[j + 1] * twiddles.row(j); });
+      unrolled<radix / lane_count>([&](auto v) __attribute__((always_inline)) {
         std::array<V, lane_count> re, im;
         unrolled<lane_count>([&](auto i) __attribute__((always_inline)) {
           re[i] = x[v * lane_count + i].re;
