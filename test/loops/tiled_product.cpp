@@ -6,6 +6,7 @@
 #include <cstring>
 #include <random>
 #include <reel/reel.hpp>
+#include <string_view>
 #include <vector>
 
 #include "catch.hpp"
@@ -112,4 +113,20 @@ TEST_CASE("a small product of matrices has the bits of a batch of one, and is ad
     const Tensor one = matmul(a, g, {.transpose_a = true}), other = matmul(b, h, {.transpose_a = true});
     CHECK(support::same_bits(*tape.gradient(y, x), one + other));
   }
+}
+
+TEST_CASE("BLAS, which may lock, computes no product of at most 512 multiplications where vectors are long", "[once]") {
+  const kernels::Set& before = kernels::active();
+  for (const kernels::Set* set : kernels::supported_sets()) {
+    kernels::activate(*set);
+    const bool long_vectors = std::string_view(set->isa) == "avx2" || std::string_view(set->isa) == "avx512";
+    if (!long_vectors) continue;
+    for (const DType dtype : {DType::float32, DType::float64}) {
+      CAPTURE(set->isa, dtype);
+      CHECK(is_tiled(dtype, 2, 16, 9));   // few rows
+      CHECK(is_tiled(dtype, 10, 3, 17));  // few columns
+      CHECK(is_tiled(dtype, 8, 8, 8));
+    }
+  }
+  kernels::activate(before);
 }
