@@ -146,12 +146,13 @@ Tensor ComposedOps::call(std::size_t f, std::span<const Operand* const> operands
   const char* const name = definitions_[f].name.data();
   const DType dtype = common_dtype(name, operands);
   if (is_complex(dtype)) fail<TypeError>(name, "is not defined for {}; {}", dtype, remedy(dtype));
-  if (is_half(dtype)) {
+  const DType least = definitions_[f].least;
+  if (is_half(dtype) || (dtype == DType::float32 && least == DType::float64)) {
     // Numbers stay numbers: they take the dtype of the tensors.
     Tensor wide[most_of_composed];
     const auto operand = [&](std::size_t k) {
       const Operand* x = operands[std::min(k, operands.size() - 1)];
-      return x->is_tensor() ? Operand(wide[k] = cast_to(x->tensor(), DType::float32)) : Operand(x->floating());
+      return x->is_tensor() ? Operand(wide[k] = cast_to(x->tensor(), least)) : Operand(x->floating());
     };
     const Operand in[] = {operand(0), operand(1), operand(2), operand(3), operand(4)};
     const Operand* list[] = {&in[0], &in[1], &in[2], &in[3], &in[4]};

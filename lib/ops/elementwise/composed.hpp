@@ -13,6 +13,8 @@ namespace reel::ops {
 struct Composed {
   std::string_view name;
   Lane (*value)(const Lane* x);
+  /// The least precise dtype to compute in: float64 for formulas that cancel.
+  DType least = DType::float32;
 };
 
 /// At most this many operands.
@@ -26,7 +28,7 @@ class ComposedOps {
   ComposedOps(const ComposedOps&) = delete;
   ComposedOps& operator=(const ComposedOps&) = delete;
   /// Definition f of these operands, which broadcast: float32 and float64; float16 and bfloat16 compute in float32,
-  /// integers and booleans in float64. TypeError for complex numbers.
+  /// integers and booleans in float64, dtypes less precise than `least` in that. TypeError for complex numbers.
   Tensor call(std::size_t f, std::span<const Operand* const> operands) const;
 
  private:

@@ -199,9 +199,10 @@ Lane beta_norm_kl_of(X x) {
   const Lane variance = mean * (x[1] / n) / (n + 1);
   return from_power(x[0], x[1], 0 * n + 1) + log_root_2pi + log(scale) + 0.5 * (variance / scale / scale + d * d);
 }
+// The last operand is loc2 + scale2, rounded to the dtype of the caller's operands.
 Lane beta_uniform_kl_of(X x) {
   const Lane scale = positive_or_nan(x[3]);
-  return or_infinite(x[2] > 0 || x[2] + scale < 1, from_power(x[0], x[1], 0 * x[2] + 1) + log(scale));
+  return or_infinite(x[2] > 0 || x[4] < 1, from_power(x[0], x[1], 0 * x[2] + 1) + log(scale));
 }
 
 Lane gamma_norm_kl_of(X x) {
@@ -280,13 +281,16 @@ struct Interval {
   Interval(L first, L extent)
       : start(first), length(extent), end(first + extent), below_end(kl_div(first, end) / extent) {}
 };
+// The last operand is inf where the interval ends above 1, and otherwise the excess over 1 of an end that the dtype of
+// the caller's operands rounds to 1.
 Lane uniform_beta_kl_of(X x) {
   const Lane width = positive_or_nan(x[1]), a2 = positive_or_nan(x[2]), b2 = positive_or_nan(x[3]);
-  const LaneMask beyond = x[0] < 0 || x[0] + width > 1;
+  const LaneMask beyond = x[0] < 0 || equal(x[4], infinity);
   const Lane one = 0 * a2 + 1, both[] = {one, one, a2, b2};
   const Interval from(where(beyond, 0.25, x[0]), where(beyond, 0.5 + 0 * width, width));
   // The mean of log(1 - x) is that of log(y), y from [1 - end, 1 - start].
-  const Lane below_one = kl_div(1 - from.end, 1 - from.start) / from.length - log1p(-from.start);
+  const Lane rest = 1 - from.end + where(beyond, 0, x[4]);
+  const Lane below_one = kl_div(rest, 1 - from.start) / from.length - log1p(-from.start);
   return or_infinite(beyond, beta_kl_of(both) - log(from.length) + (a2 - 1) * (from.below_end - log(from.end) - 1) +
                                  (b2 - 1) * (below_one - 1));
 }
@@ -370,7 +374,7 @@ constexpr Composed divergences[] = {
     {"norm_kl", norm_kl_of},
     {"expon_kl", [](X x) { return of_ratio(positive_or_nan(x[0]), positive_or_nan(x[1])); }},
     {"gamma_kl", gamma_kl_of},
-    {"beta_kl", beta_kl_of},
+    {"beta_kl", beta_kl_of, DType::float64},
     {"bernoulli_kl", bernoulli_kl_of},
     {"poisson_kl",
      [](X x) { return kl_div(where(x[0] >= 0, x[0], not_a_number), where(x[1] >= 0, x[1], not_a_number)); }},
@@ -388,10 +392,10 @@ constexpr Composed divergences[] = {
     {"binom_kl", binom_kl_of},
     {"nbinom_kl", [](X x) { return positive_or_nan(x[0]) * geom_kl_of(x + 1); }},
     {"bernoulli_poisson_kl", bernoulli_poisson_kl_of},
-    {"beta_expon_kl", beta_expon_kl_of},
-    {"beta_gamma_kl", beta_gamma_kl_of},
-    {"beta_norm_kl", beta_norm_kl_of},
-    {"beta_uniform_kl", beta_uniform_kl_of},
+    {"beta_expon_kl", beta_expon_kl_of, DType::float64},
+    {"beta_gamma_kl", beta_gamma_kl_of, DType::float64},
+    {"beta_norm_kl", beta_norm_kl_of, DType::float64},
+    {"beta_uniform_kl", beta_uniform_kl_of, DType::float64},
     {"expon_gamma_kl", expon_gamma_kl_of},
     {"expon_gumbel_r_kl", expon_gumbel_r_kl_of},
     {"expon_norm_kl", expon_norm_kl_of},
@@ -405,7 +409,7 @@ constexpr Composed divergences[] = {
     {"pareto_expon_kl", pareto_expon_kl_of},
     {"pareto_gamma_kl", pareto_gamma_kl_of},
     {"pareto_norm_kl", pareto_norm_kl_of},
-    {"uniform_beta_kl", uniform_beta_kl_of},
+    {"uniform_beta_kl", uniform_beta_kl_of, DType::float64},
     {"uniform_expon_kl", uniform_expon_kl_of},
     {"uniform_gamma_kl", uniform_gamma_kl_of},
     {"uniform_gumbel_r_kl", uniform_gumbel_r_kl_of},
@@ -416,6 +420,23 @@ Tensor divergence(Divergence f, std::initializer_list<const Operand*> operands) 
   static const ComposedOps& all = *new ComposedOps(divergences);
   const tape::OpScope scope(**operands.begin());
   return all.call(f, {operands.begin(), operands.size()});
+}
+
+// Divergence f, whose last operand is a function of loc and loc + scale, operands k and k + 1, without gradient.
+template <class Function>
+Tensor with_end(Divergence f, std::initializer_list<const Operand*> operands, std::size_t k, const Function& of_end) {
+  const tape::OpScope scope(**operands.begin());
+  const char* const op = divergences[f].name.data();
+  const Converted c(op, operands);
+  broadcast_all(op, c.x);
+  const Tensor loc = stop_gradient(c.x[k]), scale = stop_gradient(c.x[k + 1]);
+  const Tensor end = of_end(loc, scale);
+  const Operand x[] = {c.x[0], c.x[1], c.x[2], c.x[3], end};
+  return cast_to(divergence(f, {&x[0], &x[1], &x[2], &x[3], &x[4]}), c.result);
+}
+Tensor excess_over_one(const Tensor& loc, const Tensor& scale) {
+  return where(greater(loc + scale, 1), infinity,
+               relu(cast_to(loc, DType::float64) + cast_to(scale, DType::float64) - 1));
 }
 
 }  // namespace
@@ -444,7 +465,7 @@ Tensor bernoulli_poisson_kl(const Operand& p1, const Operand& mu2) { return ops:
 Tensor beta_expon_kl(const Operand& a1, const Operand& b1, const Operand& scale2) { return ops::divergence(ops::of_beta_expon, {&a1, &b1, &scale2}); }
 Tensor beta_gamma_kl(const Operand& a1, const Operand& b1, const Operand& a2, const Operand& scale2) { return ops::divergence(ops::of_beta_gamma, {&a1, &b1, &a2, &scale2}); }
 Tensor beta_norm_kl(const Operand& a1, const Operand& b1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_beta_norm, {&a1, &b1, &loc2, &scale2}); }
-Tensor beta_uniform_kl(const Operand& a1, const Operand& b1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_beta_uniform, {&a1, &b1, &loc2, &scale2}); }
+Tensor beta_uniform_kl(const Operand& a1, const Operand& b1, const Operand& loc2, const Operand& scale2) { return ops::with_end(ops::of_beta_uniform, {&a1, &b1, &loc2, &scale2}, 2, [](const Tensor& x, const Tensor& y) { return x + y; }); }
 Tensor expon_gamma_kl(const Operand& scale1, const Operand& a2, const Operand& scale2) { return ops::divergence(ops::of_expon_gamma, {&scale1, &a2, &scale2}); }
 Tensor expon_gumbel_r_kl(const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_expon_gumbel_r, {&scale1, &loc2, &scale2}); }
 Tensor expon_norm_kl(const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_expon_norm, {&scale1, &loc2, &scale2}); }
@@ -458,7 +479,7 @@ Tensor norm_laplace_kl(const Operand& loc1, const Operand& scale1, const Operand
 Tensor pareto_expon_kl(const Operand& b1, const Operand& scale1, const Operand& scale2) { return ops::divergence(ops::of_pareto_expon, {&b1, &scale1, &scale2}); }
 Tensor pareto_gamma_kl(const Operand& b1, const Operand& scale1, const Operand& a2, const Operand& scale2) { return ops::divergence(ops::of_pareto_gamma, {&b1, &scale1, &a2, &scale2}); }
 Tensor pareto_norm_kl(const Operand& b1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_pareto_norm, {&b1, &scale1, &loc2, &scale2}); }
-Tensor uniform_beta_kl(const Operand& loc1, const Operand& scale1, const Operand& a2, const Operand& b2) { return ops::divergence(ops::of_uniform_beta, {&loc1, &scale1, &a2, &b2}); }
+Tensor uniform_beta_kl(const Operand& loc1, const Operand& scale1, const Operand& a2, const Operand& b2) { return ops::with_end(ops::of_uniform_beta, {&loc1, &scale1, &a2, &b2}, 0, ops::excess_over_one); }
 Tensor uniform_expon_kl(const Operand& loc1, const Operand& scale1, const Operand& scale2) { return ops::divergence(ops::of_uniform_expon, {&loc1, &scale1, &scale2}); }
 Tensor uniform_gamma_kl(const Operand& loc1, const Operand& scale1, const Operand& a2, const Operand& scale2) { return ops::divergence(ops::of_uniform_gamma, {&loc1, &scale1, &a2, &scale2}); }
 Tensor uniform_gumbel_r_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_uniform_gumbel_r, {&loc1, &scale1, &loc2, &scale2}); }
@@ -474,8 +495,9 @@ Tensor dirichlet_kl(const Operand& alpha1, const Operand& alpha2) {
     fail<ShapeError>(op, "both need a last axis of the same number of elements; their shapes are {} and {}",
                      c.x[0].shape(), c.x[1].shape());
   ops::broadcast_all(op, c.x);
-  const Tensor a1 = where(greater(c.x[0], 0), c.x[0], ops::not_a_number),
-               a2 = where(greater(c.x[1], 0), c.x[1], ops::not_a_number);
+  // Terms of very different size cancel.
+  const Tensor x1 = ops::cast_to(c.x[0], DType::float64), x2 = ops::cast_to(c.x[1], DType::float64);
+  const Tensor a1 = where(greater(x1, 0), x1, ops::not_a_number), a2 = where(greater(x2, 0), x2, ops::not_a_number);
   const Tensor n1 = sum(a1, -1, true), n2 = sum(a2, -1, true);
   const Operand first(a1), second(a2), sum1(n1), sum2(n2);
   const Tensor terms = ops::divergence(ops::of_dirichlet_term, {&first, &sum1, &second, &sum2}),

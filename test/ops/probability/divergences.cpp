@@ -196,3 +196,53 @@ TEST_CASE("divergences of two families: equal laws, ends of supports, dtypes") {
   CHECK_THROWS_AS(norm_laplace_kl(zeros({2}), 1, zeros({3}), 1), ShapeError);
   CHECK_THROWS_AS(norm_laplace_kl(ones({2}, DType::complex128), 1, 0, 1), TypeError);
 }
+
+TEST_CASE("divergences of beta and Dirichlet laws: float32 values and gradients are those of float64, rounded") {
+  using Function = std::function<Tensor(Scalars)>;
+  const std::pair<const char*, Function> functions[] = {
+      {"beta_kl", [](Scalars x) { return beta_kl(x[0], x[1], x[2], 0.5); }},
+      {"beta_gamma_kl", [](Scalars x) { return beta_gamma_kl(x[0], x[1], x[2], 2); }},
+      {"beta_expon_kl", [](Scalars x) { return beta_expon_kl(x[0], x[1], x[2]); }},
+      {"beta_norm_kl", [](Scalars x) { return beta_norm_kl(x[0], x[1], 0.25, x[2]); }},
+      {"beta_uniform_kl", [](Scalars x) { return beta_uniform_kl(x[0], x[1], -0.5, x[2] + 2); }},
+      {"uniform_beta_kl", [](Scalars x) { return uniform_beta_kl(0.984375, 0.0078125, x[0], x[1]) + x[2]; }},
+      {"dirichlet_kl",
+       [](Scalars x) {
+         return dirichlet_kl(stack({x[0], x[1], x[2]}), stack({x[0] * 0 + 2, x[1] * 0 + 0.5, x[2] * 0 + 9.5}));
+       }},
+  };
+  const double shapes[] = {0.03125, 3, 9.5, 1000, 131072};
+  for (const auto& [name, f] : functions)
+    for (const double a : shapes)
+      for (const double b : shapes)
+        for (const double c : shapes) {
+          INFO(name << " at " << a << ", " << b << ", " << c);
+          const auto at = [&](DType d) {
+            std::vector<Tensor> x;
+            for (const double v : {a, b, c}) x.push_back(full({}, v, d));
+            GradientTape tape;
+            tape.watch(x);
+            const Tensor y = f(x);
+            CHECK(y.dtype() == d);
+            Doubles all = {cast(y, DType::float64).item()};
+            for (const Gradient& g : tape.gradient(y, x)) all.push_back(cast(g.dense(), DType::float64).item());
+            return all;
+          };
+          const Doubles narrow = at(DType::float32), wide = at(DType::float64);
+          for (std::size_t k = 0; k < wide.size(); ++k)
+            CHECK(std::abs(narrow[k] - wide[k]) <= 0x1p-23 * (std::abs(wide[k]) + std::abs(c) * (k == 0)));
+        }
+}
+
+TEST_CASE("divergences of a beta and a uniform law: an end that the dtype of operands rounds to 1 is 1") {
+  const auto narrow = [](double x) { return full({}, x, DType::float32); };
+  const auto value = [](const Tensor& x) { return cast(x, DType::float64).item(); };
+  const Tensor a = narrow(1.5);
+  // The sums of 0.6 and 0.4, and of -0.4 and 1.4, rounded to float32 each, are 1 + 2^-25 and 1 - 2^-25.
+  CHECK(value(uniform_beta_kl(narrow(0.6), narrow(0.4), a, a)) ==
+        Approx(uniform_beta_kl(0.6, 0.4, 1.5, 1.5).item()).epsilon(1e-6));
+  CHECK(value(beta_uniform_kl(a, a, narrow(-0.4), narrow(1.4))) ==
+        Approx(beta_uniform_kl(1.5, 1.5, -0.5, 1.5).item() + std::log(1.4 / 1.5)).epsilon(1e-6));
+  CHECK(value(uniform_beta_kl(narrow(0.6), narrow(0.4 + 0x1p-22), a, a)) == inf);
+  CHECK(value(beta_uniform_kl(a, a, narrow(-0.4), narrow(1.4 - 0x1p-22))) == inf);
+}
