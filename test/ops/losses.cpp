@@ -196,17 +196,32 @@ TEST_CASE("elementwise losses at their edges") {
              {std::log(3.), std::log(3.)}, 1e-15);
 }
 
-TEST_CASE("kl_div at x = 0: the mixed second derivative is -1 / y in both orders") {
+TEST_CASE("kl_div and rel_entr at x = 0: the mixed second derivative is -1 / y in both orders") {
   const Tensor x = scalar(0.), y = scalar(1.5);
-  const auto mixed = [&](const Tensor& first, const Tensor& second) {
+  const auto mixed = [&](const auto& f, const Tensor& first, const Tensor& second) {
     GradientTape outer;
     outer.watch(std::vector{x, y});
     GradientTape inner;
     inner.watch(first);
-    return outer.gradient(inner.gradient(kl_div(x, y), first).dense(), second).dense().item();
+    return outer.gradient(inner.gradient(f(x, y), first).dense(), second).dense().item();
   };
-  CHECK(mixed(x, y) == Approx(-1 / 1.5));
-  CHECK(mixed(y, x) == Approx(-1 / 1.5));
+  const auto kl = [](const Tensor& u, const Tensor& v) { return kl_div(u, v); };
+  const auto entropy = [](const Tensor& u, const Tensor& v) { return rel_entr(u, v); };
+  CHECK(mixed(kl, x, y) == Approx(-1 / 1.5));
+  CHECK(mixed(kl, y, x) == Approx(-1 / 1.5));
+  CHECK(mixed(entropy, x, y) == Approx(-1 / 1.5));
+  CHECK(mixed(entropy, y, x) == Approx(-1 / 1.5));
+}
+
+TEST_CASE("rel_entr at x = 0: value 0 and gradient (-inf, 0) for every y that is not negative") {
+  const Tensor x = zeros({4}), y = tensor({0, 1e-300, 1e300, inf});
+  GradientTape tape;
+  tape.watch(std::vector{x, y});
+  const Tensor value = rel_entr(x, y);
+  const auto g = tape.gradient(value, std::vector{x, y});
+  CHECK(all(equal(value, 0)).item<bool>());
+  CHECK(all(equal(g[0].dense(), -inf)).item<bool>());
+  CHECK(all(equal(g[1].dense(), 0)).item<bool>());
 }
 
 TEST_CASE("normalisations and losses refuse wrong shapes, dtypes and labels") {

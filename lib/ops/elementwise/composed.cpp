@@ -45,11 +45,13 @@ Lane sinc_of(const Lane& x) {
   return where(near, series, where(equal(mod(n, 2), 0), half_wave, -half_wave) / (pi * outside));
 }
 
-// x log(x / y) where both are positive. Its derivative by x is -inf at 0 <= y, through -sqrt(x).
+// x log(x / y) where both are positive. At x = 0 <= y, -sqrt(x) makes the derivative by x -inf, and -x log(y) the mixed
+// second derivative -1 / y.
 Lane rel_entr_of(const Lane& x, const Lane& y) {
   const LaneMask inside = x > 0 && y > 0, zero = equal(x, 0) && y >= 0;
   const Lane u = where(inside, x, 1), v = where(inside, y, 1);
-  const Lane at_zero = 0 - sqrt(where(zero, x, 0));
+  const Lane least = where(zero, x, 0), positive = where(zero && y > 0 && y < infinity, y, 1);
+  const Lane at_zero = 0 - sqrt(least) - least * log(positive);
   return where(inside, u * log_ratio(u, v), where(zero, at_zero, where(isnan(x) || isnan(y), x + y, infinity)));
 }
 
