@@ -140,7 +140,16 @@ Tensor extreme(const char* op, const Operand& operand, const Operand& ids, std::
   });
 }
 
-Tensor mean_of(const Segments& s) { return s.sum() / s.counts(); }
+// Sums over a function of counts. float32 counts to 2^24, and a sum of more terms hardly grows: float64 sums these.
+template <class F>
+Tensor over_counts(Segments s, const F& f) {
+  const DType d = s.terms.dtype();
+  if (s.terms.shape()[0] > 1 << 24) s.terms = cast_to(s.terms, is_complex(d) ? DType::complex128 : DType::float64);
+  return cast_to(s.sum() / f(s.counts()), d);
+}
+Tensor mean_of(const Segments& s) {
+  return over_counts(s, [](const Tensor& count) { return count; });
+}
 
 // The rows of x that the indices name.
 Tensor rows(const char* op, const Tensor& x, const Operand& indices) {
@@ -218,8 +227,9 @@ Tensor sparse_segment_mean(const Operand& operand, const Operand& indices, const
 Tensor sparse_segment_sqrt_n(const Operand& operand, const Operand& indices, const Operand& ids, std::int64_t n) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::with_means("sparse_segment_sqrt_n", operand);
-  return ops::over_segments("sparse_segment_sqrt_n", ops::rows("sparse_segment_sqrt_n", x, indices), ids, n,
-                            [](const ops::Segments& s) { return s.sum() / sqrt(s.counts()); });
+  return ops::over_segments(
+      "sparse_segment_sqrt_n", ops::rows("sparse_segment_sqrt_n", x, indices), ids, n,
+      [](const ops::Segments& s) { return ops::over_counts(s, [](const Tensor& count) { return sqrt(count); }); });
 }
 
 Tensor bincount(const Operand& operand, std::int64_t n) {

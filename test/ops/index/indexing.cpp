@@ -170,6 +170,23 @@ TEST_CASE("segments of complex numbers: means and sums by the root of the count 
   CHECK(array_equal(grad(slope)(re), grad([&](const Tensor& x) { return sum(square(mean_of(x))); })(re)));
 }
 
+TEST_CASE("segments of more elements than float32 counts") {
+  const std::int64_t n = (1 << 24) + (1 << 22);
+  const Tensor x = broadcast_to(full({}, 0.75, DType::float32), {n}), ids = zeros({n}, DType::int32);
+  const double count = static_cast<double>(n);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor mean = segment_mean(x, ids, 1);
+  CHECK(mean.dtype() == DType::float32);
+  CHECK(mean.to_vector()[0] == 0.75);
+  const Tensor slopes = tape.gradient(mean, x).dense();
+  CHECK(slopes.dtype() == DType::float32);
+  CHECK(max(slopes).item<float>() == static_cast<float>(1 / count));
+  CHECK(min(slopes).item<float>() == static_cast<float>(1 / count));
+  const Tensor by_root = sparse_segment_sqrt_n(full({1}, 0.75, DType::float32), ids, ids, 1);
+  CHECK(by_root.to_vector()[0] == static_cast<float>(0.75 * std::sqrt(count)));
+}
+
 TEST_CASE("segments of a vector: the same whether a tape follows it, for ids of every kind") {
   using Op = Tensor (*)(const Operand&, const Operand&, std::int64_t);
   const Op ops[] = {segment_sum, segment_mean, segment_prod, segment_max, segment_min};
