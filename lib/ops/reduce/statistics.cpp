@@ -96,24 +96,32 @@ constexpr Primitive nansum_primitive = {.rule = batched({"nansum", nansum_vjp, n
 Tensor count_of(const Tensor& missing, const Axes& axes, bool keepdims, DType d) {
   return cast(sum(logical_not(missing), axes, keepdims), d);
 }
-// a / b; NaN with gradient 0 unless b is positive.
-Tensor quotient(const Tensor& a, const Tensor& b) {
+Tensor itself(const Tensor& x) { return x; }
+// f(a / b); NaN with gradient and tangent 0 unless b is positive.
+template <class F>
+Tensor of_quotient(const Tensor& a, const Tensor& b, const F& f) {
   const Tensor has_some = greater(b, 0);
-  return where(has_some, a / where(has_some, b, 1), nan_of(a.dtype()));
+  return where(has_some, f(a / where(has_some, b, 1)), nan_of(a.dtype()));
 }
 
 Tensor mean_without_nan(const Tensor& x, const Tensor& missing, const Axes& axes, bool keepdims) {
-  return quotient(sum(where(missing, 0, x), axes, keepdims), count_of(missing, axes, keepdims, x.dtype()));
+  return of_quotient(sum(where(missing, 0, x), axes, keepdims), count_of(missing, axes, keepdims, x.dtype()), itself);
 }
 // Twice, since the first mean is rounded: a constant has variance 0.
 Tensor deviations(const Tensor& x, const Tensor& missing, const Axes& axes) {
   const Tensor once = x - mean_without_nan(x, missing, axes, true);
   return where(missing, 0, once - mean_without_nan(once, missing, axes, true));
 }
-Tensor variance_without_nan(const Tensor& x, const Axes& axes, double ddof, bool keepdims) {
+template <class F>
+Tensor of_variance(const Tensor& x, const Axes& axes, double ddof, bool keepdims, const F& f) {
   const Tensor missing = isnan(x);
-  return quotient(sum(square(deviations(x, missing, axes)), axes, keepdims),
-                  count_of(missing, axes, keepdims, x.dtype()) - ddof);
+  return of_quotient(sum(square(deviations(x, missing, axes)), axes, keepdims),
+                     count_of(missing, axes, keepdims, x.dtype()) - ddof, f);
+}
+// 0 with gradient 0 at 0.
+Tensor root(const Tensor& v) {
+  const Tensor constant = equal(v, 0);
+  return where(constant, 0, sqrt(where(constant, 1, v)));
 }
 
 Tensor real_floating(const char* op, const Operand& operand) {
@@ -180,15 +188,14 @@ Tensor nanmin(const Operand& x, const Axes& axes, bool keepdims) {
 }
 Tensor nanvar(const Operand& operand, const Axes& axes, double ddof, bool keepdims) {
   const tape::OpScope scope(operand);
-  return ops::in_full_precision(ops::real_floating("nanvar", operand),
-                                [&](const Tensor& x) { return ops::variance_without_nan(x, axes, ddof, keepdims); });
+  return ops::in_full_precision(ops::real_floating("nanvar", operand), [&](const Tensor& x) {
+    return ops::of_variance(x, axes, ddof, keepdims, ops::itself);
+  });
 }
 Tensor nanstd(const Operand& operand, const Axes& axes, double ddof, bool keepdims) {
   const tape::OpScope scope(operand);
-  return ops::in_full_precision(ops::real_floating("nanstd", operand), [&](const Tensor& x) {
-    const Tensor v = ops::variance_without_nan(x, axes, ddof, keepdims), constant = equal(v, 0);
-    return where(constant, 0, sqrt(where(constant, 1, v)));
-  });
+  return ops::in_full_precision(ops::real_floating("nanstd", operand),
+                                [&](const Tensor& x) { return ops::of_variance(x, axes, ddof, keepdims, ops::root); });
 }
 
 Tensor average(const Operand& operand, const Operand& weights, const Axes& axes, bool keepdims) {
