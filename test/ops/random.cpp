@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <reel/reel.hpp>
 
@@ -139,12 +140,17 @@ TEST_CASE("a draw depends on its blocks only, not on its length or on earlier dr
 
 TEST_CASE("a uniform range may be as wide as the dtype") {
   Generator generator(2);
-  for (const DType d : {DType::float32, DType::float64}) {
-    const double greatest = d == DType::float32 ? 3e38 : 8e307;
+  const std::pair<DType, double> ends[] = {{DType::float32, 3e38},
+                                           {DType::float32, std::numeric_limits<float>::max()},
+                                           {DType::float64, 8e307},
+                                           {DType::float64, 1.7e308},
+                                           {DType::float64, std::numeric_limits<double>::max()}};
+  for (const auto& [d, greatest] : ends) {
     const Tensor x = random_uniform(generator, {10000}, -greatest, greatest, d);
     CHECK(bool(all(isfinite(x))));
     CHECK(cast(max(x), DType::float64).item() > 0.99 * greatest);
     CHECK(cast(min(x), DType::float64).item() < -0.99 * greatest);
+    CHECK(std::abs(mean(cast(x, DType::float64) / greatest).item()) < 0.03);
   }
 }
 
@@ -196,6 +202,10 @@ TEST_CASE("errors of random functions") {
   CHECK_THROWS_AS(random_normal(g, {2}, 0, 1, DType::complex64), TypeError);
   CHECK_THROWS_AS(random_uniform(g, {2}, 1, 1), ValueError);
   CHECK_THROWS_AS(random_uniform(g, {2}, 0, NAN), ValueError);
+  CHECK_THROWS_AS(random_uniform(g, {2}, -INFINITY, 0), ValueError);
+  CHECK_THROWS_AS(random_uniform(g, {2}, 0, INFINITY), ValueError);
+  CHECK_THROWS_AS(random_uniform(g, {2}, -1e300, 0, DType::float32), ValueError);
+  CHECK_THROWS_AS(random_uniform(g, {2}, 0, 1e300, DType::float16), ValueError);
   CHECK_THROWS_AS(random_normal(g, {2}, 0, -1), ValueError);
   CHECK_THROWS_AS(random_bernoulli(g, {2}, 1.5), ValueError);
   CHECK_THROWS_AS(random_categorical(g, tensor<int>({1, 2}), 3), TypeError);

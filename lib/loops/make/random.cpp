@@ -138,10 +138,11 @@ std::uint64_t random_blocks(DType dtype, std::int64_t n) {
 void draw_uniform(RandomStream from, double low, double high, const Tensor& y) {
   const DType dtype = y.dtype();
   const double last = greatest_below(high, dtype);
-  // The width of the range may exceed float32's range; half of it never does.
-  const bool halved = dtype != DType::float64 && high - low > static_cast<double>(std::numeric_limits<float>::max());
-  const double factor = halved ? 2 : 1;
-  const kernels::UniformRange range{low / factor, (high - low) / factor, factor, last};
+  // The width of the range may exceed the range of the dtype of the draws; half of it never does.
+  const double largest = dtype == DType::float64 ? std::numeric_limits<double>::max()
+                                                 : static_cast<double>(std::numeric_limits<float>::max());
+  const double factor = high - low > largest ? 2 : 1;
+  const kernels::UniformRange range{low / factor, high / factor - low / factor, factor, last};
   const auto of = [&, draw = draws_of(dtype).uniform](kernels::RandomPlace place, void* out, std::ptrdiff_t n) {
     draw(place, range, out, n);
   };

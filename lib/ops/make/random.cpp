@@ -3,6 +3,7 @@
 #include "loops/make/random.hpp"
 
 #include <cmath>
+#include <limits>
 #include <reel/ops/make.hpp>
 
 #include "ops/apply/effect.hpp"
@@ -118,8 +119,11 @@ constexpr Primitive permutation_primitive = {.rule = {.name = "random_permutatio
 }  // namespace ops
 
 Tensor random_uniform(Generator& generator, const Shape& shape, double low, double high, DType dtype) {
-  if (!(low < high) || !std::isfinite(high - low))
-    fail<ValueError>("random_uniform", "low is {} and high {}; they must be finite and low less than high", low, high);
+  const double largest = dtype == DType::float64 ? std::numeric_limits<double>::max()
+                                                 : static_cast<double>(std::numeric_limits<float>::max());
+  if (!(low < high) || low < -largest || high > largest)
+    fail<ValueError>("random_uniform", "low is {} and high {}; low must be less than high, and both from {} to {}", low,
+                     high, -largest, largest);
   return ops::drawn_floats(ops::uniform_primitive, generator, shape, low, high, dtype);
 }
 
