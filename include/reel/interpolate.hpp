@@ -61,8 +61,12 @@ struct SplineOptions {
 /// parabola (SciPy's CubicSpline). Gradients: those of tridiagonal_solve, and of the polynomials. Computed in float64.
 PiecewiseCubic cubic_spline(const Operand& x, const Operand& y, const SplineOptions& options = {});
 /// The interpolating function that is monotone where the values are (Fritsch and Butland 1984; SciPy's
-/// PchipInterpolator). The slope at a knot is the weighted harmonic mean of the slopes of the two intervals; where one
-/// of these is 0 or they differ in sign, it is 0 and has derivative 0. Knots and errors are those of cubic_spline.
+/// PchipInterpolator). The slope at an inner knot is the weighted harmonic mean of the slopes of the two intervals;
+/// where one of these is 0 or they differ in sign, it is 0 and has derivative 0. That at an end, beside an interval of
+/// slope m0 and one of slope m1, is the three-point estimate d = ((2 h0 + h1) m0 - h0 m1) / (h0 + h1), h the lengths,
+/// with two limits: 0, with derivative 0, where d and m0 differ in sign or just one is 0, and 3 m0 where m0 and m1
+/// differ in sign and d is steeper than that. Where both slopes are 0 the derivative is that of d. Knots and errors are
+/// those of cubic_spline.
 PiecewiseCubic pchip(const Operand& x, const Operand& y);
 /// The interpolating function of Akima (1970; SciPy's Akima1DInterpolator), for data with jumps. The slope at a knot is
 /// the mean of the slopes of the two intervals, each weighted by the absolute change of slope on the other side. Where

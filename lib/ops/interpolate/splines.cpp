@@ -51,9 +51,6 @@ namespace {
 
 // ---- Pointwise parts
 
-Lane sign_agrees(const Lane& a, const Lane& b, const Lane& yes) {
-  return where((a > 0 && b > 0) || (a < 0 && b < 0), yes, 0);
-}
 // The slope at a knot between intervals of slopes m0 and m1 and lengths h0 and h1.
 Lane harmonic(const Lane* a) {
   const Lane &m0 = a[0], &m1 = a[1], &h0 = a[2], &h1 = a[3];
@@ -63,12 +60,14 @@ Lane harmonic(const Lane* a) {
   const Lane small = where(agree, where(first, m0, m1), 1), large = where(agree, where(first, m1, m0), 1);
   return where(agree, small * ((w0 + w1) / (where(first, w0, w1) + where(first, w1, w0) * (small / large))), 0);
 }
-// The slope at the end of an interval of slope m0; m1 is that of the next one.
+// The slope at the end of an interval of slope m0; m1 is that of the next one. The three-point estimate d, unless its
+// sign is not that of m0, or m1 has another sign than m0 and d is too steep. If all are 0, the derivative is that of d.
 Lane at_end(const Lane* a) {
   const Lane &m0 = a[0], &m1 = a[1], &h0 = a[2], &h1 = a[3];
   const Lane d = ((2 * h0 + h1) * m0 - h0 * m1) / (h0 + h1);
   const LaneMask turns = (m0 > 0 && m1 <= 0) || (m0 < 0 && m1 >= 0) || (equal(m0, 0) && not_equal(m1, 0));
-  return sign_agrees(d, m0, where(turns && abs(d) > 3 * abs(m0), 3 * m0, d));
+  const LaneMask agree = (d > 0 && m0 > 0) || (d < 0 && m0 < 0) || (equal(d, 0) && equal(m0, 0));
+  return where(agree, where(turns && abs(d) > 3 * abs(m0), 3 * m0, d), 0);
 }
 // (c0 m0 + c1 m1) / (c0 + c1), or the mean of m0 and m1 where the changes of slope c0 + c1 do not exceed the threshold.
 Lane by_changes(const Lane* a) {

@@ -175,7 +175,8 @@ Pieces<N> monotone(const Numbers<N>& x, const Numbers<N>& y) {
   }
   const auto end = [&](std::size_t a, std::size_t b) {
     const N d = ((N(2) * h[a] + h[b]) * m[a] - h[a] * m[b]) / (h[a] + h[b]);
-    if (!agree(d, m[a])) return N(0);
+    const auto vanishes = [](const N& v) { return !less(v, N(0)) && !less(N(0), v); };
+    if (!agree(d, m[a]) && !(vanishes(d) && vanishes(m[a]))) return N(0);
     return !agree(m[a], m[b]) && less(N(3) * absolute(m[a]), absolute(d)) ? N(3) * m[a] : d;
   };
   s[0] = end(0, 1), s[k + 1] = end(k, k - 1);

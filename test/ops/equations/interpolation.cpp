@@ -104,6 +104,39 @@ TEST_CASE("pchip and akima where secant slopes change sign or vanish") {
     }
 }
 
+TEST_CASE("pchip: slopes at the ends are SciPy's three-point estimate and its two limits, with their derivatives") {
+  const Tensor x = tensor({0, 1, 3, 4});
+  // The slope at the first knot and its derivatives by the values; the data are those of the other end as well.
+  const auto check = [&](const Doubles& values, double slope, const Doubles& weights) {
+    INFO("values " << Catch::Detail::stringify(values));
+    const Tensor y = from_data(values);
+    CHECK(pchip(x, y)(0, 1).item() == Approx(slope).epsilon(1e-15));
+    const Doubles first = support::slope_at([&](const Tensor& v) { return pchip(x, v)(0, 1); }, y);
+    const auto last = [&](const Tensor& v) { return -pchip(4 - flip(x, 0), flip(v, 0))(4, 1); };
+    CHECK(last(y).item() == Approx(slope).epsilon(1e-15));
+    const Doubles mirrored = support::slope_at(last, y);
+    for (std::size_t k = 0; k < weights.size(); ++k) {
+      CHECK(first[k] == Approx(weights[k]).margin(1e-15));
+      CHECK(mirrored[k] == Approx(weights[k]).margin(1e-15));
+    }
+  };
+  // m0 and m1 are the slopes of the first two intervals, of lengths 1 and 2: the estimate is (4 m0 - m1) / 3.
+  const Doubles estimate = {-4. / 3, 1.5, -1. / 6, 0}, limited = {-3, 3, 0, 0}, none = {0, 0, 0, 0};
+  check({0, 2, 3, 5}, 2.5, estimate);       // m0 = 2, m1 = 1/2
+  check({0, 2, -1, 5}, 19. / 6, estimate);  // m0 = 2, m1 = -3/2
+  check({0, -2, -3, 5}, -2.5, estimate);    // m0 = -2, m1 = -1/2
+  check({0, 2, -22, 5}, 6, limited);        // m0 = 2, m1 = -12
+  check({0, -2, 22, 5}, -6, limited);       // m0 = -2, m1 = 12
+  check({0, 2, 30, 5}, 0, none);            // m0 = 2, m1 = 14: the estimate has the other sign
+  check({0, 1, 9, 5}, 0, none);             // the estimate is 0
+  check({0, 1, -9, 5}, 3, estimate);        // the estimate is 3 m0
+  check({1, 1, 1, 5}, 0, estimate);         // m0 = m1 = 0
+  check({1, 1, 1, 1}, 0, estimate);
+  check({1, 1, 5, 5}, 0, none);  // m0 = 0
+  check({1, 1, -5, 5}, 0, none);
+  check({1, 3, 3, 5}, 8. / 3, estimate);  // m1 = 0
+}
+
 TEST_CASE("simpson over coordinates near the ends of the range") {
   const Tensor x = tensor({0, 1, 3, 4, 6, 6.5}), y = tensor({1, 0, 2, -1, 0.5, 3});
   for (const DType d : {DType::float32, DType::float64})
