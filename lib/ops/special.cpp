@@ -5,6 +5,8 @@
 
 #include <reel/ops/make.hpp>
 #include <reel/special.hpp>
+#include <reel/stats/densities.hpp>
+#include <reel/stats/joint.hpp>
 
 #include "ops/sort/order.hpp"
 
@@ -119,10 +121,28 @@ Tensor derivative_at_inverse(const tape::Record& r, std::size_t k) {
   for (std::size_t i = 0; i < variables(f); ++i) x[i] = &r.saved(i);
   return partial(f, {orders, variables(f)}, x);
 }
+// 1 / slope. Where its derivative may be wanted, it is that of exp(-l), l the logarithm of the density: the square of a
+// slope underflows. Ends of the support, where l may be infinite, keep the quotient.
+Tensor reciprocal(const tape::Record& r, const Tensor& slope) {
+  const Function inverse = function_of(r.attributes());
+  const std::size_t n = variables(inverse);
+  bool wanted = false;
+  for (std::size_t i = 0; i < n; ++i) wanted = wanted || followed(r.saved(i));
+  if (!wanted) return 1 / slope;
+  const Tensor &x = r.saved(n - 1), inside = inverse == Function::vonmises_ppf
+                                                 ? logical_not(isnan(x))
+                                                 : logical_and(greater(x, 0), less(x, n == 3 ? 1 : HUGE_VAL));
+  const Tensor point = where(inside, x, 0.5);
+  const Tensor l = inverse == Function::vonmises_ppf ? vonmises_logpdf(point, r.saved(0))
+                   : n == 3                          ? beta_logpdf(point, r.saved(0), r.saved(1))
+                                                     : gamma_logpdf(point, r.saved(0));
+  const Tensor usable = logical_and(inside, isfinite(l));
+  return where(usable, exp(stop_gradient(l) - l) / stop_gradient(slope), 1 / where(usable, 1, slope));
+}
 Tensor derivative_of_inverse(const tape::Record& r, std::size_t k) {
   const std::size_t last = variables(function_of(r.attributes())) - 1;
   const Tensor slope = derivative_at_inverse(r, last);
-  return k == last ? 1 / slope : -derivative_at_inverse(r, k) / slope;
+  return k == last ? reciprocal(r, slope) : -derivative_at_inverse(r, k) / slope;
 }
 void evaluate_quantile(const Call& call, Outputs& out) {
   constexpr std::int64_t orders[loops::arguments_max] = {};
