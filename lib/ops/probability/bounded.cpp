@@ -157,12 +157,24 @@ Lane log_ndtr_inverse(const Lane& l) {
   return where(far, x, ndtri(exp(where(far, -1, l))));
 }
 
-// log of p Phi(b) + rest Phi(a), a < b, of the logarithms of both: by the larger part times 1 and a positive number.
+// log(p): of a tiny p by a power of 2, so that its derivatives and those of the quantile are summed before they
+// overflow.
+Lane log_of_part(const Lane& p) {
+  constexpr double tiny = 1e-15, exponent_min = -1000;  // of 2; that of the least normal number is -1022
+  const LaneMask scaled = p < tiny;
+  const Lane unit = exp2(maximum(round(log2(where(scaled, p, 1))), exponent_min));
+  return log(p / unit) + log(unit);
+}
+// log of p Phi(b) + rest Phi(a), a < b, of the logarithms of both: that of the larger part, and log1p of the quotient,
+// whose derivatives are multiples of it.
 Lane log_mean(const Lane& p, const Lane& rest, const Lane& of_a, const Lane& of_b) {
-  const Lane quotient = exp(of_a - of_b);
-  const LaneMask a_is_larger = rest * quotient >= p;
-  const Lane own = where(a_is_larger && quotient > 0, quotient, 1);
-  return where(a_is_larger, of_a + log(rest + p / own), of_b + log(where(a_is_larger, 1, p) + rest * quotient));
+  const Lane log_quotient = of_a - of_b;
+  const LaneMask a_is_larger = rest * exp(log_quotient) >= p;
+  const Lane a_part = where(a_is_larger, rest, 1), b_part = where(a_is_larger, 1, p);
+  const Lane inverse = exp(where(a_is_larger && p > 0, -log_quotient, 0));
+  const Lane of_larger_a = of_a + log(a_part) + log1p(p * inverse / a_part);
+  const Lane log_p = log_of_part(b_part), quotient = exp(where(a_is_larger, 0, log_quotient) - log_p);
+  return where(a_is_larger, of_larger_a, of_b + log_p + log1p(rest * quotient));
 }
 // Both tails are sums of positive terms; the smaller one is inverted.
 Lane truncnorm_quantile(X x) {
