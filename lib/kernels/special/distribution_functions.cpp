@@ -61,6 +61,8 @@ Real log_beta_tail(const Arguments& a, bool upper) {
   if (x > 0)
     return by_arguments<3>(
         a, [=](const auto& v, const auto& w, const auto& y) { return log_incomplete_beta(v, w, y, upper); });
+  // For p = 1 this is q log(1 - x).
+  if (upper && p == 1 && k > 0 && a.orders[0] == 0 && m > 0) return m == 1 ? -factorial(k - 1) : 0;
   if (upper) return upper_at_zero(p, q, -q * factorial(std::max(k - 1, 0)), m, k);  // (1 - x)^q
   return m == 0 || (m == 1 && a.orders[0] == 1) ? log_slope_at_zero(k) : nan;
 }

@@ -98,12 +98,24 @@ Real incomplete_gamma_of(const Arguments& a, bool upper) {
   return derivative(incomplete_gamma(Taylor::variable(o, a.at[0], 0), a.at[1], upper));
 }
 
+/// A derivative by q of the k-th one by x, for whole p <= k, of I_x(p, q) at x = 0: of (k - 1)! / B(p, q) times a
+/// binomial coefficient of q - 1, which is a polynomial in q.
+Real beta_slope_at_zero(int p, Real q, int order, int k) {
+  const Orders o = {order};
+  const Taylor t = Taylor::variable(o, q, 0);
+  Taylor y = constant(t, factorial(k - 1));
+  for (int j = 0; j < p; ++j) y = y * (t + Real(j)) * (Real(1) / std::max(j, 1));
+  for (int j = 1; j <= k - p; ++j) y = y * (t + Real(-j)) * (Real(-1) / j);
+  return derivative(y);
+}
 Real beta_slope(const Arguments& a) {
   const Real p = a.at[0], q = a.at[1], x = a.at[2];
   const int k = a.orders[2];
   if (!(p > 0 && q > 0 && x >= 0 && x <= 1) || std::isinf(p) || std::isinf(q)) return nan;
   if (x == 0) {
     if (p > k) return 0;
+    if (a.orders[0] == 0 && a.orders[1] > 0 && is_whole(p))
+      return beta_slope_at_zero(static_cast<int>(p), q, a.orders[1], k);
     if (a.orders[0] + a.orders[1] > 0) return nan;
     if (p != std::floor(p)) return power_at_zero(p, k);
     return factorial(k - 1) * falling(q - 1, k - static_cast<int>(p)) / std::exp(log_beta(p, q));

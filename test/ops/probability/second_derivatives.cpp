@@ -45,6 +45,14 @@ const Point quantiles[] = {
     {OF(2, vonmises_ppf), {1e-300, 1000}, {1.0527402616818182e297, 7.2318362120289761e-4}, {-inf, -8.0196449749373527e293, -8.0196449749373527e293, qnan}},
     {OF(2, vonmises_ppf), {1e-200, 1e6}, {3.3074059339523495e195, 1.5104525481716041e-8}, {-inf, -1.6540805856715573e189, -1.6540805856715573e189, qnan}},
 };
+// Of counts below 1: p^n and its logarithm. Of more, the derivatives at p = 1 are those of a constant.
+const Point certain[] = {
+    {"nbinom_cdf", [](const Tensors& x) { return nbinom_cdf(0, x[0], x[1]); }, {2.5, 1}, {0, 2.5}, {0, 1, 1, 3.75}},
+    {"nbinom_sf", [](const Tensors& x) { return nbinom_sf(0, x[0], x[1]); }, {2.5, 1}, {0, -2.5}, {0, -1, -1, -3.75}},
+    {"nbinom_logcdf", [](const Tensors& x) { return nbinom_logcdf(0, x[0], x[1]); }, {2.5, 1}, {0, 2.5}, {0, 1, 1, -2.5}},
+    {"nbinom_cdf", [](const Tensors& x) { return nbinom_cdf(1, x[0], x[1]); }, {2.5, 1}, {0, 0}, {0, 0, 0, -8.75}},
+    {"nbinom_cdf", [](const Tensors& x) { return nbinom_cdf(2, x[0], x[1]); }, {2.5, 1}, {0, 0}, {0, 0, 0, 0}},
+};
 // clang-format on
 
 void check(const Point& p, double tolerance) {
@@ -80,4 +88,16 @@ void check(const Point& p, double tolerance) {
 TEST_CASE("quantiles of tiny probabilities: second derivatives") {
   // Both terms of a mixed derivative of vonmises_ppf cancel to a thousandth, and its slopes have errors of 1e-10.
   for (const Point& p : quantiles) check(p, std::string(p.name) == "vonmises_ppf" ? 2e-7 : 1e-12);
+}
+
+TEST_CASE("nbinom: second derivatives of tails at p = 1") {
+  for (const Point& p : certain) check(p, 1e-15);
+  // The third derivatives of p^n, and of p^n (1 + n (1 - p)).
+  const auto third = [](int k) {
+    const auto slope =
+        grad([k](const Tensor& p) { return grad([&](const Tensor& n) { return nbinom_cdf(k, n, p); })(scalar(2.5)); });
+    return grad(slope)(scalar(1.0)).item();
+  };
+  CHECK(third(0) == Approx(2 * 2.5 - 1));
+  CHECK(third(1) == Approx(-(2 * 2.5 + 1)));
 }
