@@ -91,16 +91,38 @@ Lane log_t_density(P p) {
 }
 Lane log_chi2_density(P p) { return log_gamma_density(0.5 * p.a, 0.5 * p.z) - std::numbers::ln2; }
 
-template <Lane (*log_density)(P p)>
-constexpr Law of_density(double lower, double upper, std::size_t shapes, double vanishes_below = HUGE_VAL,
-                         double vanishes_above = HUGE_VAL) {
-  return {lower,   upper,          lower == 0,    shapes, {log_density, [](P p) { return exp(log_density(p)); }},
-          nullptr, vanishes_below, vanishes_above};
+// A density c z^e r(z), e its exponent by p.a. For tiny z it is that at tiny_max times powers of the quotient: the
+// derivatives of exp(e log(z)) by z overflow before those of a power do, and are 0 where the density underflows.
+template <Lane (*log_density)(P p), Lane (*exponent)(P p), Lane (*log_rest)(const Lane& z, P p)>
+Lane density_of(P p) {
+  constexpr double tiny_max = 0x1p-27;
+  const Lane e = exponent(p), end = where(p.z > 0, tiny_max, tiny_max), zero = where(p.z > 0, 0, 0);
+  // Where r(tiny_max) is not small and the power not large.
+  const LaneMask tiny = p.z > 0 && p.z < tiny_max && p.a < stirling_min && log_rest(end, p) > -1, flat = equal(e, 0);
+  const Lane quotient = where(tiny, p.z, tiny_max) / tiny_max;
+  const Lane y =
+      exp(log_density({where(tiny, tiny_max, p.z), where(tiny, tiny_max * p.scale, p.d), p.scale, p.a, p.b}));
+  // 0 log(z), whose derivative by a is no multiple of 0, has no power.
+  const Lane rest = exp(xlogy(e, where(flat, quotient, 1)) +
+                        (log_rest(where(tiny, p.z, zero), p) - log_rest(where(tiny, end, zero), p)));
+  return where(tiny, where(tiny, y, 1) * power(where(flat, 1, quotient), e) * rest, y);
 }
-constexpr Law gamma_law = of_density<[](P p) { return log_gamma_density(p.a, p.z); }>(0, infinity, 1, 1),
-              chi2_law = of_density<log_chi2_density>(0, infinity, 1, 2),
-              beta_law = of_density<log_beta_density>(0, 1, 2, 1, 1),
-              t_law = of_density<log_t_density>(-infinity, infinity, 1);
+template <Lane (*log_density)(P p)>
+constexpr Law of_density(double lower, double upper, std::size_t shapes, Lane (*pdf)(P p),
+                         double vanishes_below = HUGE_VAL, double vanishes_above = HUGE_VAL) {
+  return {lower, upper, lower == 0, shapes, {log_density, pdf}, nullptr, vanishes_below, vanishes_above};
+}
+using L = const Lane&;
+Lane log_gamma_of(P p) { return log_gamma_density(p.a, p.z); }
+Lane below_a(P p) { return p.a - 1; }
+Lane below_half_a(P p) { return 0.5 * p.a - 1; }
+constexpr Law gamma_law = of_density<log_gamma_of>(0, infinity, 1,
+                                                   density_of<log_gamma_of, below_a, [](L z, P) { return -z; }>, 1),
+              chi2_law = of_density<log_chi2_density>(
+                  0, infinity, 1, density_of<log_chi2_density, below_half_a, [](L z, P) { return -0.5 * z; }>, 2),
+              beta_law = of_density<log_beta_density>(
+                  0, 1, 2, density_of<log_beta_density, below_a, [](L z, P p) { return (p.b - 1) * log1p(-z); }>, 1, 1),
+              t_law = of_density<log_t_density>(-infinity, infinity, 1, [](P p) { return exp(log_t_density(p)); });
 
 // ---- Discrete distributions. x[0] is the count k; it has no gradient, as round() has none.
 

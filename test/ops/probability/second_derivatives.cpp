@@ -45,6 +45,17 @@ const Point quantiles[] = {
     {OF(2, vonmises_ppf), {1e-300, 1000}, {1.0527402616818182e297, 7.2318362120289761e-4}, {-inf, -8.0196449749373527e293, -8.0196449749373527e293, qnan}},
     {OF(2, vonmises_ppf), {1e-200, 1e6}, {3.3074059339523495e195, 1.5104525481716041e-8}, {-inf, -1.6540805856715573e189, -1.6540805856715573e189, qnan}},
 };
+// Not compared: what is 0 but for rounding, and derivatives by x of one by a whose factor z^(a - 1) underflows.
+const Point densities[] = {
+    {OF(3, beta_pdf), {1e-300, 2.5, 1.5}, {7.639437268410977e-150, 0, 0}, {3.819718634205488e+150, -5.267819042669288e-147, 9.317269262592114e-150, qnan, 0, 0, 9.317269262592114e-150, 0, 0}},
+    {OF(3, beta_pdf), {1e-300, 1.5, 1.5}, {1.2732395447351627e+150, -1.7567885072529193e-147, 2.2569300577072627e-150}, {-inf, -8.758477745369894e+152, 1.1284650288536313e+150, -8.758477745369894e+152, 1.2119881019925781e-144, -1.556026056315544e-147, 1.1284650288536313e+150, -1.556026056315544e-147, 6.255414700585492e-151}},
+    {OF(3, beta_pdf), {1e-300, 1, 0.5}, {0.25, -345.0809111296668, 1.0}, {0.375, 4.9999999999999995e+299, qnan, 4.9999999999999995e+299, 238161.31538622885, -689.6944211590612, qnan, -689.6944211590612, qnan}},
+    {OF(3, beta_pdf), {1e-200, 0.5, 1.5}, {-3.1830988618379066e+299, -2.916550773787929e+102, 2.4592262824302505e+99}, {inf, 1.4646415846176404e+302, -1.2296131412151252e+299, 1.4646415846176404e+302, 1.3361342081227093e+105, -1.1225413400458404e+102, -1.2296131412151252e+299, -1.1225413400458404e+102, -8.953726072838774e+98}},
+    {OF(3, beta_pdf), {1e-300, 2, 1.5}, {3.75, -2.587856833472501e-297, 4e-300}, {-3.75, -2584.106833472501, 4.0, -2584.106833472501, 1.7858662844855866e-294, -2.759141780785292e-297, 4.0, -2.759141780785292e-297, 2e-300}},
+    {OF(2, gamma_pdf), {1e-300, 1.5}, {5.641895835477562e+149, -7.794978893461947e-148}, {-inf, -3.886205655060018e+152, -3.886205655060018e+152, 5.3848545505503116e-145}},
+    {OF(2, gamma_pdf), {1e-300, 3}, {1e-300, 0}, {1.0, -6.911983122333122e-298, qnan, 0}},
+    {OF(2, chi2_pdf), {1e-300, 5}, {1.9947114020071635e-151, 0}, {9.973557010035817e+148, -6.896766186387852e-149, qnan, 0}},
+};
 // Of counts below 1: p^n and its logarithm. Of more, the derivatives at p = 1 are those of a constant.
 const Point certain[] = {
     {"nbinom_cdf", [](const Tensors& x) { return nbinom_cdf(0, x[0], x[1]); }, {2.5, 1}, {0, 2.5}, {0, 1, 1, 3.75}},
@@ -100,4 +111,18 @@ TEST_CASE("nbinom: second derivatives of tails at p = 1") {
   };
   CHECK(third(0) == Approx(2 * 2.5 - 1));
   CHECK(third(1) == Approx(-(2 * 2.5 + 1)));
+}
+
+TEST_CASE("densities near 0: gradients and second derivatives are those of a power") {
+  for (const Point& p : densities) check(p, 1e-12);
+}
+
+TEST_CASE("densities: finite gradients for huge parameters") {
+  for (const double x : {1e-12, 1e-9, 0.5}) {
+    const Tensors at{scalar(x), scalar(1.5), scalar(1e12)};
+    const Tensors g =
+        support::pull([](const Tensors& p) { return Tensors{beta_pdf(p[0], p[1], p[2])}; }, at, {scalar(1.0)});
+    for (const Tensor& one : g) CHECK(std::isfinite(one.item()));
+  }
+  CHECK(beta_pdf(1e-12, 1.5, 1e12).item() == Approx(1e12 * 2 / std::sqrt(4 * std::atan(1)) * std::exp(-1)));
 }
