@@ -10,14 +10,15 @@ constexpr Real half_log_two_pi = 0.91893853320467274178032973640561764L;
 /// From here on Stirling's series has the full precision of long double.
 constexpr Real stirling_from = 20;
 
+inline constexpr Real stirling_terms[] = {1 / 12.0L,         -1 / 360.0L,        1 / 1260.0L, -1 / 1680.0L,
+                                          1 / 1188.0L,       -691 / 360360.0L,   1 / 156.0L,  -3617 / 122400.0L,
+                                          43867 / 244188.0L, -174611 / 125400.0L};
 /// lgamma(a) - ((a - 1/2) log a - a + log(2 pi) / 2), a >= stirling_from (DLMF 5.11.1).
 template <class N>
 N stirling_rest(const N& a) {
-  constexpr Real c[] = {1 / 12.0L,        -1 / 360.0L, 1 / 1260.0L,       -1 / 1680.0L,      1 / 1188.0L,
-                        -691 / 360360.0L, 1 / 156.0L,  -3617 / 122400.0L, 43867 / 244188.0L, -174611 / 125400.0L};
   const N inverse = 1 / a, z = inverse * inverse;
-  N sum = constant(a, c[9]);
-  for (int k = 9; k-- > 0;) sum = sum * z + c[k];
+  N sum = constant(a, stirling_terms[9]);
+  for (int k = 9; k-- > 0;) sum = sum * z + stirling_terms[k];
   return sum * inverse;
 }
 
@@ -54,21 +55,35 @@ N log_gamma_1p(const N& a) {
   return a * (1 - euler) - log1p(a) + a * a * sum;
 }
 
+/// stirling_rest(a + m) - stirling_rest(a), relative to m: Horner's scheme for the difference of two values.
+template <class N>
+N stirling_rest_change(const N& a, const N& m) {
+  const N u = 1 / a, v = 1 / (a + m), apart = -m * u * v, square = v * v, before = u * u, squares = apart * (u + v);
+  N sum = constant(a, stirling_terms[9]), change = constant(a, 0);
+  for (int k = 9; k-- > 0;) {
+    change = change * before + sum * squares;
+    sum = sum * square + stirling_terms[k];
+  }
+  return apart * sum + u * change;
+}
 /// log(Gamma(a + m) / Gamma(a)) for a >= stirling_from, a + m > 0, without cancellation.
 template <class N>
 N log_gamma_ratio_far(const N& a, const N& m) {
-  const N sum = a + m;
-  return (sum - 0.5L) * log1p(m / a) + m * log(a) - m + stirling_rest(sum) - stirling_rest(a);
+  return (a + m - 0.5L) * log1p(m / a) + m * log(a) - m + stirling_rest_change(a, m);
 }
 /// The same for a > 0, a + m > 0, by the recurrence up to where Stirling's series holds.
 template <class N>
 N log_gamma_ratio(const N& a, const N& m) {
-  N shifted = a, quotient = constant(a, 1);
-  while (value(shifted) < stirling_from || value(shifted) + value(m) < stirling_from) {
-    quotient = quotient * (shifted / (shifted + m));
-    shifted = shifted + 1;
+  N shifted = a, product = constant(a, 1), excess = constant(a, 0);  // of (shifted + m) / shifted; less 1
+  const bool small = std::abs(value(m)) <= value(a) / 2;             // then derivatives by a are of the order of m
+  for (; value(shifted) < stirling_from || value(shifted) + value(m) < stirling_from; shifted = shifted + 1) {
+    const N part = small ? m / shifted : shifted / (shifted + m);
+    if (small)
+      excess = excess + part + excess * part;
+    else
+      product = product * part;
   }
-  return log_gamma_ratio_far(shifted, m) + log(quotient);
+  return log_gamma_ratio_far(shifted, m) + (small ? -log1p(excess) : log(product));
 }
 
 /// log B(a, b), a, b > 0.

@@ -22,10 +22,13 @@ Real multigammaln(Real x, Real dimension, int order) {
   return derivative(multigammaln_of(Taylor::variable(o, x, 0), dimension));
 }
 
-/// Gamma(n + 1) / (Gamma(k + 1) Gamma(n - k + 1)): by the beta function, unless an argument is at or near a pole.
+/// Gamma(n + 1) / (Gamma(k + 1) Gamma(n - k + 1)): by the smaller of k and n - k, and by quotients of two of the three
+/// unless an argument is at or near a pole.
 Taylor binomial(const Taylor& n, const Taylor& k) {
   const Taylor rest = n - k;
-  if (k[0] > -0.5L && rest[0] > -0.5L) return exp(-log_beta(k + 1, rest + 1)) / (n + 1);
+  if (rest[0] < k[0]) return binomial(n, rest);
+  if (k[0] > -0.5L) return exp(log_gamma_ratio(rest + 1, k) - log_gamma_1p(k));
+  if (n[0] > -0.5L) return exp(-log_gamma_ratio(n + 1, -k)) * reciprocal_gamma(k + 1);
   return gamma_function(n + 1) * reciprocal_gamma(k + 1) * reciprocal_gamma(rest + 1);
 }
 Real comb(const Arguments& a) {
@@ -71,9 +74,11 @@ Real zeta(const Arguments& a) {
     if (is_whole(q)) return a.orders[0] + a.orders[1] == 0 ? infinity : nan;
     if (!is_whole(s) || a.orders[0] > 0 || q < -shift_max) return nan;
   }
-  const Orders o(a.orders, 2);
-  if (o.total() == 0) return hurwitz(s, q);
-  return derivative(hurwitz(Taylor::variable(o, s, 0), Taylor::variable(o, q, 1)));
+  if (a.orders[1] > 0) {  // -s zeta(s + 1, q), far from the pole
+    const int orders[] = {a.orders[0], a.orders[1] - 1};
+    return by_arguments<2>({{s, q}, orders}, [](const auto& t, const auto& r) { return -t * hurwitz(t + Real(1), r); });
+  }
+  return by_arguments<2>(a, [](const auto& t, const auto& r) { return hurwitz(t, r); });
 }
 /// zeta(s): by reflection (DLMF 25.4.1), except near s = 0, where its factors have a zero and a pole.
 Taylor riemann(const Taylor& s) {
@@ -134,7 +139,7 @@ Real lambert_w(Real x, int order, bool lower) {
   constexpr Real settled = 1e-19L;    // the last step, relative to w
   constexpr int steps_max = 40;
   const Real above = above_branch_point(x);
-  if (above < -rounding || (lower && x > 0)) return nan;
+  if (x == -infinity || above < -rounding || (lower && x > 0)) return nan;
   if (std::isinf(x)) return order == 0 ? x : 0;
   if (lower && x == 0) return -infinity;
   if (above <= 0) return order == 0 ? -1 : (lower ? 1 : -1) * alternating(order) * infinity;

@@ -143,6 +143,7 @@ N log_incomplete_gamma(const N& a, const N& x, bool upper) {
 /// The density x^(a - 1) e^-x / Gamma(a), x > 0.
 template <class N>
 N gamma_density(const N& a, const N& x) {
+  if (value(a) < stirling_from) return a * exp((a - 1) * log(x) - x - log_gamma_1p(a));
   return a * gamma_power(a, x) / x;
 }
 
@@ -179,21 +180,52 @@ N beta_fraction(const N& a, const N& b, const X& x) {
   return a * fraction(constant(a, 1), length, total_order(a), [&](int n) { return beta_quotient(a, b, x, n); });
 }
 
-/// I_x(a, b) (`upper` false) or 1 - I_x(a, b), for a > 0, b > 0, 0 <= x <= 1.
+/// The smaller parameter below which the complement is computed without the difference from 1.
+inline constexpr Real beta_small = 0.5L;
+/// 1 - I_x(a, b) for a < beta_small and x < (a + 1) / (a + b + 2), by the series of I_x(a, b) (DLMF 8.17.7).
+template <class N, class X>
+N beta_q_small(const N& a, const N& b, const X& x) {
+  const auto part = [&](int n) { return (static_cast<Real>(n) - b) * (x / static_cast<Real>(n)); };
+  N term = part(1), sum = term / (a + 1);
+  for (int n = 2; n < terms_max; ++n) {
+    term = term * part(n);
+    const N next = term / (a + static_cast<Real>(n));
+    sum += next;
+    if (negligible(next, sum, series_least)) break;
+  }
+  const N exponent = a * log(x) + log_gamma_ratio(b, a) - log_gamma_1p(a);
+  return -(expm1(exponent) + a * exp(exponent) * sum);
+}
+
+/// I_x(a, b) (`upper` false) or 1 - I_x(a, b), for 0 < x <= (a + 1) / (a + b + 2).
+template <class N>
+N near_beta(const N& a, const N& b, Real x, bool upper) {
+  if (value(a) < beta_small) {
+    const N q = beta_q_small(a, b, x);
+    if (upper) return q;
+    if (value(q) < 0.5L) return 1 - q;
+  }
+  const N p = beta_power(a, b, x) / beta_fraction(a, b, x);
+  return upper ? 1 - p : p;
+}
+/// The same for a > 0, b > 0, 0 <= x <= 1.
 template <class N>
 N incomplete_beta(const N& a, const N& b, Real x, bool upper) {
   const Real p = value(a), q = value(b);
   if (!(p > 0 && q > 0 && x >= 0 && x <= 1) || std::isinf(p) || std::isinf(q)) return constant(a, nan);
   if (x == 0 || x == 1) return constant(a, (x == 1) == upper ? 0 : 1);
   const bool reflected = x > (p + 1) / (p + q + 2);
-  const N tail =
-      reflected ? beta_power(b, a, 1 - x) / beta_fraction(b, a, 1 - x) : beta_power(a, b, x) / beta_fraction(a, b, x);
-  return reflected == upper ? tail : 1 - tail;
+  return reflected ? near_beta(b, a, 1 - x, !upper) : near_beta(a, b, x, upper);
 }
 /// Its logarithm, for finite a, b > 0 and 0 < x < 1.
 template <class N>
 N log_incomplete_beta(const N& a, const N& b, const N& x, bool upper) {
   if (value(x) > (value(a) + 1) / (value(a) + value(b) + 2)) return log_incomplete_beta(b, a, N(1 - x), !upper);
+  if (value(a) < beta_small) {
+    const N q = beta_q_small(a, b, x);
+    if (upper) return log(q);
+    if (value(q) < 0.5L) return log1p(-q);
+  }
   const N tail = log_beta_power(a, b, x) - log(beta_fraction(a, b, x));
   return upper ? log_complement(tail) : tail;
 }
@@ -201,6 +233,8 @@ N log_incomplete_beta(const N& a, const N& b, const N& x, bool upper) {
 /// The density x^(a - 1) (1 - x)^(b - 1) / B(a, b), 0 < x < 1.
 template <class N>
 N beta_density(const N& a, const N& b, const N& x) {
+  if (value(a) < stirling_from || value(b) < stirling_from)
+    return exp((a - 1) * log(x) + (b - 1) * log1p(-x) - log_beta(a, b));
   return beta_power(a, b, x) / (x * (1 - x));
 }
 

@@ -64,6 +64,9 @@ Real beta_of(const Arguments& a) {
 }
 Real poch_of(const Arguments& a) {
   if (!(a.at[0] > 0 && a.at[0] + a.at[1] > 0) || std::isinf(a.at[0]) || std::isinf(a.at[1])) return nan;
+  if (a.at[0] < 0.5L && a.at[1] > 0.5L)  // small a is a factor
+    return by_arguments<2>(
+        a, [](const auto& v, const auto& m) { return v * exp(log_gamma_ratio(v + Real(1), m - Real(1))); });
   return by_arguments<2>(a, [](const auto& v, const auto& m) { return exp(log_gamma_ratio(v, m)); });
 }
 
