@@ -109,6 +109,11 @@ Taylor carlson_g(const Taylor& x, const Taylor& y, const Taylor& z) {
          2.0L;
 }
 
+/// The derivative of R_G by its first argument. That of the formula above is a small difference if x is far below z.
+Taylor carlson_g_slope(const Taylor& x, const Taylor& y, const Taylor& z) {
+  return (carlson_f(x, y, z) - x * carlson_d(y, z, x) / 3.0L) / 4.0L;
+}
+
 template <std::size_t Count, class F>
 Real carlson(const Arguments& a, const F& f) {
   int zeros = 0;
@@ -127,31 +132,57 @@ Real carlson(const Arguments& a, const F& f) {
     return derivative(f(v(0), v(1)));
 }
 
+Real symmetric_second(const Arguments& a) {
+  Arguments b = a;
+  int orders[] = {a.orders[0], a.orders[1], a.orders[2]}, by = 0;
+  while (by < 3 && (orders[by] == 0 || a.at[by] == 0)) ++by;
+  if (by == 3) return carlson<3>(a, carlson_g);
+  --orders[by];
+  std::swap(orders[by], orders[0]), std::swap(b.at[by], b.at[0]);
+  b.orders = orders;
+  return carlson<3>(b, carlson_g_slope);
+}
+
 // ---- Legendre's forms (DLMF 19.25)
 
 Taylor complete_first(const Taylor& m1) { return carlson_f(constant(m1, 0), m1, constant(m1, 1)); }
 Taylor complete_second(const Taylor& m1) { return 2 * carlson_g(constant(m1, 0), m1, constant(m1, 1)); }
+Taylor complete_second_slope(const Taylor& m1) { return 2 * carlson_g_slope(m1, constant(m1, 0), constant(m1, 1)); }
 /// K (or E) of the parameter 1 - m1, differentiated `order` times by m1.
 Real complete(Real m1, int order, bool second) {
   if (!(m1 >= 0)) return nan;
   if (m1 == 0) return second ? (order == 0 ? 1 : -alternating(order) * infinity) : alternating(order) * infinity;
   if (std::isinf(m1)) return order > 0 ? nan : second ? infinity : 0;
+  if (second && order > 0) return by_argument(m1, order - 1, complete_second_slope);
   return by_argument(m1, order, second ? complete_second : complete_first);
 }
 
+// phi is `turns` half turns and a rest, whose sine and cosine are those of phi, reduced exactly, with one sign.
+struct Angle {
+  Real turns, s, c;
+  explicit Angle(Real phi)
+      : turns(std::nearbyint(phi / pi)), s(alternating(turns) * std::sin(phi)), c(alternating(turns) * std::cos(phi)) {}
+};
 /// The integral of (1 - m sin(t)^2)^(-1/2) from 0 to phi, or of its inverse, as a function of m; phi is a number.
-Taylor incomplete(Real phi, const Taylor& m, bool second) {
-  const Real turns = std::nearbyint(phi / pi);
-  const Real rest = phi - turns * pi, s = std::sin(rest), c = std::cos(rest);
-  const Taylor x = constant(m, c * c), y = 1 - s * s * m, one = constant(m, 1);
+Taylor incomplete(const Angle& phi, const Taylor& m, bool second) {
+  const Real s = phi.s;
+  const Taylor m1 = 1 - m, x = constant(m, phi.c * phi.c), y = x + s * s * m1, one = constant(m, 1);
   Taylor value = s * carlson_f(x, y, one);
   if (second) value -= m * carlson_d(x, y, one) * (s * s * s / 3);
-  if (turns == 0) return value;
-  const Taylor m1 = 1 - m;
-  return value + 2 * turns * (second ? complete_second(m1) : complete_first(m1));
+  if (phi.turns == 0) return value;
+  if (second && m[0] == 1) return value + 2 * phi.turns;
+  return value + 2 * phi.turns * (second ? complete_second(m1) : complete_first(m1));
 }
+/// The derivative of the second kind by m, (E - F) / (2 m).
+Taylor incomplete_second_slope(const Angle& phi, const Taylor& m) {
+  const Real s = phi.s;
+  const Taylor m1 = 1 - m, x = constant(m, phi.c * phi.c), y = x + s * s * m1;
+  const Taylor slope = carlson_d(x, y, constant(m, 1)) * (-s * s * s / 6);
+  return phi.turns == 0 ? slope : slope - 2 * phi.turns * complete_second_slope(m1);
+}
+/// Of the two forms of 1 - m sin(phi)^2, the first keeps the digits of a small m, the second those of 1 - m.
 Taylor integrand(const Taylor& phi, const Taylor& m, bool second) {
-  const Taylor s = sin(phi), root = sqrt(1 - m * s * s);
+  const Taylor s = sin(phi), c = cos(phi), root = sqrt(m[0] < 0.5L ? 1 - m * s * s : c * c + (1 - m) * s * s);
   return second ? root : 1 / root;
 }
 Real legendre_incomplete(const Arguments& a, bool second) {
@@ -163,9 +194,11 @@ Real legendre_incomplete(const Arguments& a, bool second) {
     const Orders o(orders, 2);
     return derivative(integrand(Taylor::variable(o, phi, 0), Taylor::variable(o, m, 1), second));
   }
-  const Orders o = {0, a.orders[1]};
   if (m == 1 && !second && std::abs(phi) >= pi / 2) return a.orders[1] == 0 ? std::copysign(infinity, phi) : nan;
-  return derivative(incomplete(phi, Taylor::variable(o, m, 1), second));
+  const bool slope = second && a.orders[1] > 0;
+  const Orders o = {0, a.orders[1] - static_cast<int>(slope)};
+  const Taylor t = Taylor::variable(o, m, 1);
+  return derivative(slope ? incomplete_second_slope(Angle(phi), t) : incomplete(Angle(phi), t, second));
 }
 
 }  // namespace
@@ -188,7 +221,7 @@ Real elliptic(Function f, const Arguments& a) {
     case Function::elliprd:
       return a.at[2] == 0 ? infinity : carlson<3>(a, carlson_d);
     case Function::elliprg:
-      return carlson<3>(a, carlson_g);
+      return symmetric_second(a);
     default:
       return a.at[3] == 0 ? infinity : carlson<4>(a, carlson_j);
   }
