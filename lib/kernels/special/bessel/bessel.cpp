@@ -50,6 +50,28 @@ N bessel_k(const N& nu, const N& x, bool scaled) {
   return exp(nu * log1p((nu + over) / x) - (scaled ? over : w)) * sum * (step / 2);
 }
 
+/// The hyperbolic cosine.
+Taylor cosh(const Taylor& x) {
+  Real power = 1;
+  return compose(x, [&, c = std::cosh(x[0]), s = std::sinh(x[0])](int k) {
+    if (k > 0) power /= k;
+    return power * (k % 2 == 0 ? c : s);
+  });
+}
+/// The same by the integral of exp(-x cosh t) cosh(nu t), in which odd derivatives by a small nu are not the difference
+/// of two sides.
+Taylor bessel_k_small_order(const Taylor& nu, const Taylor& x, bool scaled) {
+  const Real step = std::min(0.16L, 0.5L / std::sqrt(x[0]));
+  Taylor sum = constant(x, 0.5L);
+  for (int j = 1; j < terms_max; ++j) {
+    const Real t = step * j, h = std::sinh(t / 2);
+    const Taylor term = exp(-x * (2 * h * h)) * cosh(nu * t);
+    sum += term;
+    if (negligible(term, sum, series_least) || term[0] == 0) break;
+  }
+  return (scaled ? sum : sum * exp(-x)) * step;
+}
+
 /// Whole orders below which (x / 2)^n / n! is multiplied out.
 constexpr Real powers_max = 200;
 
@@ -130,6 +152,7 @@ Real bessel_k_of(Real order, Real argument, const int* orders, bool scaled) {
   const Orders o(orders, 2);
   if (o.total() == 0) return bessel_k(std::abs(order), argument, scaled);
   const Taylor nu = Taylor::variable(o, order, 0), x = Taylor::variable(o, argument, 1);
+  if (orders[0] > 0 && std::abs(order) < 0.5L) return derivative(bessel_k_small_order(nu, x, scaled));
   return derivative(bessel_k(order < 0 ? -nu : nu, x, scaled));
 }
 
