@@ -419,6 +419,7 @@ std::vector<Special> specials() {
       special<"polygamma">(1, 0, inf),
       special<"polygamma">(1, -1, inf),
       special<"polygamma">(2, 0, -inf),
+      special<"polygamma">(2, 0x1p400L, -0x1p-800L),
       special<"polygamma">(1, inf, 0),
       special<"polygamma">(0, 1, -0.57721566490153286061L),
       special<"polygamma">(-1, 1, nan),

@@ -141,7 +141,7 @@ struct Polygamma {
     const int n = static_cast<int>(order), s = n + 1;
     const double sign = n % 2 == 0 ? -1 : 1;
     if (x <= 0 && x == std::floor(x)) return sign * std::numeric_limits<double>::infinity();
-    if (x > 0x1p200) return sign * 0.0;
+    if (x == std::numeric_limits<double>::infinity()) return sign * 0.0;
     long double zeta = 0;
     if (x > 0) {
       zeta = hurwitz_zeta(s, x);
