@@ -131,7 +131,7 @@ template <class T, int order, bool second>
 [[gnu::always_inline]] inline Vec<double> j_or_y_far(Vec<double> x) {
   using L = Vec<double>;
   using F = BesselFits<T>;
-  constexpr double inverse_root_of_pi = 0.56418958354775628695;
+  constexpr double inverse_of_pi = 0.31830988618379067154;
   const L inverse = 1 / x, t = fma(50 * inverse, inverse, -1);
   const L p = of_order<order>(F::p0_far, F::p1_far, t), q = inverse * of_order<order>(F::q0_far, F::q1_far, t);
   const auto finite = x < infinite;
@@ -140,7 +140,7 @@ template <class T, int order, bool second>
   // sqrt(2) cos w and sqrt(2) sin w
   const L cosine = order == 0 ? sum : difference, sine = order == 0 ? difference : -sum;
   const L y = second ? fma(p, sine, q * cosine) : fma(p, cosine, -(q * sine));
-  return where(finite, inverse_root_of_pi * sqrt(inverse) * y, 0);
+  return where(finite, sqrt(inverse_of_pi * inverse) * y, 0);
 }
 template <class T, int order, bool second>
 [[gnu::noinline]] Vec<double> j_or_y(Vec<double> x) {
