@@ -11,6 +11,7 @@
 
 #include "catch.hpp"
 #include "kernels/dispatch.hpp"
+#include "loops/linalg/structured/symmetric.hpp"
 #include "support/bits.hpp"
 
 using namespace reel;
@@ -63,6 +64,29 @@ std::vector<std::byte> product(DType dtype, std::int64_t m, std::int64_t n, std:
 }
 
 }  // namespace
+
+TEST_CASE("half of the tiles of a product by the own transpose have the bits of all, in every instruction set",
+          "[once]") {
+  const kernels::Set& before = kernels::active();
+  for (const kernels::Set* set : kernels::supported_sets()) {
+    kernels::activate(*set);
+    for (const DType dtype : {DType::float32, DType::float64})
+      for (const bool transposed : {false, true})
+        for (const auto& [m, k] : {std::pair<std::int64_t, std::int64_t>{65, 3}, {100, 300}, {129, 700}, {256, 64}}) {
+          CAPTURE(set->isa, dtype, transposed, m, k);
+          const std::int64_t row = transposed ? 1 : k, column = transposed ? m : 1;
+          const std::vector<std::byte> x = drawn(dtype, m * k, 1);
+          const Factor a{x.data(), m, k, row, column, {}}, b{x.data(), k, m, column, row, {}};
+          std::vector<std::byte> half(static_cast<std::size_t>(m * m) * item_size(dtype), untouched), all = half;
+          REQUIRE(multiply_gram(dtype, a, b, half.data()));
+          const TiledProduct tiles(dtype, a, b, m, Into::overwrite);
+          std::vector<std::byte> memory(static_cast<std::size_t>(tiles.bytes(m, m)));
+          tiles(x.data(), x.data(), all.data(), m, m, memory.data());
+          CHECK(half == all);
+        }
+  }
+  kernels::activate(before);
+}
 
 TEST_CASE("tiles write only their part and have the bits of the whole product, in every instruction set", "[once]") {
   const kernels::Set& before = kernels::active();

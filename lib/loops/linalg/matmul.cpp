@@ -314,7 +314,7 @@ bool by_blas(const Product& p) {
       const T *from_a = reinterpret_cast<const T*>(a.data), *from_b = reinterpret_cast<const T*>(b.data);
       T* const c = reinterpret_cast<T*>(p.out);
       symmetric_product(
-          c, m, std::min(tiles.rows, tiles.columns),
+          c, m, std::min(tiles.rows, tiles.columns), 1,
           [&](auto i, auto j, auto rows, auto columns) { product(from_a, from_b, c, i, j, rows, columns); },
           [&](auto i, auto rows, T* to) {
             static_cast<void>(kernels::syrk<T>(kernels::transposed_if(la.transposed), rows, k,
@@ -332,6 +332,7 @@ bool by_blas(const Product& p) {
 
 bool by_tiles(const Product& p) {
   const Factor &a = p.a, &b = p.b;
+  if (p.count == 1 && p.into == Into::overwrite && multiply_gram(p.dtype, a, b, p.out)) return false;
   const std::int64_t m = a.rows, n = b.columns, size = static_cast<std::int64_t>(item_size(p.dtype));
   Tiling tiles = tiling_for_threads(p.count, m, n, a.columns);
   if (p.then) keep_in_cache(tiles, m, n * size);
@@ -351,8 +352,7 @@ bool by_tiles(const Product& p) {
                            one(from_a, from_b, out, i, j, rows, columns, memory);
                          });
   }
-  const std::int64_t ranges = ceil_divide(p.count * tiles.count(), grain);
-  Workspaces workspaces(ranges, bytes);
+  Workspaces workspaces(ceil_divide(p.count * tiles.count(), grain), bytes);
   return for_each_tile(
       p, tiles, grain,
       [&](const std::byte* from_a, const std::byte* from_b, std::byte* out, std::int64_t i, std::int64_t j,

@@ -146,13 +146,15 @@ namespace {
 
 // The classes of shapes for which one of the two products is faster. The choice depends on nothing else, so that a
 // product has the same bits in every form: eager, compiled, or as part of a derivative.
-enum class ShapeClass : std::uint8_t { shallow, narrow, low, small, middle, large };
+enum class ShapeClass : std::uint8_t { shallow, narrow, low, small, middle, deep, large };
 ShapeClass class_of(std::int64_t m, std::int64_t n, std::int64_t k) {
   // Multiplications, and elements of c. Measured against BLAS; rows "matmul".
-  constexpr std::int64_t large_volume = 1 << 24, small_volume = 1 << 15, tiny_volume = 1 << 9, wide_area = 1 << 15;
+  constexpr std::int64_t large_volume = 1 << 24, small_volume = 1 << 15, tiny_volume = 1 << 9, wide_area = 1 << 15,
+                         deep_least = 16, deep_most = 128;  // rows and columns of c
   std::int64_t area, volume;
   if (__builtin_mul_overflow(m, n, &area) || __builtin_mul_overflow(area, k, &volume)) return ShapeClass::large;
-  if (volume > large_volume) return ShapeClass::large;
+  if (volume > large_volume)
+    return std::min(m, n) >= deep_least && std::max(m, n) <= deep_most ? ShapeClass::deep : ShapeClass::large;
   if (volume <= tiny_volume) return ShapeClass::small;  // a call of BLAS takes longer, and may lock
   if (n < 8 && k > 16) return ShapeClass::narrow;       // most lanes of a vector would be idle
   if (m < 4 && k > 8) return ShapeClass::low;           // too few sums at a time to hide the latency of multiply-adds
@@ -176,8 +178,8 @@ struct TiledClasses {
 };
 using enum ShapeClass;
 constexpr TiledClasses tiled_classes[] = {
-    {"avx512", DType::float32, {classes(small, middle), classes(shallow, small, middle), classes(small)}},
-    {"avx512", DType::float64, {classes(small, middle), classes(shallow, small, middle), classes(small)}},
+    {"avx512", DType::float32, {classes(small, middle, deep), classes(shallow, small, middle), classes(small)}},
+    {"avx512", DType::float64, {classes(small, middle, deep), classes(shallow, small, middle), classes(small)}},
     {"avx2",
      DType::float32,
      {classes(narrow, low, small, middle), classes(shallow, low, small, middle), classes(small)}},

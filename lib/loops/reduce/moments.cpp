@@ -71,6 +71,31 @@ std::int64_t count_of(const Tensor& x, const Shape& axes) {
   return n;
 }
 
+// ---- centred rows
+
+// Rows of n elements from the first-level cache: each is read from memory once.
+template <class T>
+void centre_short_rows(const T* from, T* to, std::int64_t n, std::int64_t rows) {
+  const kernels::Reduction& sum = kernels::active().reduction(kernels::Reduce::sum, dtype_of<T>);
+  const kernels::Loop subtract = kernels::active().pointwise(kernels::index_of<"subtract">(), dtype_of<T>).value,
+                      divide = kernels::active().pointwise(kernels::index_of<"divide">(), dtype_of<T>).value;
+  const Tensor count = number(static_cast<double>(n), dtype_of<T>);
+  const auto less_mean = [&](const T* x, T* y) {
+    T mean;
+    sum.run({x, 1}, n, &mean);
+    const kernels::Strided quotient[] = {{&mean, 0}, {detail::block(count)->data, 0}};
+    divide(quotient, &mean, 1);
+    const kernels::Strided difference[] = {{x, 1}, {&mean, 0}};
+    subtract(difference, y, n);
+  };
+  parallel_for(rows, std::max<std::int64_t>(1, parallel_threshold / n), [&](std::int64_t row, std::int64_t end) {
+    for (; row < end; ++row) {
+      less_mean(from + row * n, to + row * n);
+      less_mean(to + row * n, to + row * n);
+    }
+  });
+}
+
 // ---- variance
 
 // The sum of (x - c)^2, with the mean rounded to c, minus n (mean - c)^2: x is read three times, and nothing is
@@ -155,6 +180,25 @@ void norm_of(const Tensor& x, double p, const Shape& axes, const Tensor& out) {
 void mean(const Tensor& x, const Shape& axes, const Tensor& out) {
   reduce(ReduceFunction::sum, x, axes, out);
   compute<"divide">(out, out, number(static_cast<double>(count_of(x, axes)), out.dtype()));
+}
+
+void centre_rows(const Tensor& strided, const Tensor& out) {
+  const Shape& shape = strided.shape();
+  const std::int64_t n = shape[-1];
+  if (strided.size() == 0) return;
+  if (n <= run_length) {
+    Tensor packed;
+    const Tensor& x = contiguous(strided, packed);
+    return visit_among<float, double, complex64, complex128>(x.dtype(), [&]<class T>() {
+      centre_short_rows(detail::mutable_data<const T>(x), detail::mutable_data<T>(out), n, x.size() / n);
+    });
+  }
+  const Shape last{shape.rank() - 1};
+  const Tensor means = detail::empty(out.dtype(), with_ones(out, last));
+  mean(strided, last, means);
+  compute<"subtract">(out, strided, means);
+  mean(out, last, means);
+  compute<"subtract">(out, out, means);
 }
 
 void variance(const Tensor& x, const Shape& axes, double freedom, const Tensor& out) {

@@ -8,6 +8,10 @@ namespace reel::loops {
 /// out = the mean; NaN of no elements. Also for complex tensors.
 void mean(const Tensor& x, const Shape& axes, const Tensor& out);
 
+/// out = x less the means of its rows along the last axis, and less those of the result, since the first means are
+/// rounded. Also for complex tensors. `out` has x's shape.
+void centre_rows(const Tensor& x, const Tensor& out);
+
 /// out = the sum of the squared differences from the mean, divided by `freedom`.
 void variance(const Tensor& x, const Shape& axes, double freedom, const Tensor& out);
 

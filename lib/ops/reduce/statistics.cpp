@@ -6,6 +6,7 @@
 #include <reel/ops/make.hpp>
 #include <reel/ops/statistics.hpp>
 
+#include "loops/reduce/moments.hpp"
 #include "loops/reduce/reduce.hpp"
 #include "ops/reduce/reduction.hpp"
 #include "ops/shape/view.hpp"
@@ -152,12 +153,22 @@ Tensor conjugate_transposed(const Tensor& x) {
   const Tensor y = is_complex(x.dtype()) ? conj(x) : x;
   return moveaxis(y, -1, -2);
 }
-// Variables, the rows of matrices, minus their means.
-Tensor centred_rows(const Tensor& x) {
-  const Tensor rows = x.rank() < 2 ? reshape(x, {1, x.size()}) : x;
-  const Tensor once = rows - mean(rows, -1, true);
-  return once - mean(once, -1, true);
+
+// Rows along the last axis less their means: its own transpose.
+Tensor less_means(const Tensor& x);
+void less_means_vjp(const tape::Record&, std::span<const Tensor> g, std::span<Gradient> dx) {
+  dx[0] = less_means(g[0]);
 }
+void less_means_jvp(const tape::Record&, std::span<const Tensor> t, std::span<Tensor> dy) { dy[0] = less_means(t[0]); }
+void infer_less_means(const Call& call, Metas& out) { out.add(call.input(0).dtype(), call.input(0).shape()); }
+void evaluate_less_means(const Call& call, Outputs& out) { loops::centre_rows(call.input(0), out[0]); }
+constexpr Primitive less_means_primitive = {.rule = batched({"less_means", less_means_vjp, less_means_jvp}),
+                                            .infer = infer_less_means,
+                                            .evaluate = evaluate_less_means};
+Tensor less_means(const Tensor& x) { return apply(less_means_primitive, {&x}); }
+
+// Variables, the rows of matrices, minus their means.
+Tensor centred_rows(const Tensor& x) { return less_means(x.rank() < 2 ? reshape(x, {1, x.size()}) : x); }
 
 }  // namespace
 }  // namespace ops

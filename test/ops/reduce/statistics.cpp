@@ -294,6 +294,25 @@ TEST_CASE("statistics of integers, float16 and bfloat16") {
   CHECK(is_close(imag(cov(z)), zeros({1, 1}), 1e-15));
 }
 
+TEST_CASE("cov: rows far from 0, short and long, in any layout, keep their digits") {
+  Generator g(3);
+  for (const std::int64_t n : {700, 70000})  // rows beyond 65536 elements are centred by whole tensors
+    for (const bool turned : {false, true}) {
+      CAPTURE(n, turned);
+      const Tensor drawn = random_normal(g, turned ? Shape{n, 3} : Shape{3, n}, 3e6, 1, DType::float32),
+                   x = turned ? transpose(drawn) : drawn;
+      const Tensor exact = cov(cast(x, DType::float64));
+      CHECK(is_close(cast(cov(x), DType::float64), exact, 3e-6));
+      const Tensor complex = make_complex(x, 2 * x);
+      CHECK(is_close(cast(real(cov(complex)), DType::float64), 5 * exact, 2e-5));
+      const auto f = [](const Tensor& a) { return sum(square(cov(a))); };
+      const Tensor slope = grad(f)(cast(x, DType::float64));
+      CHECK(is_close(cast(grad(f)(x), DType::float64) * n, slope * n, 1e-3));
+      const Tensor t = square(x - 3e6);
+      CHECK(jvp(f, x, t).second.item<float>() == Approx(sum(slope * t).item<double>()).epsilon(1e-4));
+    }
+}
+
 TEST_CASE("running extremes and logcumsumexp along a middle axis are those of its columns, in strips too") {
   constexpr double inf = std::numeric_limits<double>::infinity();
   for (const std::int64_t width : {2, 300, -300}) {  // with infinities where it is negative

@@ -27,10 +27,11 @@ void copy_transposed(const T* from, T* to, std::int64_t rows, std::int64_t colum
       for (std::int64_t j = first; j < std::min(first + block, columns); ++j) to[j * width + i] = from[i * width + j];
 }
 
-/// A symmetric c [m, m] in tiles of at most edge x edge. product(i, j, rows, columns) computes one below the diagonal,
-/// and triangle(i, rows, to) the lower triangle of one on it.
+/// A symmetric c [m, m] in tiles of at most edge x edge, `grain` of them per task. product(i, j, rows, columns)
+/// computes one below the diagonal, and triangle(i, rows, to) the lower triangle of one on it.
 template <class T, class Product, class Triangle>
-void symmetric_product(T* c, std::int64_t m, std::int64_t edge, const Product& product, const Triangle& triangle) {
+void symmetric_product(T* c, std::int64_t m, std::int64_t edge, std::int64_t grain, const Product& product,
+                       const Triangle& triangle) {
   const auto compute = [&](std::int64_t i, std::int64_t j) {
     const std::int64_t rows = std::min(edge, m - i);
     T* const tile = c + i * m + j;
@@ -42,12 +43,16 @@ void symmetric_product(T* c, std::int64_t m, std::int64_t edge, const Product& p
     for (std::int64_t r = 1; r < rows; ++r) copy_transposed(tile + r * m, tile + r, 1, r, m);
   };
   const std::int64_t parts = ceil_divide(m, edge);
-  parallel_for(parts * (parts + 1) / 2, 1, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(parts * (parts + 1) / 2, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = 0, task = 0; row < parts; task += ++row)
       for (std::int64_t column = std::max<std::int64_t>(begin - task, 0); column <= row && task + column < end;
            ++column)
         compute(row * edge, column * edge);
   });
 }
+
+/// out = a b by half of the tiles of TiledProduct, if is_gram() holds and the numbers are real: the bits of the whole
+/// product. Returns whether it was computed: few rows have no tiles to be left out.
+bool multiply_gram(DType dtype, const Factor& a, const Factor& b, std::byte* out);
 
 }  // namespace reel::loops
