@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "core/fail.hpp"
+#include "kernels/baseline/plain.hpp"
 #include "kernels/decompositions/decompositions.hpp"
 #include "kernels/kernels.hpp"
 #include "loops/linalg/factors/codes.hpp"
@@ -98,22 +99,54 @@ FactorInfo for_each(const Tensor& a, const One& one) {
 
 // ---- QR
 
+// Real matrices for which plain loops are faster than LAPACK: 2.5 times at order 4, 1.4 times at order 16, as fast
+// at 24.
+template <class T>
+bool is_small(const Batch& b) {
+  constexpr std::int64_t most = 16;
+  return std::is_floating_point_v<T> && b.largest_extent() <= most;
+}
+
+// Column-major: R and Householder vectors replace a.
+template <class T>
+int reduce_to_triangle(const Batch& b, T* a, T* tau) {
+  if constexpr (std::is_floating_point_v<T>)
+    if (is_small<T>(b)) return kernels::plain::geqrf(b.rows, b.columns, a, b.rows, tau);
+  return kernels::geqrf(b.rows, b.columns, a, b.rows, tau);
+}
+// Column-major: the first columns of Q replace a, which has memory for as many again.
+template <class T>
+int make_orthogonal(const Batch& b, std::int64_t columns, T* a, const T* tau) {
+  const std::int64_t m = b.rows;
+  if constexpr (std::is_floating_point_v<T>)
+    if (is_small<T>(b)) {
+      T* const q = a + m * std::max(columns, b.columns);
+      std::fill_n(q, m * columns, T(0));
+      for (std::int64_t i = 0; i < columns; ++i) q[i * (m + 1)] = 1;
+      const int code =
+          kernels::plain::ormqr(kernels::Side::left, kernels::Transposed::no, m, columns, b.k(), a, m, tau, q, m);
+      std::copy_n(q, m * columns, a);
+      return code;
+    }
+  return kernels::orgqr(m, columns, b.k(), a, m, tau);
+}
+
 template <class T>
 int qr_of(const Batch& b, const T* a, T* q, T* r, T* rest) {
   const std::int64_t m = b.rows, n = b.columns, k = b.k();
   if (!finite(a, m * n)) return fill_nan(q, m * k), fill_nan(r, k * n), fill_nan(rest, m * (m - k)), 0;
   int code = 0;
-  const std::int64_t size = m * (rest ? std::max(m, n) : n);
-  const auto work = scratch<T>(size + k, code);
+  const std::int64_t size = m * (rest ? b.largest_extent() : n);
+  const auto work = scratch<T>((is_small<T>(b) ? 2 : 1) * size + k, code);
   if (code != 0) return code;
-  T* const tau = work.get() + size;
-  transpose(a, m, n, work.get());
-  code = kernels::geqrf(m, n, work.get(), m, tau);
+  T *const matrix = work.get() + k, *const tau = work.get();
+  transpose(a, m, n, matrix);
+  code = reduce_to_triangle(b, matrix, tau);
   for (std::int64_t i = 0; i < k; ++i)
-    for (std::int64_t j = 0; j < n; ++j) r[i * n + j] = j < i ? T(0) : work[static_cast<std::size_t>(j * m + i)];
-  if (code == 0) code = kernels::orgqr(m, rest ? m : k, k, work.get(), m, tau);
-  transpose(work.get(), k, m, q);
-  if (rest) transpose(work.get() + k * m, m - k, m, rest);
+    for (std::int64_t j = 0; j < n; ++j) r[i * n + j] = j < i ? T(0) : matrix[j * m + i];
+  if (code == 0) code = make_orthogonal(b, rest ? m : k, matrix, tau);
+  transpose(matrix, k, m, q);
+  if (rest) transpose(matrix + k * m, m - k, m, rest);
   return code;
 }
 
