@@ -128,8 +128,7 @@ TEST_CASE("matmul: values for every rank, broadcast and zero extents") {
 }
 
 TEST_CASE("matmul: a matrix of 48 rows times its transpose is symmetric, in every layout and for any threads") {
-  const std::pair<int, int> shapes[] = {{47, 8000}, {48, 7500}, {100, 1700}, {200, 400},
-                                        {300, 200}, {1090, 15}, {2120, 4}};
+  const std::pair<int, int> shapes[] = {{47, 8000}, {48, 7500}, {100, 1700}, {200, 400}, {1090, 15}, {2120, 4}};
   const int before = num_threads();
   for (const DType d : {DType::float64, DType::float32})
     for (const auto& [m, k] : shapes) {
