@@ -60,6 +60,15 @@ template <class T>
                     0x1.b9b866a819804p-20, -0x1.5d8af025bb3b7p-23, 0x1.e2dcfeab54fdep-27, -0x1.d32bb0847fed2p-31);
 }
 
+// erf(a) for 0.9 <= a <= erf_one. In float it is 1 - e^P(a), where erfc(a) = e^P(a) <= 0.21 needs few digits.
+[[gnu::always_inline]] inline Vec<float> erf_far(Vec<float> a) {
+  const Vec<float> p = horner(a, 0x1.12ed1ap-13F, -0x1.211a8cp+0F, -0x1.4479b6p-1F, -0x1.b9d742p-4F, 0x1.978ae2p-6F,
+                              -0x1.0bcc96p-8F, 0x1.b7232ep-12F, -0x1.4de74cp-16F);
+  const auto [n, r] = reduce_by_ln2(p);
+  const Vec<float> power = exponential_of_two(n);
+  return (1 - power) - power * expm1_near_zero(r);
+}
+
 // normal_cdf(x) = 1/2 + x P(x^2) for |x| <= 3/4
 [[gnu::always_inline]] inline Vec<float> cdf_near_zero(Vec<float> z) {
   return horner(z, 0x1.988454p-2F, -0x1.105822p-4F, 0x1.46c64ep-7F, -0x1.35aebcp-10F, 0x1.affccep-14F);
@@ -110,6 +119,8 @@ template <class T>
   return scale(product(scaled_erfc(a), e.m), e.k);
 }
 
+[[gnu::always_inline]] inline Vec<double> erf_far(Vec<double> a) { return 1 - erfc_positive(a); }
+
 // factor * (1 - normal_cdf(a)) for 0 <= a <= cdf_zero
 template <class T>
 [[gnu::always_inline]] inline Vec<T> normal_tail(Vec<T> a, Vec<T> factor) {
@@ -142,7 +153,7 @@ template <class T>
 template <class T>
 [[gnu::noinline]] Vec<T> erf(Vec<T> x) {
   using C = math::GaussConstants<T>;
-  const Vec<T> a = abs(x), far = 1 - math::erfc_positive(lesser_of(Vec<T>(C::erf_one), a));
+  const Vec<T> a = abs(x), far = math::erf_far(lesser_of(Vec<T>(C::erf_one), a));
   return where(a < T(0.9), fma(x, math::erf_near_zero(x * x), x), copysign(far, x));
 }
 
