@@ -4,8 +4,9 @@
 // those of gamma, beta and Dirichlet distributions have an absolute error of some 1e-14. At least 0, but for rounding
 // errors.
 //
-// Elementwise where nothing else is said: operands broadcast. Dtypes and errors as in <reel/stats/continuous.hpp>. NaN
-// where an operand is NaN or out of range. Differentiable to every order by every operand.
+// Elementwise where nothing else is said: operands broadcast. Dtypes and errors as in <reel/stats/continuous.hpp>, but
+// those of beta and Dirichlet distributions compute in float64. NaN where an operand is NaN or out of range.
+// Differentiable to every order by every operand.
 #pragma once
 #include <reel/tensor.hpp>
 

@@ -121,19 +121,19 @@ TEST_CASE("pchip: slopes at the ends are SciPy's three-point estimate and its tw
     }
   };
   // m0 and m1 are the slopes of the first two intervals, of lengths 1 and 2: the estimate is (4 m0 - m1) / 3.
-  const Doubles estimate = {-4. / 3, 1.5, -1. / 6, 0}, limited = {-3, 3, 0, 0}, none = {0, 0, 0, 0};
+  const Doubles estimate = {-4. / 3, 1.5, -1. / 6, 0}, limited = {-3, 3, 0, 0}, no_slope = {0, 0, 0, 0};
   check({0, 2, 3, 5}, 2.5, estimate);       // m0 = 2, m1 = 1/2
   check({0, 2, -1, 5}, 19. / 6, estimate);  // m0 = 2, m1 = -3/2
   check({0, -2, -3, 5}, -2.5, estimate);    // m0 = -2, m1 = -1/2
   check({0, 2, -22, 5}, 6, limited);        // m0 = 2, m1 = -12
   check({0, -2, 22, 5}, -6, limited);       // m0 = -2, m1 = 12
-  check({0, 2, 30, 5}, 0, none);            // m0 = 2, m1 = 14: the estimate has the other sign
-  check({0, 1, 9, 5}, 0, none);             // the estimate is 0
+  check({0, 2, 30, 5}, 0, no_slope);        // m0 = 2, m1 = 14: the estimate has the other sign
+  check({0, 1, 9, 5}, 0, no_slope);         // the estimate is 0
   check({0, 1, -9, 5}, 3, estimate);        // the estimate is 3 m0
   check({1, 1, 1, 5}, 0, estimate);         // m0 = m1 = 0
   check({1, 1, 1, 1}, 0, estimate);
-  check({1, 1, 5, 5}, 0, none);  // m0 = 0
-  check({1, 1, -5, 5}, 0, none);
+  check({1, 1, 5, 5}, 0, no_slope);  // m0 = 0
+  check({1, 1, -5, 5}, 0, no_slope);
   check({1, 3, 3, 5}, 8. / 3, estimate);  // m1 = 0
 }
 

@@ -212,17 +212,17 @@ TEST_CASE("divergences of beta and Dirichlet laws: float32 values and gradients 
        }},
   };
   const double shapes[] = {0.03125, 3, 9.5, 1000, 131072};
-  for (const auto& [name, f] : functions)
+  for (const auto& function : functions)
     for (const double a : shapes)
       for (const double b : shapes)
         for (const double c : shapes) {
-          INFO(name << " at " << a << ", " << b << ", " << c);
+          INFO(function.first << " at " << a << ", " << b << ", " << c);
           const auto at = [&](DType d) {
             std::vector<Tensor> x;
             for (const double v : {a, b, c}) x.push_back(full({}, v, d));
             GradientTape tape;
             tape.watch(x);
-            const Tensor y = f(x);
+            const Tensor y = function.second(x);
             CHECK(y.dtype() == d);
             Doubles all = {cast(y, DType::float64).item()};
             for (const Gradient& g : tape.gradient(y, x)) all.push_back(cast(g.dense(), DType::float64).item());
