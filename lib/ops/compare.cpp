@@ -30,20 +30,17 @@ constexpr const char* name_of(FloatClass f) {
   return names[static_cast<std::size_t>(f)];
 }
 
-// F is a Relation, Connective or FloatClass, with one operand or two.
-template <auto F>
-void infer_boolean(const Call& call, Metas& out) {
+void infer_boolean(const char* name, const Call& call, Metas& out) {
   const Shape shape = call.input(0).shape();
   if (call.inputs.size() == 1) return out.add(DType::boolean, shape);
-  out.add(DType::boolean, broadcast_shapes(name_of(F), shape, call.input(1).shape()));
+  out.add(DType::boolean, broadcast_shapes(name, shape, call.input(1).shape()));
 }
-template <auto F>
-void evaluate_boolean(const Call& call, Outputs& out) {
-  loops::pointwise(F, call.inputs, out[0]);
-}
+// F is a Relation, Connective or FloatClass, with one operand or two.
 template <auto F>
 constexpr Primitive boolean_primitive = {
-    .rule = {name_of(F), nullptr, nullptr}, .infer = infer_boolean<F>, .evaluate = evaluate_boolean<F>};
+    .rule = {name_of(F), nullptr, nullptr},
+    .infer = [](const Call& call, Metas& out) { infer_boolean(name_of(F), call, out); },
+    .evaluate = [](const Call& call, Outputs& out) { loops::pointwise(F, call.inputs, out[0]); }};
 
 Tensor binary(const Primitive& primitive, const Operand& x, const Operand& y, DType d) {
   Tensor scratch[2];
@@ -52,10 +49,9 @@ Tensor binary(const Primitive& primitive, const Operand& x, const Operand& y, DT
   return apply(primitive, {&a, &b});
 }
 
-template <Relation F>
-Tensor compare(const Operand& x, const Operand& y) {
+Tensor compare(const Primitive& primitive, Relation f, const Operand& x, const Operand& y) {
   const tape::OpScope scope(x);
-  constexpr const char* op = name_of(F);
+  const char* op = primitive.rule.name;
   for (const Operand* o : {&x, &y})
     if (o->is_tensor()) require_defined(op, o->tensor(), o == &x ? "x" : "y");
   const Operand* both[] = {&x, &y};
@@ -63,25 +59,37 @@ Tensor compare(const Operand& x, const Operand& y) {
   if (is_half(d)) d = DType::float32;  // exact
   if (!is_differentiable(d) && (x.is_weak() || y.is_weak()))
     d = promote(d, DType::int64);  // the number may not fit a narrow integer dtype
-  if (!loops::has_kernel(F, d)) fail<TypeError>(op, "{} has no order; compare real(x), or abs(x)", d);
-  return binary(boolean_primitive<F>, x, y, d);
+  if (!loops::has_kernel(f, d)) fail<TypeError>(op, "{} has no order; compare real(x), or abs(x)", d);
+  return binary(primitive, x, y, d);
 }
 
-template <Connective F>
-Tensor logical(const Operand& x, const Operand& y) {
+Tensor logical(const Primitive& primitive, const Operand& x, const Operand& y) {
   const tape::OpScope scope(x);
-  return binary(boolean_primitive<F>, x, y, DType::boolean);
+  return binary(primitive, x, y, DType::boolean);
 }
 
-template <FloatClass F>
-Tensor classify(const Operand& x) {
+Tensor classify(const Primitive& primitive, FloatClass f, const Operand& x) {
   const tape::OpScope scope(x);
-  constexpr const char* op = name_of(F);
+  const char* op = primitive.rule.name;
   Tensor a = to_tensor(op, x);
   if (is_half(a.dtype())) a = cast_to(a, DType::float32);
   if (!is_differentiable(a.dtype())) a = cast_to(a, DType::float64);  // integers are always finite
-  if (!loops::has_kernel(F, a.dtype())) fail<TypeError>(op, "is not defined for {}", a.dtype());
-  return apply(boolean_primitive<F>, {&a});
+  if (!loops::has_kernel(f, a.dtype())) fail<TypeError>(op, "is not defined for {}", a.dtype());
+  return apply(primitive, {&a});
+}
+
+// The public functions.
+template <Relation F>
+Tensor compare(const Operand& x, const Operand& y) {
+  return compare(boolean_primitive<F>, F, x, y);
+}
+template <Connective F>
+Tensor logical(const Operand& x, const Operand& y) {
+  return logical(boolean_primitive<F>, x, y);
+}
+template <FloatClass F>
+Tensor classify(const Operand& x) {
+  return classify(boolean_primitive<F>, F, x);
 }
 
 }  // namespace
