@@ -106,10 +106,7 @@ constexpr Primitive make_complex_primitive = {.rule = batched({"make_complex", m
 
 }  // namespace
 
-Tensor magnitude(const Operand& z) {
-  const tape::OpScope scope(z);
-  return apply(abs_primitive, {&z.tensor()});
-}
+Tensor magnitude(const Tensor& z) { return apply(abs_primitive, {&z}); }
 
 }  // namespace ops
 

@@ -5,7 +5,7 @@
 namespace reel::ops {
 
 /// |z| of a complex tensor, recorded as "abs".
-Tensor magnitude(const Operand& z);
+Tensor magnitude(const Tensor& z);
 
 /// The complex form of the pointwise op with this name, whose definition is for real numbers. Recorded. An empty handle
 /// if there is none.

@@ -84,6 +84,7 @@ Tensor direction_of(const Tensor& z) {
 
 Tensor complex_form(const char* name, const Tensor& z) {
   const std::string_view sought = name;
+  if (sought == "abs") return magnitude(z);
   if (sought == "sign") return direction_of(z);
   for (std::size_t k = 0; k < std::size(forms); ++k)
     if (sought == forms[k].rule.name) return apply(forms[k], {&z}, words(k));

@@ -1,6 +1,7 @@
 // The pointwise ops: definitions of the table with their derivatives, and the public functions.
 #include "ops/apply/pointwise.hpp"
 
+#include <bit>
 #include <reel/ops/make.hpp>
 #include <reel/ops/neural.hpp>
 #include <reel/ops/normal.hpp>
@@ -8,8 +9,6 @@
 
 #include "loops/elementwise/elements.hpp"
 #include "ops/apply/apply.hpp"
-#include "ops/complex.hpp"
-#include "ops/derivatives.hpp"
 #include "ops/engine.hpp"
 #include "ops/recorded_derivatives.hpp"
 
@@ -21,104 +20,107 @@ namespace ops {
 
 namespace {
 
-// The derivative below, as an operation of a program. `is_times` if it is g times the last of the inputs.
-[[gnu::cold, gnu::noinline]] Tensor trace_derivative(std::size_t definition, const char* name, std::size_t k,
-                                                     bool is_times, Inputs in, const Shape* shape,
-                                                     const Shape* target) {
+// The derivative below, as an operation of a program.
+[[gnu::cold, gnu::noinline]] Tensor trace_derivative(const PointwisePrimitive& p, std::size_t k, Inputs in,
+                                                     const Shape* shape, const Shape* target) {
   const Tensor& g = *in[0];
-  if (is_times)
+  if (p.kinds[k] == DerivativeKind::times)
     if (Tensor view = times_one(g, *in[in.size() - 1], shape); view.defined()) return view;
   const Shape full = shape ? *shape : g.shape();
   const bool summed = target && *target != full && full.elements() != 0 && !is_half(g.dtype());
-  return trace({.name = name,
-                .definition = static_cast<std::uint16_t>(definition),
+  return trace({.name = p.name,
+                .definition = static_cast<std::uint16_t>(p.index),
                 .operand = static_cast<std::int8_t>(k),
                 .summed = summed},
                in, g.dtype(), summed ? *target : full);
 }
 
-// g times the partial derivative with respect to operand K, in g's shape, in `shape`, or summed down to `target`.
-// Recorded if a tape follows what it is made of. Otherwise one fused kernel, which adds to the sum of earlier
-// cotangents if replay offers one, or writes into g's memory if nobody `needs` g afterwards.
-template <table::FixedString Name, std::size_t K>
-Tensor derivative(const tape::Record& record, const Tensor& g, const Shape* shape, const Shape* target, bool needed) {
-  constexpr const auto& p = std::get<K>(kernels::definition<Name>.derivatives);
-  if constexpr (p.is_identity) {
-    return needed || tape::watching() ? g : std::move(const_cast<Tensor&>(g));
-  } else if constexpr (p.is_zero) {
-    return zeros(shape ? *shape : g.shape(), g.dtype());
-  } else {
-    constexpr unsigned masks[] = {table::x, table::y, table::w, table::z};
-    // The inputs of a vjp kernel are g, x, y, w, z, up to the last one that it reads. Inputs that it does not read are
-    // g.
-    constexpr std::size_t count = p.reads & table::z ? 5 : p.reads & table::w ? 4 : p.reads & table::y ? 3 : 2;
-    const Tensor* in[count];
-    in[0] = &g;
-    for (std::size_t i = 1; i < count; ++i) in[i] = p.reads & masks[i - 1] ? &record.saved(i - 1) : &g;
-    if (any_followed(in)) return recorded_derivative(kernels::index_of<Name>(), K, in);
-    if (tape::watching() & tape::watch_program) [[unlikely]]
-      return trace_derivative(kernels::index_of<Name>(), kernels::definition<Name>.name.data(), K, p.is_times, in,
-                              shape, target);
-    const std::int64_t size = detail::block(g)->size;
-    if constexpr (p.is_times)
-      if (size >= view_elements_min)
-        if (Tensor view = times_one(g, *in[count - 1], shape); view.defined()) return view;
-    const kernels::Loop loop =
-        kernels::active().pointwise(kernels::index_of<Name>(), detail::block(g)->dtype).derivative[K];
-    if (!target && size >= in_place_elements_min)
-      if (Tensor sum = add_to_sum(record, K, loop, in, shape); sum.defined()) return sum;
-    return evaluate_fused(loop, g, in, {shape, target, !needed});
-  }
+const PointwisePrimitive& primitive_of(const tape::Record& record) {
+  return static_cast<const PointwisePrimitive&>(record.rule());
 }
 
-using DerivativeFunction = Tensor (*)(const tape::Record&, const Tensor& g, const Shape*, const Shape* target,
-                                      bool needed);
+// g times the partial derivative with respect to operand k, as the options say. Recorded if a tape follows what it is
+// made of. Otherwise one fused kernel, which adds to the sum of earlier cotangents if replay offers one, or writes into
+// g's memory. Inlined into the rule, where a call would cost 30 instructions for each op.
+[[gnu::always_inline]] inline Tensor derivative(const tape::Record& record, const Tensor& g, std::size_t k,
+                                                const FusedOptions& options) {
+  const PointwisePrimitive& p = primitive_of(record);
+  const DerivativeKind kind = p.kinds[k];
+  if (kind > DerivativeKind::times) {
+    if (kind == DerivativeKind::zero) return zeros(options.shape ? *options.shape : g.shape(), g.dtype());
+    return options.reuse && !tape::watching() ? std::move(const_cast<Tensor&>(g)) : g;
+  }
+  // The inputs of a vjp kernel are g, x, y, w, z, up to the last one that it reads, but at least two. Inputs that it
+  // does not read are g.
+  const Tensor* inputs[2 + pointwise_arity_max] = {&g, &g, &g, &g, &g};
+  std::size_t count = 2;
+  for (unsigned reads = p.reads[k]; reads; reads &= reads - 1) {
+    const auto i = static_cast<std::size_t>(std::countr_zero(reads));
+    inputs[1 + i] = &record.saved(i);
+    count = 2 + i;
+  }
+  const Inputs in(inputs, count);
+  if (any_followed(in))
+    return kind == DerivativeKind::times ? multiply(g, *in[count - 1]) : recorded_derivative(p.index, k, in);
+  if (tape::watching() & tape::watch_program) [[unlikely]]
+    return trace_derivative(p, k, in, options.shape, options.sum_to);
+  const std::int64_t size = detail::block(g)->size;
+  if (size >= view_elements_min && kind == DerivativeKind::times)
+    if (Tensor view = times_one(g, *in[count - 1], options.shape); view.defined()) return view;
+  const kernels::Loop loop = kernels::active().pointwise(p.index, detail::block(g)->dtype).derivative[k];
+  if (size >= in_place_elements_min && !options.sum_to)
+    if (Tensor sum = add_to_sum(record, k, loop, in, options.shape); sum.defined()) return sum;
+  return evaluate_fused(loop, g, in, options);
+}
 
-// The vjp for an operand k that was broadcast.
-[[gnu::noinline]] void summed_vjp(const tape::Record& record, const Tensor& g, std::size_t k,
-                                  DerivativeFunction derivative, bool needed, Gradient& dx) {
+// The same, not inlined.
+[[gnu::noinline]] Tensor derivative_apart(const tape::Record& record, const Tensor& g, std::size_t k,
+                                          const FusedOptions& options) {
+  return derivative(record, g, k, options);
+}
+
+// The cotangent of an operand k that was broadcast.
+[[gnu::noinline]] Tensor summed_derivative(const tape::Record& record, const Tensor& g, std::size_t k, bool reuse) {
   const Shape own = record.shape(k), target = batched_target(record, own, detail::block(g)->rank);
-  dx = sum_to(record, derivative(record, g, nullptr, &target, needed), own);
+  return sum_to(record, derivative_apart(record, g, k, {nullptr, &target, reuse}), own);
 }
 
 // The transpose of a complex linear map is the map with conjugated factors.
-[[gnu::noinline]] void complex_vjp(const tape::Record& record, const Tensor& g, std::size_t k,
-                                   DerivativeFunction derivative, Gradient& dx) {
+[[gnu::noinline]] Tensor complex_derivative(const tape::Record& record, const Tensor& g, std::size_t k) {
   const Shape own = record.shape(k), target = batched_target(record, own, detail::block(g)->rank);
   const bool fits = record.fits(g, k);
-  const Tensor part = derivative(record, conj(g), nullptr, fits ? nullptr : &target, false);
-  dx = conj(fits ? part : sum_to(record, part, own));
+  const Tensor part = derivative_apart(record, conj(g), k, {nullptr, fits ? nullptr : &target, true});
+  return conj(fits ? part : sum_to(record, part, own));
 }
 
-template <table::FixedString Name, std::size_t K>
-void vjp(const tape::Record& record, const Tensor& g, std::span<Gradient> dx) {
-  constexpr const auto& p = std::get<K>(kernels::definition<Name>.derivatives);
-  if constexpr (!p.is_unconnected) {
-    bool needed = false;
-    for (std::size_t k = K + 1; k < kernels::definition<Name>.arity; ++k) needed = needed || record.wanted(k);
-    if (p.has_function && is_complex(detail::block(g)->dtype))
-      complex_vjp(record, g, K, &derivative<Name, K>, dx[K]);
-    else if (record.fits(g, K))
-      dx[K] = derivative<Name, K>(record, g, nullptr, nullptr, needed);
-    else if constexpr (p.is_identity)
-      dx[K] = sum_to(record, g, record.shape(K));
+void pointwise_vjp(const tape::Record& record, std::span<const Tensor> cotangents, std::span<Gradient> dx) {
+  const PointwisePrimitive& p = primitive_of(record);
+  const Tensor& g = cotangents[0];
+  std::size_t last = p.arity - 1;  // operand that is wanted: nobody needs g after it
+  while (last > 0 && !record.wanted(last)) --last;
+  for (std::size_t k = 0; k <= last; ++k) {
+    const DerivativeKind kind = p.kinds[k];
+    if (!record.wanted(k) || kind == DerivativeKind::unconnected) continue;
+    if (kind <= DerivativeKind::times && is_complex(detail::block(g)->dtype))
+      dx[k] = complex_derivative(record, g, k);
+    else if (record.fits(g, k))
+      dx[k] = derivative(record, g, k, {nullptr, nullptr, k == last});
+    else if (kind == DerivativeKind::identity)
+      dx[k] = sum_to(record, g, record.shape(k));
     else
-      summed_vjp(record, g, K, &derivative<Name, K>, needed, dx[K]);
+      dx[k] = summed_derivative(record, g, k, k == last);
   }
 }
 
-[[gnu::noinline]] void add_tangent(const tape::Record& record, const Tensor& t, DerivativeFunction derivative,
-                                   Tensor& dy) {
-  const Shape shape = record.output_shape();
-  Tensor part = derivative(record, t, &shape, nullptr, true);
-  if (part.shape() != shape) part = broadcast_to(part, shape);
-  dy = dy.defined() ? add(std::move(dy), part) : part;
-}
-
-template <table::FixedString Name, std::size_t K>
-void jvp(const tape::Record& record, const Tensor& t, Tensor& dy) {
-  if constexpr (!std::get<K>(kernels::definition<Name>.derivatives).is_unconnected)
-    if (t.defined()) add_tangent(record, t, &derivative<Name, K>, dy);
+void pointwise_jvp(const tape::Record& record, std::span<const Tensor> dx, std::span<Tensor> dy) {
+  const PointwisePrimitive& p = primitive_of(record);
+  for (std::size_t k = 0; k < p.arity; ++k) {
+    if (!dx[k].defined() || p.kinds[k] == DerivativeKind::unconnected) continue;
+    const Shape shape = record.output_shape();
+    Tensor part = derivative(record, dx[k], k, {&shape, nullptr, false});
+    if (part.shape() != shape) part = broadcast_to(part, shape);
+    dy[0] = dy[0].defined() ? add(std::move(dy[0]), part) : part;
+  }
 }
 
 // ---- Operands that an op refuses
@@ -145,57 +147,75 @@ constexpr ArgumentCheck check_of(std::string_view name) {
   return nullptr;
 }
 
-template <table::FixedString Name>
-constexpr PointwisePrimitive make_primitive() {
-  constexpr const auto& definition = kernels::definition<Name>;
-  constexpr std::size_t arity = definition.arity;
+template <table::Reads R, class F>
+constexpr DerivativeKind kind_of(const table::Derivative<R, F>& derivative) {
+  if (derivative.is_times) return DerivativeKind::times;
+  if (derivative.is_identity) return DerivativeKind::identity;
+  if (derivative.is_zero) return DerivativeKind::zero;
+  return derivative.is_unconnected ? DerivativeKind::unconnected : DerivativeKind::function;
+}
+
+constexpr PointwisePrimitive make_primitive(std::size_t index, const auto& definition) {
   PointwisePrimitive p{};
-  p.index = kernels::index_of<Name>();
-  p.arity = arity;
+  p.name = definition.name.data();
+  p.vjp = pointwise_vjp;
+  p.jvp = pointwise_jvp;
+  p.batched = true;
+  p.index = index;
+  p.arity = definition.arity;
   p.domain = definition.domain;
   p.check = check_of(definition.name);
-  [&]<std::size_t... K>(std::index_sequence<K...>) { ((p.reads[K] = std::get<K>(definition.derivatives).reads), ...); }
-  (std::make_index_sequence<arity>());
-  p.rule.name = definition.name.data();
-  p.rule.batched = true;
-  p.rule.vjp = [](const tape::Record& record, std::span<const Tensor> g, std::span<Gradient> dx) {
-    [&]<std::size_t... K>(std::index_sequence<K...>) {
-      ((record.wanted(K) ? vjp<Name, K>(record, g[0], dx) : void()), ...);
-    }
-    (std::make_index_sequence<arity>());
+  const auto set = [&](std::size_t k, const auto& derivative) {
+    p.reads[k] = derivative.reads;
+    p.kinds[k] = kind_of(derivative);
   };
-  p.rule.jvp = [](const tape::Record& record, std::span<const Tensor> t, std::span<Tensor> dy) {
-    [&]<std::size_t... K>(std::index_sequence<K...>) { (jvp<Name, K>(record, t[K], dy[0]), ...); }
-    (std::make_index_sequence<arity>());
-  };
+  std::apply([&, k = std::size_t{0}](const auto&... derivative) mutable { (set(k++, derivative), ...); },
+             definition.derivatives);
   return p;
 }
-template <table::FixedString Name>
-constexpr PointwisePrimitive primitive = make_primitive<Name>();
 
-template <table::FixedString Name, class... O>
-Tensor pointwise(const Operand& first, const O&... others) {
-  // The absolute value of a complex number is real: a different op.
-  if constexpr (std::string_view(Name) == "abs")
-    if (first.is_tensor() && first.tensor().defined() && is_complex(first.tensor().dtype())) return magnitude(first);
-  const tape::OpScope scope(first);
-  return ops::apply<1 + sizeof...(O)>(primitive<Name>, {&first, &others...});
-}
+// In the order of the table.
+constexpr auto pointwise_primitives = std::apply(
+    [](const auto&... definition) {
+      std::size_t index = 0;
+      return std::array{make_primitive(index++, definition)...};
+    },
+    table::definitions);
 
 }  // namespace
 
+const PointwisePrimitive& pointwise_primitive(std::size_t definition) { return pointwise_primitives[definition]; }
+
+// Not inline: each has many callers.
+[[gnu::noinline]] Tensor pointwise(const PointwisePrimitive& primitive, const Operand& x) {
+  const tape::OpScope scope(x);
+  return apply<1>(primitive, {&x});
+}
+[[gnu::noinline]] Tensor pointwise(const PointwisePrimitive& primitive, const Operand& x, const Operand& y) {
+  const tape::OpScope scope(x);
+  return apply<2>(primitive, {&x, &y});
+}
+[[gnu::noinline]] Tensor pointwise(const PointwisePrimitive& primitive, const Operand& x, const Operand& y,
+                                   const Operand& w) {
+  const tape::OpScope scope(x);
+  return apply<3>(primitive, {&x, &y, &w});
+}
+
 }  // namespace ops
 
-using ops::pointwise;
+using kernels::index_of, ops::pointwise, ops::pointwise_primitives;
 
-// clang-format off
-#define REEL_DEFINE_1(name) Tensor name(const Operand& x) { return pointwise<#name>(x); }
-#define REEL_DEFINE_2(name) Tensor name(const Operand& x, const Operand& y) { return pointwise<#name>(x, y); }
-#define REEL_DEFINE_3(name) Tensor name(const Operand& x, const Operand& y, const Operand& z) { return pointwise<#name>(x, y, z); }
+#define REEL_DEFINE_1(name) \
+  Tensor name(const Operand& x) { return pointwise(pointwise_primitives[index_of<#name>()], x); }
+#define REEL_DEFINE_2(name) \
+  Tensor name(const Operand& x, const Operand& y) { return pointwise(pointwise_primitives[index_of<#name>()], x, y); }
+#define REEL_DEFINE_3(name)                                             \
+  Tensor name(const Operand& x, const Operand& y, const Operand& w) {   \
+    return pointwise(pointwise_primitives[index_of<#name>()], x, y, w); \
+  }
 #define REEL_DEFINE(name, arity) REEL_DEFINE_##arity(name)
 REEL_POINTWISE_FUNCTIONS(REEL_DEFINE)
 REEL_NORMAL_FUNCTIONS(REEL_DEFINE)
-// clang-format on
 
 Tensor logit(const Operand& operand, double eps) {
   const tape::OpScope scope(operand);

@@ -49,6 +49,8 @@ struct SumOffer {
   bool (*exists)(void* context, std::size_t i) = nullptr;
 };
 
+struct Rule;
+
 /// A recorded op, as its rule sees it.
 class Record {
  public:
@@ -103,6 +105,8 @@ class Record {
   }
   bool has_saved(std::size_t k) const noexcept { return k < saved_ && values_[k].defined(); }
   std::span<const std::int64_t> attributes() const noexcept;
+  /// The rule that the op was recorded with.
+  inline const Rule& rule() const noexcept;
   const char* name() const noexcept;
   /// Where the op was called; unknown unless lines were being noted.
   Site site() const noexcept;

@@ -119,6 +119,7 @@ inline Record::Record(const Tape& tape, const Entry& entry, const bool* wanted, 
       wanted_(wanted),
       batch_(batch),
       identity_rows_(identity_rows) {}
+inline const Rule& Record::rule() const noexcept { return *entry_.rule; }
 inline bool Record::fits(const Tensor& x, std::size_t i) const noexcept {
   const Meta& m = *tape_.slots[entry_.input(i)].meta;
   const detail::Block* b = detail::block(x);

@@ -256,6 +256,13 @@ TEST_CASE("C8: the gradient of a real function is twice its derivative by the co
   CHECK((*tape.gradient(y, z, {.output_gradients = scalar(C(1, 0))})).item<C>() == C(14, -6));
 }
 
+TEST_CASE("functions of a complex number") {
+  const C z(3, 4);
+  CHECK(reel::abs(z).item() == 5);
+  CHECK(reel::sign(z).item<C>() == C(0.6, 0.8));
+  CHECK(reel::arcsin(z).item<C>() == arcsin(scalar(z)).item<C>());
+}
+
 TEST_CASE("abs and angle have gradient 0 at 0, in both modes") {
   CHECK(gradient_at({0, 0}, [](const Tensor& z) { return abs(z); }) == C(0, 0));
   CHECK(gradient_at({0, 0}, [](const Tensor& z) { return angle(z); }) == C(0, 0));

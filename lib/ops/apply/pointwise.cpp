@@ -34,7 +34,7 @@ detail::Block* reusable_operand(std::span<const Operand* const> operands, const 
 
 DType computed_in(const PointwisePrimitive& p, DType d) {
   if (p.domain == kernels::table::Domain::floating) d = floating_of(d);
-  if (!p.loop(d)) fail<TypeError>(p.rule.name, "is not defined for {}; {}", d, remedy(d));
+  if (!p.loop(d)) fail<TypeError>(p.name, "is not defined for {}; {}", d, remedy(d));
   return d;
 }
 
@@ -43,7 +43,7 @@ Shape infer_shape(const PointwisePrimitive& p, Inputs inputs) {
   Shape shape = first->shape();
   for (const Tensor* x : inputs.subspan(1))
     if (const detail::Block* b = detail::block(*x); !same_shape(b, first))
-      shape = broadcast_shapes(p.rule.name, shape, b->shape());
+      shape = broadcast_shapes(p.name, shape, b->shape());
   return shape;
 }
 
@@ -57,17 +57,17 @@ void evaluate(const PointwisePrimitive& p, Inputs inputs, const Tensor& out) {
   Tensor made[pointwise_arity_max];  // operands cast to the common dtype
   const Tensor* x[pointwise_arity_max] = {};
   for (std::size_t i = 0; i < operands.size(); ++i)
-    if (operands[i]->is_tensor()) require_defined(p.rule.name, operands[i]->tensor(), operand_name(i));
-  const DType common = common_dtype(p.rule.name, operands);
+    if (operands[i]->is_tensor()) require_defined(p.name, operands[i]->tensor(), operand_name(i));
+  const DType common = common_dtype(p.name, operands);
   if (operands.size() == 1 && is_complex(common) && !p.loop(common))
-    if (Tensor z = complex_form(p.rule.name, operands[0]->tensor()); z.defined()) return z;
+    if (Tensor z = complex_form(p.name, as_tensor(p.name, *operands[0], made[0])); z.defined()) return z;
   const DType d = computed_in(p, common);
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (operands[i]->is_tensor()) {
       x[i] = &operands[i]->tensor();
       if (x[i]->dtype() != d) x[i] = &(made[i] = cast_to(*x[i], d));
     } else {
-      x[i] = &(made[i] = to_tensor(p.rule.name, *operands[i], d, operand_name(i)));
+      x[i] = &(made[i] = to_tensor(p.name, *operands[i], d, operand_name(i)));
     }
   }
   const Inputs inputs{x, operands.size()};

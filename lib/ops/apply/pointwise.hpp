@@ -15,18 +15,23 @@ namespace reel::ops {
 inline constexpr std::size_t pointwise_arity_max = 3;
 static_assert(pointwise_arity_max + 1 == tape::most_read);
 
-/// A definition of the pointwise table as an op.
-struct PointwisePrimitive {
-  tape::Rule rule;
+/// What the derivative of an operand is: g times a function, g times the value that it reads, g itself, 0, or nothing.
+enum class DerivativeKind : std::uint8_t { function, times, identity, zero, unconnected };
+
+/// A definition of the pointwise table as an op. The functions of the rule are those of all such ops: they find the op
+/// by Record::rule().
+struct PointwisePrimitive : tape::Rule {
   std::size_t index, arity;  // of the definition
   kernels::table::Domain domain;
-  tape::Reads reads;  // read by the derivative of each operand
+  // Of the derivative of each operand:
+  tape::Reads reads;
+  std::array<DerivativeKind, pointwise_arity_max> kinds;
   /// Throws for elements that the op refuses; part of evaluation. Null: it refuses none.
   void (*check)(Inputs inputs) = nullptr;
 
   kernels::Loop loop(DType d) const noexcept { return kernels::active().pointwise(index, d).value; }
   Operation operation() const noexcept {
-    return {.name = rule.name, .definition = static_cast<std::uint16_t>(index), .check = check};
+    return {.name = name, .definition = static_cast<std::uint16_t>(index), .check = check};
   }
 };
 
@@ -42,9 +47,9 @@ Tensor apply_any(const PointwisePrimitive& primitive, std::span<const Operand* c
 /// Records a computed result.
 inline void record(const PointwisePrimitive& primitive, Inputs inputs, const Tensor& z) {
   if (is_differentiable(detail::block(z)->dtype)) [[likely]]
-    tape::record(primitive.rule, inputs, z, primitive.reads);
+    tape::record(primitive, inputs, z, primitive.reads);
   else
-    tape::note_unrecorded(primitive.rule.name, inputs, z, tape::Unrecorded::integer);
+    tape::note_unrecorded(primitive.name, inputs, z, tape::Unrecorded::integer);
 }
 
 inline bool same_shape(const detail::Block* a, const detail::Block* b) noexcept {
@@ -57,7 +62,8 @@ inline bool same_shape(const detail::Block* a, const detail::Block* b) noexcept 
 /// The result of a pointwise primitive, recorded. The common case is handled inline: contiguous tensors of one dtype
 /// and shape, none of them reusable. apply_any() handles the others.
 template <std::size_t Arity>
-Tensor apply(const PointwisePrimitive& primitive, const std::array<const Operand*, Arity>& operands) {
+[[gnu::always_inline]] inline Tensor apply(const PointwisePrimitive& primitive,
+                                           const std::array<const Operand*, Arity>& operands) {
   const detail::Block* first = operands[0]->is_tensor() ? detail::block(operands[0]->tensor()) : nullptr;
   if (!first || !first->plain() || primitive.check) return apply_any(primitive, operands);
   const bool active = tape::active();
@@ -87,6 +93,13 @@ Tensor apply(const PointwisePrimitive& primitive, const std::array<const Operand
   if (active) record(primitive, x, z);
   return z;
 }
+
+/// The op of a definition.
+const PointwisePrimitive& pointwise_primitive(std::size_t definition);
+/// What its public function does.
+Tensor pointwise(const PointwisePrimitive& primitive, const Operand& x);
+Tensor pointwise(const PointwisePrimitive& primitive, const Operand& x, const Operand& y);
+Tensor pointwise(const PointwisePrimitive& primitive, const Operand& x, const Operand& y, const Operand& w);
 
 // ---- Derivatives of pointwise primitives that no tape records
 
