@@ -1,7 +1,7 @@
 // The definition of a pointwise op: its name, the dtypes it exists for, its value, and a derivative for each operand. A
 // derivative is g times the partial derivative, and lists what it reads. Definitions are generic lambdas. Called with a
-// Vec they become the vjp kernels; called with a Tensor they give the derivative that an outer tape records. This
-// header includes neither type.
+// Vec they become the vjp kernels; called with a Lane they become the program that an outer tape records. This header
+// includes neither type.
 #pragma once
 #include <algorithm>
 #include <cstddef>

@@ -232,4 +232,13 @@ class Derivation {
 
 Derivative derive(const loops::Graph& graph, const Direction& direction) { return Derivation(graph, direction).make(); }
 
+loops::Graph formula_of(std::size_t definition, std::size_t k) {
+  Trace trace(loops::node_operands, Trace::Numbers::literals);
+  const auto input = [&](std::int32_t i) { return trace.lane(i); };
+  const Lane result = derivatives[definition][k].expand(input(0), input(1), input(2), input(3), input(4));
+  loops::Graph graph = trace.graph();
+  graph.outputs = {trace.node(result)};
+  return graph;
+}
+
 }  // namespace reel::ops

@@ -124,4 +124,7 @@ Shared find_program(const loops::Graph& graph);
 /// Derives the graph anew.
 Derivative derive(const loops::Graph& graph, const Direction& direction);
 
+/// The formula of a derivative in the pointwise table, which must have one. The inputs are g, x, y, w and z.
+loops::Graph formula_of(std::size_t definition, std::size_t k);
+
 }  // namespace reel::ops
