@@ -124,7 +124,8 @@ bool is_borrowed(const Tensor& x) {
     detail::renew(detail::block(g));
     return std::move(const_cast<Tensor&>(g));
   }
-  Tensor out = detail::empty(dtype, shape_of(g, options.shape));
+  Tensor out =
+      options.shape ? detail::empty(dtype, *options.shape) : TensorAccess::adopt(detail::new_like(detail::block(g)));
   if (detail::block(out)->size) loops::pointwise(loop, in, out);
   return out;
 }
