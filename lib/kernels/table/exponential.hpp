@@ -48,7 +48,7 @@ inline constexpr std::tuple powers{
   op<"log1p">([](auto x) { return log1p(x); },
     d<x>([](auto g, auto x) { return g / (1 + x); })),
   op<"logit">([](auto x) { return logit(x); },
-    d<x>([](auto g, auto x) { return g / (x * (1 - x)); })),
+    d<x>([](auto g, auto x) { return g / x + g / (1 - x); })),
   // Where it is infinite the derivatives are those of y - x. At x = 0 they are -inf and 1, also for y = 0.
   op<"kl_div">([](auto x, auto y) { return kl_div(x, y); },
     d<x | y>([](auto g, auto x, auto y) {

@@ -49,7 +49,6 @@ TEST_CASE("pointwise ops and their derivatives to order 2 at extreme operands") 
     const auto& all_orders = v.count == 1 ? of_one : of_two;
     for (std::size_t i = 0; i < all_orders.size(); ++i) {
       const double wanted = v.values[i];
-      if (std::isinf(wanted)) continue;
       int order = 0;
       for (const int n : all_orders[i]) order += n;
       const double got = at(v.op, {v.operands, v.operands + v.count}, all_orders[i]);
@@ -59,6 +58,10 @@ TEST_CASE("pointwise ops and their derivatives to order 2 at extreme operands") 
           left ? 1e-7 * std::max(1.0, std::abs(wanted)) : std::max(tolerances[order] * std::abs(wanted), 1e-290);
       INFO(v.op << " at " << v.operands[0] << ", " << v.operands[1] << ", orders number " << i << ": " << got
                 << ", not " << wanted);
+      if (std::isinf(wanted)) {
+        CHECK(got == wanted);
+        continue;
+      }
       CHECK(std::abs(got - wanted) <= allowed);
     }
   }
