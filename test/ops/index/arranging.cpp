@@ -52,6 +52,14 @@ TEST_CASE("linspace of tensors has exact ends") {
   CHECK(linspace(tensor<std::int64_t>({0}), 1, 3).dtype() == DType::float64);
 }
 
+TEST_CASE("vander: powers of float32 numbers are rounded once") {
+  const Tensor x = tensor<float>({0.1F, -0.3F, 1.7F});
+  const Tensor exact = vander(cast(x, DType::float64), 40);
+  CHECK(array_equal(vander(x, 40), cast(exact, DType::float32)));
+  const auto f = [](const Tensor& a) { return sum(vander(a, 40)); };
+  CHECK(array_equal(grad(f)(x), cast(grad(f)(cast(x, DType::float64)), DType::float32)));
+}
+
 TEST_CASE("errors of stacks, splits and repetitions name the cause") {
   const Tensor x = ones({2, 3});
   CHECK_THROWS_WITH(vander(scalar(1.0)), Contains("give n"));
