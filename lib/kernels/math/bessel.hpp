@@ -1,7 +1,6 @@
 // Bessel functions of order 0 and 1 on a vector: I and K, also exponentially scaled, J and Y. float is computed in
 // double: T, float or double, says how long the polynomials are. Errors are at most 4 ulp. Beyond 5, J and Y
-// are sums that cancel near their zeros: an ulp there is one of sqrt(2 / (pi x)) / 2, half the envelope, and without
-// fused multiply-add the error is up to 5.
+// are sums that cancel near their zeros: an ulp there is one of sqrt(2 / (pi x)) / 2, half the envelope.
 #pragma once
 #include "kernels/math/basic.hpp"
 #include "kernels/math/bessel_fits.hpp"
@@ -25,13 +24,27 @@ template <class T>
     return scale(fma(m, expm1_near_zero(r), m), n);
 }
 
+template <int order, std::size_t M, std::size_t N>
+constexpr const auto& choose(const double (&zero)[M], const double (&one)[N]) {
+  if constexpr (order == 0)
+    return zero;
+  else
+    return one;
+}
 // The polynomial with the coefficients of `zero` or `one`, as the order says.
 template <int order, std::size_t M, std::size_t N>
 [[gnu::always_inline]] inline Vec<double> of_order(const double (&zero)[M], const double (&one)[N], Vec<double> x) {
-  if constexpr (order == 0)
-    return polynomial_of(zero, x);
-  else
-    return polynomial_of(one, x);
+  return polynomial_of(choose<order>(zero, one), x);
+}
+
+// The polynomial less its first coefficient, divided by x. Where these terms are small, the sum with the first is the
+// only rounding that matters.
+template <std::size_t N>
+[[gnu::always_inline]] inline Vec<double> after_first(const double (&c)[N], Vec<double> x) {
+  const Vec<double> x2 = x * x;
+  if constexpr (N <= 9) return fma(x, every<2, 2>(x2, c), every<2, 1>(x2, c));
+  const Vec<double> x4 = x2 * x2;
+  return fma(x2, fma(x, every<4, 4>(x4, c), every<4, 3>(x4, c)), fma(x, every<4, 2>(x4, c), every<4, 1>(x4, c)));
 }
 
 // ---- I. With a = |x|, the polynomials are in z = a^2 / 4 up to 8, and in t = 16 / a - 1 beyond.
@@ -79,7 +92,8 @@ template <int order, bool scaled>
   using F = BesselFits<double>;
   const auto near = x <= 1;
   const L b = scaled ? greater_of(L(1), x) : clamp(1.0, 760.0, x), t = 1 - 4 / (b + 1);
-  const L far = of_order<order>(F::k0_far, F::k1_far, t) / sqrt(b);
+  const auto& fit = choose<order>(F::k0_far, F::k1_far);
+  const L far = fma(t, after_first(fit, t), fit[0]) / sqrt(b);
   L y = scaled ? far : times_exp<double>(far, -b);
   if (any(near)) {
     const L c = lesser_of(L(1), x), close = k_near<order>(c);
@@ -126,20 +140,21 @@ template <class T, int order, bool second>
            polynomial_of(BesselFits<T>::j1_middle, t);
 }
 // DLMF 10.17.3 and 10.17.4, with polynomials P and Q and w = x - (2 order + 1) pi / 4: J = sqrt(2 / (pi x)) (P cos w -
-// Q sin w), Y = sqrt(2 / (pi x)) (P sin w + Q cos w).
+// Q sin w), Y = sqrt(2 / (pi x)) (P sin w + Q cos w). P is 1 + `rest`.
 template <class T, int order, bool second>
 [[gnu::always_inline]] inline Vec<double> j_or_y_far(Vec<double> x) {
   using L = Vec<double>;
   using F = BesselFits<T>;
   constexpr double inverse_of_pi = 0.31830988618379067154;
   const L inverse = 1 / x, t = fma(50 * inverse, inverse, -1);
-  const L p = of_order<order>(F::p0_far, F::p1_far, t), q = inverse * of_order<order>(F::q0_far, F::q1_far, t);
+  const auto& fit = choose<order>(F::p0_far, F::p1_far);
+  const L rest = fma(t, after_first(fit, t), fit[0] - 1), q = inverse * of_order<order>(F::q0_far, F::q1_far, t);
   const auto finite = x < infinite;
   const auto [s, c] = sin_and_cos(where(finite, x, 5));
   const L sum = s + c, difference = s - c;
   // sqrt(2) cos w and sqrt(2) sin w
   const L cosine = order == 0 ? sum : difference, sine = order == 0 ? difference : -sum;
-  const L y = second ? fma(p, sine, q * cosine) : fma(p, cosine, -(q * sine));
+  const L y = second ? sine + fma(rest, sine, q * cosine) : cosine + fma(rest, cosine, -(q * sine));
   return where(finite, sqrt(inverse_of_pi * inverse) * y, 0);
 }
 template <class T, int order, bool second>

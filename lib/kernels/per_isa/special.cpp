@@ -26,14 +26,15 @@ template <V (*function)(V)>
 V negative(V x) {
   return -function(x);
 }
-// The derivatives of order 1 by those of order 0: DLMF 10.6.2, 10.29.2. Limits at 0 and at infinity are put in.
+// The derivatives of order 1 by those of order 0: DLMF 10.6.2, 10.29.2. Limits at 0, of either sign, and at infinity
+// are put in.
 V i1_slope(V x) {
   const V i = math::bessel_i<double, 0, false>(x);
   const auto inside = isfinite(i) & (x != 0);
   const V other = where(inside, math::bessel_i<double, 1, false>(x), 0) / where(inside, x, 1);
   return where(x == 0, 0.5, i - other);
 }
-V k1_slope(V x) { return -(math::bessel_k<0, false>(x) + math::bessel_k<1, false>(x) / x); }
+V k1_slope(V x) { return -(math::bessel_k<0, false>(x) + math::bessel_k<1, false>(x) / abs(x)); }
 V j1_slope(V x) {
   const V other = math::bessel_j<double, 1>(x) / where(x == 0, 1, x);
   return where(x == 0, 0.5, math::bessel_j<double, 0>(x) - other);

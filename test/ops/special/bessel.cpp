@@ -1,6 +1,6 @@
 // Bessel functions of order 0 and 1 on vectors against those in long double, on every instruction set of this machine:
 // at most 4 units in the last place, derivatives 8; of J and Y units of at least half the envelope sqrt(2 / (pi x)), as
-// near their zeros terms cancel, and 5 of them without fused multiply-add.
+// near their zeros terms cancel.
 #include <array>
 #include <cfenv>
 #include <cmath>
@@ -29,11 +29,6 @@ special::Function function_at(int k) {
 bool oscillates(int k) { return function_at(k) >= special::Function::j0; }
 bool is_even_or_odd(int k) {
   return function_at(k) < special::Function::k0 || (oscillates(k) && function_at(k) < special::Function::y0);
-}
-
-bool is_fused(const Set& set) {
-  const std::string_view isa = set.isa;
-  return isa != "sse2" && isa != "scalar";
 }
 
 template <class T>
@@ -77,8 +72,9 @@ double error(int k, const std::vector<T>& x, const std::vector<T>& got, const st
   return worst;
 }
 
-/// Where errors of j1 and y1 were the largest of 5000 draws.
-constexpr std::array worst_found = {12.164041168242976, 12.809818043150129, 17.916066733975086};
+/// Where errors of j1, y1 and k1 were the largest of 6500 draws.
+constexpr std::array worst_found = {9.844465461074547,  12.164041168242976, 12.809818043150129, 17.916066733975086,
+                                    24.995273368359509, 53.661297066629324, 288.85413513329621, 461.65726935376671};
 
 template <class T>
 void check_accuracy(const Set& set) {
@@ -96,7 +92,7 @@ void check_accuracy(const Set& set) {
         if (loop == nullptr || (grows && ends[r + 1] > 690)) continue;  // overflow is tested below
         INFO(set.isa << ", " << special::signature(function_at(k)).name << ", order " << order << ", x from "
                      << ends[r]);
-        const double most = sizeof(T) == 4 ? 1 : order == 1 ? 8 : oscillates(k) && !is_fused(set) ? 5 : 4;
+        const double most = sizeof(T) == 4 ? 1 : order == 1 ? 8 : 4;
         CHECK(error(k, x, evaluate(loop, x), in_long_double(k, order, exact)) <= most);
       }
     }
@@ -131,6 +127,10 @@ TEST_CASE("vectorised Bessel functions at the ends of their domains") {
       {"k0", infinity, 0, 0},
       {"k0", 1e5, 0, 0},
       {"k1", 0, infinity, -infinity},
+      {"k0", -0.0, infinity, -infinity},
+      {"k1", -0.0, infinity, -infinity},
+      {"y0", -0.0, -infinity, infinity},
+      {"y1", -0.0, -infinity, infinity},
       {"k1", -1, not_a_number, not_a_number},
       {"k1", 1e-320, infinity, -infinity},
       {"k1e", infinity, 0, not_a_number},
