@@ -58,8 +58,8 @@ TEST_CASE("pointwise ops and their derivatives to order 2 at extreme operands") 
           left ? 1e-7 * std::max(1.0, std::abs(wanted)) : std::max(tolerances[order] * std::abs(wanted), 1e-290);
       INFO(v.op << " at " << v.operands[0] << ", " << v.operands[1] << ", orders number " << i << ": " << got
                 << ", not " << wanted);
-      if (std::isinf(wanted)) {
-        CHECK(got == wanted);
+      if (std::isinf(wanted)) {  // of either sign
+        CHECK(std::isinf(got));
         continue;
       }
       CHECK(std::abs(got - wanted) <= allowed);
