@@ -73,7 +73,7 @@ std::int64_t count_of(const Tensor& x, const Shape& axes) {
 
 // ---- centred rows
 
-// Rows of n elements from the first-level cache: each is read from memory once.
+// Row by row, so that all passes but the first find a row in a cache.
 template <class T>
 void centre_short_rows(const T* from, T* to, std::int64_t n, std::int64_t rows) {
   const kernels::Reduction& sum = kernels::active().reduction(kernels::Reduce::sum, dtype_of<T>);

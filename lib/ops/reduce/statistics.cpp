@@ -1,5 +1,6 @@
 // Reductions that ignore NaN, averages and covariances: composed of other ops, except extremes and
 // sums, which have rules.
+#include <functional>
 #include <limits>
 #include <reel/ops/index.hpp>
 #include <reel/ops/linalg.hpp>
@@ -97,7 +98,6 @@ constexpr Primitive nansum_primitive = {.rule = batched({"nansum", nansum_vjp, n
 Tensor count_of(const Tensor& missing, const Axes& axes, bool keepdims, DType d) {
   return cast(sum(logical_not(missing), axes, keepdims), d);
 }
-Tensor itself(const Tensor& x) { return x; }
 // f(a / b); NaN with gradient and tangent 0 unless b is positive.
 template <class F>
 Tensor of_quotient(const Tensor& a, const Tensor& b, const F& f) {
@@ -106,7 +106,8 @@ Tensor of_quotient(const Tensor& a, const Tensor& b, const F& f) {
 }
 
 Tensor mean_without_nan(const Tensor& x, const Tensor& missing, const Axes& axes, bool keepdims) {
-  return of_quotient(sum(where(missing, 0, x), axes, keepdims), count_of(missing, axes, keepdims, x.dtype()), itself);
+  return of_quotient(sum(where(missing, 0, x), axes, keepdims), count_of(missing, axes, keepdims, x.dtype()),
+                     std::identity());
 }
 // Twice, since the first mean is rounded: a constant has variance 0.
 Tensor deviations(const Tensor& x, const Tensor& missing, const Axes& axes) {
@@ -154,21 +155,23 @@ Tensor conjugate_transposed(const Tensor& x) {
   return moveaxis(y, -1, -2);
 }
 
-// Rows along the last axis less their means: its own transpose.
-Tensor less_means(const Tensor& x);
-void less_means_vjp(const tape::Record&, std::span<const Tensor> g, std::span<Gradient> dx) {
-  dx[0] = less_means(g[0]);
+// Rows along the last axis minus their means: a linear map that is its own transpose.
+Tensor centre_rows(const Tensor& x);
+void centre_rows_vjp(const tape::Record&, std::span<const Tensor> g, std::span<Gradient> dx) {
+  dx[0] = centre_rows(g[0]);
 }
-void less_means_jvp(const tape::Record&, std::span<const Tensor> t, std::span<Tensor> dy) { dy[0] = less_means(t[0]); }
-void infer_less_means(const Call& call, Metas& out) { out.add(call.input(0).dtype(), call.input(0).shape()); }
-void evaluate_less_means(const Call& call, Outputs& out) { loops::centre_rows(call.input(0), out[0]); }
-constexpr Primitive less_means_primitive = {.rule = batched({"less_means", less_means_vjp, less_means_jvp}),
-                                            .infer = infer_less_means,
-                                            .evaluate = evaluate_less_means};
-Tensor less_means(const Tensor& x) { return apply(less_means_primitive, {&x}); }
+void centre_rows_jvp(const tape::Record&, std::span<const Tensor> t, std::span<Tensor> dy) {
+  dy[0] = centre_rows(t[0]);
+}
+void infer_centre_rows(const Call& call, Metas& out) { out.add(call.input(0).dtype(), call.input(0).shape()); }
+void evaluate_centre_rows(const Call& call, Outputs& out) { loops::centre_rows(call.input(0), out[0]); }
+constexpr Primitive centre_rows_primitive = {.rule = batched({"centre_rows", centre_rows_vjp, centre_rows_jvp}),
+                                             .infer = infer_centre_rows,
+                                             .evaluate = evaluate_centre_rows};
+Tensor centre_rows(const Tensor& x) { return apply(centre_rows_primitive, {&x}); }
 
-// Variables, the rows of matrices, minus their means.
-Tensor centred_rows(const Tensor& x) { return less_means(x.rank() < 2 ? reshape(x, {1, x.size()}) : x); }
+// The rows of matrices are variables; a vector is one variable.
+Tensor centred_variables(const Tensor& x) { return centre_rows(x.rank() < 2 ? reshape(x, {1, x.size()}) : x); }
 
 }  // namespace
 }  // namespace ops
@@ -200,7 +203,7 @@ Tensor nanmin(const Operand& x, const Axes& axes, bool keepdims) {
 Tensor nanvar(const Operand& operand, const Axes& axes, double ddof, bool keepdims) {
   const tape::OpScope scope(operand);
   return ops::in_full_precision(ops::real_floating("nanvar", operand), [&](const Tensor& x) {
-    return ops::of_variance(x, axes, ddof, keepdims, ops::itself);
+    return ops::of_variance(x, axes, ddof, keepdims, std::identity());
   });
 }
 Tensor nanstd(const Operand& operand, const Axes& axes, double ddof, bool keepdims) {
@@ -235,7 +238,7 @@ Tensor cov(const Operand& operand, double ddof) {
   return ops::in_full_precision(ops::floating("cov", operand), [&](const Tensor& x) {
     if (x.rank() == 0) fail<ShapeError>("cov", "x has rank 0; it needs an axis of observations");
     const double n = static_cast<double>(x.shape()[-1]) - ddof;
-    const Tensor rows = ops::centred_rows(x);
+    const Tensor rows = ops::centred_variables(x);
     const Tensor y =
         matmul(rows, ops::conjugate_transposed(rows)) / (n > 0 ? n : std::numeric_limits<double>::quiet_NaN());
     return x.rank() < 2 ? reshape(y, {}) : y;
@@ -245,7 +248,7 @@ Tensor corrcoef(const Operand& operand) {
   const tape::OpScope scope(operand);
   return ops::in_full_precision(ops::real_floating("corrcoef", operand), [&](const Tensor& x) {
     if (x.rank() == 0) fail<ShapeError>("corrcoef", "x has rank 0; it needs an axis of observations");
-    const Tensor rows = ops::centred_rows(x), units = rows / norm(rows, 2, -1, true);
+    const Tensor rows = ops::centred_variables(x), units = rows / norm(rows, 2, -1, true);
     Tensor y = matmul(units, ops::conjugate_transposed(units));
     if (x.shape()[-1] == 0) y = y * std::numeric_limits<double>::quiet_NaN();  // otherwise 0, the sum of no elements
     return x.rank() < 2 ? reshape(y, {}) : y;
