@@ -1,6 +1,8 @@
 // Loads and stores of the first lanes of a vector, for tails of arrays and arrays shorter than a vector. By masked
 // instructions if the instruction set has them, otherwise element by element.
 #pragma once
+#include <cassert>
+
 #include "kernels/vec.hpp"
 
 namespace reel::kernels {
@@ -27,10 +29,11 @@ template <VecElement T>
 }
 #endif
 
-// The first `count` elements from p, 1 <= count < size; the other lanes are those of `rest`.
+// The first `count` elements from p, 1 <= count <= size; the other lanes are those of `rest`.
 template <VecElement T>
 [[gnu::always_inline]] inline Vec<T> load_first(const T* p, std::ptrdiff_t count, Vec<T> rest) {
   using L = Vec<T>;
+  assert(1 <= count && count <= L::size);
 #if XSIMD_WITH_AVX512BW
   if constexpr (instruction_set == InstructionSet::avx512) {
     const unsigned mask = (1u << count) - 1u;
@@ -50,7 +53,7 @@ template <VecElement T>
   }
 #endif
   if constexpr (is_scalar) {
-    return rest;  // a vector of one lane has no tail
+    return L::load(p);
   } else {
     alignas(64) T buffer[static_cast<std::size_t>(L::size)];
     rest.store(buffer);
@@ -59,9 +62,11 @@ template <VecElement T>
   }
 }
 
+// Stores the first `count` lanes, 1 <= count <= size.
 template <VecElement T>
 [[gnu::always_inline]] inline void store_first(Vec<T> a, T* p, std::ptrdiff_t count) {
   using L = Vec<T>;
+  assert(1 <= count && count <= L::size);
 #if XSIMD_WITH_AVX512BW
   if constexpr (instruction_set == InstructionSet::avx512) {
     const unsigned mask = (1u << count) - 1u;
@@ -81,7 +86,9 @@ template <VecElement T>
     return;
   }
 #endif
-  if constexpr (!is_scalar) {
+  if constexpr (is_scalar) {
+    a.store(p);
+  } else {
     alignas(64) T buffer[static_cast<std::size_t>(L::size)];
     a.store(buffer);
     for (std::ptrdiff_t i = 0; i < count; ++i) p[i] = buffer[i];
