@@ -38,7 +38,7 @@ int gemm(Transposed transpose_a, Transposed transpose_b, std::ptrdiff_t m, std::
 }
 
 template <class T>
-int syrk(Transposed transpose, std::ptrdiff_t n, std::ptrdiff_t k, const T* a, std::ptrdiff_t lda, T* c,
+int syrk(Transposed transpose, std::ptrdiff_t n, std::ptrdiff_t k, const T* a, std::ptrdiff_t lda, bool add, T* c,
          std::ptrdiff_t ldc) noexcept {
   prepare_blas();
   const int code =
@@ -46,7 +46,7 @@ int syrk(Transposed transpose, std::ptrdiff_t n, std::ptrdiff_t k, const T* a, s
   if (code != 0) {
     return code;
   }
-  for (std::ptrdiff_t i = 0; i < n; ++i) {  // some versions of OpenBLAS scale by zero and so keep a NaN
+  for (std::ptrdiff_t i = 0; i < n && !add; ++i) {  // some versions of OpenBLAS scale by zero and so keep a NaN
     std::fill_n(c + i * ldc, i + 1, T(0));
   }
   const char flipped = transpose == Transposed::yes ? 'N' : 'T';
@@ -141,9 +141,9 @@ template int gemm<float>(Transposed, Transposed, std::ptrdiff_t, std::ptrdiff_t,
                          std::ptrdiff_t, const float*, std::ptrdiff_t, float, float*, std::ptrdiff_t) noexcept;
 template int gemm<double>(Transposed, Transposed, std::ptrdiff_t, std::ptrdiff_t, std::ptrdiff_t, double, const double*,
                           std::ptrdiff_t, const double*, std::ptrdiff_t, double, double*, std::ptrdiff_t) noexcept;
-template int syrk<float>(Transposed, std::ptrdiff_t, std::ptrdiff_t, const float*, std::ptrdiff_t, float*,
+template int syrk<float>(Transposed, std::ptrdiff_t, std::ptrdiff_t, const float*, std::ptrdiff_t, bool, float*,
                          std::ptrdiff_t) noexcept;
-template int syrk<double>(Transposed, std::ptrdiff_t, std::ptrdiff_t, const double*, std::ptrdiff_t, double*,
+template int syrk<double>(Transposed, std::ptrdiff_t, std::ptrdiff_t, const double*, std::ptrdiff_t, bool, double*,
                           std::ptrdiff_t) noexcept;
 template int gemv<float>(Transposed, std::ptrdiff_t, std::ptrdiff_t, float, const float*, std::ptrdiff_t, const float*,
                          std::ptrdiff_t, float, float*, std::ptrdiff_t) noexcept;

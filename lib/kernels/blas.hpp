@@ -45,11 +45,11 @@ template <class T>
                        std::ptrdiff_t k, std::type_identity_t<T> alpha, const T* a, std::ptrdiff_t lda, const T* b,
                        std::ptrdiff_t ldb, std::type_identity_t<T> beta, T* c, std::ptrdiff_t ldc) noexcept;
 
-// The lower triangle of C[n, n], diagonal included: op(A) op(A)^T, where op(A) is [n, k]. What lies above it keeps its
-// values.
+// The lower triangle of C[n, n], diagonal included: op(A) op(A)^T, where op(A) is [n, k], or that added to it. What
+// lies above it keeps its values.
 template <class T>
-[[nodiscard]] int syrk(Transposed transpose, std::ptrdiff_t n, std::ptrdiff_t k, const T* a, std::ptrdiff_t lda, T* c,
-                       std::ptrdiff_t ldc) noexcept;
+[[nodiscard]] int syrk(Transposed transpose, std::ptrdiff_t n, std::ptrdiff_t k, const T* a, std::ptrdiff_t lda,
+                       bool add, T* c, std::ptrdiff_t ldc) noexcept;
 
 // y = alpha op(A) x + beta y, where the stored A is [m, n]; so y has m elements, or n when transposed.
 // Strides are in elements and positive; with beta = 0 y is only written.

@@ -87,14 +87,15 @@ TEMPLATE_TEST_CASE("gemm multiplies row-major matrices with padding and flags", 
   }
 }
 
-TEMPLATE_TEST_CASE("syrk overwrites the lower triangle of a row-major matrix with padding", "", float, double) {
+TEMPLATE_TEST_CASE("syrk overwrites, or adds to, the lower triangle of a row-major matrix with padding", "", float,
+                   double) {
   constexpr std::ptrdiff_t n = 7, k = 4;
   constexpr TestType nan = std::numeric_limits<TestType>::quiet_NaN();
   for (const Transposed turn : flags) {
     const bool turned = turn == Transposed::yes;
     const Matrix<TestType> a(turned ? k : n, turned ? n : k, 1, 2);
     std::vector<TestType> c(n * 9, nan);
-    REQUIRE(syrk(turn, n, k, a.data(), a.leading, c.data(), 9) == 0);
+    REQUIRE(syrk(turn, n, k, a.data(), a.leading, false, c.data(), 9) == 0);
     for (std::ptrdiff_t i = 0; i < n; ++i)
       for (std::ptrdiff_t j = 0; j < 9; ++j) {
         double sum = 0;
@@ -105,6 +106,10 @@ TEMPLATE_TEST_CASE("syrk overwrites the lower triangle of a row-major matrix wit
         else
           CHECK(std::isnan(value));
       }
+    const std::vector<TestType> once = c;
+    REQUIRE(syrk(turn, n, k, a.data(), a.leading, true, c.data(), 9) == 0);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j <= i; ++j) CHECK(c[i * 9 + j] == near<TestType>(2 * double{once[i * 9 + j]}));
   }
 }
 
@@ -249,8 +254,8 @@ TEST_CASE("extents beyond 32 bits return an error code and change nothing") {
   constexpr std::ptrdiff_t huge = std::ptrdiff_t{1} << 31;
   CHECK(gemm(Transposed::no, Transposed::no, huge, 1, 1, 1.0, &x, 1, &x, 1, 0.0, &x, 1) == too_large);
   CHECK(gemm(Transposed::no, Transposed::no, 3, 1, 4, 1.0, &x, 1, &x, 1, 0.0, &x, 1) == bad_extent);
-  CHECK(syrk(Transposed::no, huge, 1, &x, 1, &x, 1) == too_large);
-  CHECK(syrk(Transposed::no, 3, 4, &x, 1, &x, 3) == bad_extent);
+  CHECK(syrk(Transposed::no, huge, 1, &x, 1, false, &x, 1) == too_large);
+  CHECK(syrk(Transposed::no, 3, 4, &x, 1, false, &x, 3) == bad_extent);
   CHECK(gemv(Transposed::no, -1, 1, 1.0, &x, 1, &x, 1, 0.0, &x, 1) == bad_extent);
   CHECK(trsm(Side::left, Triangle::lower, Transposed::no, Diagonal::stored, 1, huge, 1.0, &x, 1, &x, huge) ==
         too_large);

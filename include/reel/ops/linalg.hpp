@@ -1,9 +1,14 @@
 // Matrix products and factorisations. Leading axes are batches and broadcast. Products take every dtype: integers wrap,
 // booleans combine by and and or, float16 and bfloat16 compute in float32. No factor is conjugated. Factorisations
 // compute in float32, float64, complex64 or complex128: integers in float64, float16 and bfloat16 in float32. Shape and
-// dtype decide whether a product is computed by the library or by BLAS, and a factorisation by the library or by
-// LAPACK. Results have the same bits for every number of threads. Gradients are written for real numbers: for complex
-// ones, ^T is the conjugate transpose.
+// dtype decide, for the instruction set and the maker of the processor, whether a product is computed by the library or
+// by BLAS, and a factorisation by the library or by LAPACK. Results have the same bits for every number of threads.
+// Gradients are written for real numbers: for complex ones, ^T is the conjugate transpose.
+//
+// Rounding of products: an element that is the sum of k terms a_i b_i has an error of at most u min(k, 4200) times the
+// sum of |a_i b_i|, where u is 2^-24 in float32 and 2^-53 in float64, unless a term underflows. Longer sums are divided
+// and their parts added pairwise. The real and imaginary part of a complex product are sums of 2 k terms. float16 and
+// bfloat16 are rounded once more.
 #pragma once
 #include <reel/tensor.hpp>
 #include <string_view>

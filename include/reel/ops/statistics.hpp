@@ -25,7 +25,8 @@ Tensor average(const Operand& x, const Operand& weights, const Axes& axes = {}, 
 Tensor ptp(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 /// The covariance matrix [..., v, v] of v variables, the rows of x [..., v, n], over n observations. It is divided by n
 /// - ddof, and NaN unless that is positive. A vector is one variable, whose variance has rank 0. For complex x it is
-/// that of x conj(x)^T. Gradient of a real x: (g + g^T) (x - mean) / (n - ddof).
+/// that of x conj(x)^T. Rows are centred first, and their products have the rounding errors of matmul, however long
+/// they are. Gradient of a real x: (g + g^T) (x - mean) / (n - ddof).
 Tensor cov(const Operand& x, double ddof = 1);
 /// The correlation matrix: covariances of rows scaled to length 1, so that its diagonal is 1 to rounding. NaN for a
 /// constant row. Real dtypes.

@@ -1,5 +1,6 @@
-// Matrix products, divided into tiles of the result. A tile is computed by the library's kernels or by one call of
-// BLAS; where an extent is 1, by dot or matrix-vector products. Integers use plain loops.
+// Matrix products, divided into tiles of the result. A tile is computed by the library's kernels or by BLAS; where an
+// extent is 1, by dot or matrix-vector products. Integers use plain loops. Sums are divided so that their rounding
+// errors are bounded for any number of terms.
 #include "loops/linalg/matmul.hpp"
 
 #include <algorithm>
@@ -10,8 +11,8 @@
 #include "core/block.hpp"
 #include "core/fail.hpp"
 #include "core/visit.hpp"
-#include "kernels/blas.hpp"
 #include "kernels/table.hpp"
+#include "loops/linalg/products/by_blas.hpp"
 #include "loops/linalg/structured/symmetric.hpp"
 #include "loops/loops.hpp"
 #include "loops/tuning.hpp"
@@ -23,10 +24,6 @@ namespace {
 constexpr std::int64_t largest = std::numeric_limits<int>::max();
 // Multiplications per task of a matrix product, about 35 us on one thread. Measured by `bench/run --filter matmul`.
 constexpr std::int64_t split_products = std::int64_t{1} << 22;
-// Elements of the matrix per task of a matrix-vector product, which is bound by memory: 2 to 4 MiB.
-constexpr std::int64_t split_elements = std::int64_t{1} << 19;
-// Elements of a partial sum of dot: the division determines the order of the sum.
-constexpr std::int64_t dot_range = std::int64_t{1} << 14;
 // Rows and columns of a tile. BLAS is slower on tiles below full_tile; only the first division goes below it, to
 // multiples of narrow_tile. Those of narrow_range divide the rows of matrix-vector products.
 constexpr std::int64_t full_tile = 512, narrow_tile = 16, narrow_range = 64;
@@ -96,65 +93,6 @@ void keep_in_cache(Tiling& t, std::int64_t m, std::int64_t row_bytes) {
   t.down = ceil_divide(m, t.rows);
 }
 
-// Sums of products are added pairwise, in a tree that the length alone determines.
-constexpr std::int64_t first_half(std::int64_t n) { return ceil_divide(ceil_divide(n, 2), dot_range) * dot_range; }
-
-template <class T>
-T range_of_dot(std::int64_t n, const T* x, std::int64_t stride_x, const T* y, std::int64_t stride_y) {
-  if constexpr (kernels::has_lapack) {
-    return kernels::dot<T>(n, x, stride_x, y, stride_y);
-  } else {
-    T sum{0};
-    constexpr DType dtype = sizeof(T) == 4 ? DType::float32 : DType::float64;
-    kernels::active().dot[kernels::index(dtype)]({x, stride_x}, {y, stride_y}, n, &sum);
-    return sum;
-  }
-}
-template <class T>
-T dot_alone(std::int64_t n, const T* x, std::int64_t stride_x, const T* y, std::int64_t stride_y) {
-  if (n <= dot_range) return range_of_dot(n, x, stride_x, y, stride_y);
-  const std::int64_t half = first_half(n);
-  return dot_alone(half, x, stride_x, y, stride_y) +
-         dot_alone(n - half, x + half * stride_x, stride_x, y + half * stride_y, stride_y);
-}
-
-// The subtrees that threads take, of at most `most` elements each; then their sums, added in the order of the tree.
-struct Branch {
-  std::int64_t first, count;
-};
-void cut(Branch b, std::int64_t most, detail::List<Branch>& branches) {
-  if (b.count <= most) return branches.push_back(b);
-  const std::int64_t half = first_half(b.count);
-  cut({b.first, half}, most, branches);
-  cut({b.first + half, b.count - half}, most, branches);
-}
-template <class T>
-T joined(std::int64_t count, std::int64_t most, const T*& sums) {
-  if (count <= most) return *sums++;
-  const std::int64_t half = first_half(count);
-  const T front = joined(half, most, sums);
-  return front + joined(count - half, most, sums);
-}
-
-template <class T>
-T dot(std::int64_t n, const T* x, std::int64_t stride_x, const T* y, std::int64_t stride_y) {
-  if (n < split_elements) return dot_alone(n, x, stride_x, y, stride_y);
-  kernels::prepare_blas();
-  const std::int64_t most = std::max(split_elements / 4, n / 64);
-  detail::List<Branch> branches;
-  cut({0, n}, most, branches);
-  detail::List<T> sums(branches.size());
-  parallel_for(static_cast<std::int64_t>(branches.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const Branch& b = branches[static_cast<std::size_t>(i)];
-      sums[static_cast<std::size_t>(i)] =
-          dot_alone(b.count, x + b.first * stride_x, stride_x, y + b.first * stride_y, stride_y);
-    }
-  });
-  const T* at = sums.data();
-  return joined(n, most, at);
-}
-
 // The number of tiles per task. `split`: multiplications of two tasks.
 std::int64_t grain_of(const Tiling& tiles, std::int64_t k, std::int64_t split) {
   const std::int64_t work = saturating(saturating(tiles.rows, tiles.columns), k) + 1;
@@ -201,39 +139,6 @@ class CompleteRows {
   const Tiling& tiles_;
   bool called_;
   detail::List<std::atomic<std::int64_t>> left_;  // tiles to be computed, for each row of tiles
-};
-
-// One tile of one product: rows [i, i + rows) and columns [j, j + columns) of c, whose row stride is `width`.
-template <class T>
-struct BlasProduct {
-  std::int64_t k, width;
-  MatrixLayout a, b;
-  std::int64_t row_a, column_a, row_b, column_b;  // strides
-
-  void operator()(const T* from_a, const T* from_b, T* c, std::int64_t i, std::int64_t j, std::int64_t rows,
-                  std::int64_t columns) const {
-    from_a += i * row_a;
-    from_b += j * column_b;
-    c += i * width + j;
-    if (rows == 1 && columns == 1)
-      *c = dot(k, from_a, column_a, from_b, row_b);
-    else if constexpr (kernels::has_lapack)
-      vector_or_matrix(from_a, from_b, c, rows, columns);
-  }
-
- private:
-  void vector_or_matrix(const T* from_a, const T* from_b, T* c, std::int64_t rows, std::int64_t columns) const {
-    if (columns == 1 && width == 1) {
-      static_cast<void>(kernels::gemv<T>(kernels::transposed_if(a.transposed), a.transposed ? k : rows,
-                                         a.transposed ? rows : k, 1, from_a, a.leading, from_b, row_b, 0, c, 1));
-    } else if (rows == 1) {
-      static_cast<void>(kernels::gemv<T>(kernels::transposed_if(!b.transposed), b.transposed ? columns : k,
-                                         b.transposed ? k : columns, 1, from_b, b.leading, from_a, column_a, 0, c, 1));
-    } else {
-      static_cast<void>(kernels::gemm<T>(kernels::transposed_if(a.transposed), kernels::transposed_if(b.transposed),
-                                         rows, columns, k, 1, from_a, a.leading, from_b, b.leading, 0, c, width));
-    }
-  }
 };
 
 // The positions of consecutive matrices of both factors.
@@ -316,10 +221,7 @@ bool by_blas(const Product& p) {
       symmetric_product(
           c, m, std::min(tiles.rows, tiles.columns), 1,
           [&](auto i, auto j, auto rows, auto columns) { product(from_a, from_b, c, i, j, rows, columns); },
-          [&](auto i, auto rows, T* to) {
-            static_cast<void>(kernels::syrk<T>(kernels::transposed_if(la.transposed), rows, k,
-                                               from_a + i * a.row_stride, la.leading, to, m));
-          });
+          [&](auto i, auto rows, T* to) { product.triangle(from_a, i, rows, to); });
       return false;
     }
   return for_each_tile(p, tiles, grain_of(tiles, k, split_products),
@@ -532,6 +434,25 @@ bool multiply_without_kernel(const Tensor& a, const Tensor& b, const Factor& fa,
   return false;
 }
 
+// Computes p, whose result is `out`. A sum of more than undivided_terms terms is that of its halves. Returns whether
+// p.then was called.
+bool compute_in_halves(const Product& p, const Tensor& out, bool (*compute)(const Product&)) {
+  const std::int64_t k = p.a.columns, size = static_cast<std::int64_t>(item_size(p.dtype));
+  const bool rounds = is_floating(p.dtype) || is_complex(p.dtype), is_dot = p.a.rows == 1 && p.b.columns == 1;
+  if (k <= undivided_terms || !rounds || is_dot) return compute(p);
+  const std::int64_t half = first_half(k, undivided_terms);
+  Factor a = p.a, b = p.b;
+  a.columns = b.rows = half;
+  compute_in_halves({p.dtype, p.batch, p.count, a, b, p.out, p.into}, out, compute);
+  a.columns = b.rows = k - half;
+  a.data += half * a.column_stride * size;
+  b.data += half * b.row_stride * size;
+  const Tensor rest = reel::detail::empty(p.dtype, out.shape());
+  compute_in_halves({p.dtype, p.batch, p.count, a, b, reel::detail::block(rest)->data, p.into}, rest, compute);
+  combine<"add">(out, rest, out);
+  return false;
+}
+
 // Returns whether `then` was called for all rows of the product.
 bool multiply(const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out, Into into,
               const RangeFunction* then) {
@@ -552,17 +473,16 @@ bool multiply(const Tensor& a, const Tensor& b, Transposes transposes, const Ten
   std::byte* const to = reel::detail::block(out)->data;
   Factor all;
   bool stacked = count > 1 && stacks(batch, fa, fb, all);
-  if (is_tiled(dtype, stacked ? all.rows : fa.rows, fb.columns, fa.columns)) {
-    return by_tiles(
-        {dtype, stacked ? one_product : batch, stacked ? 1 : count, stacked ? all : fa, fb, to, into, then});
-  }
-  if (is_floating(dtype)) {
+  const bool tiled = is_tiled(dtype, stacked ? all.rows : fa.rows, fb.columns, fa.columns);
+  if (!tiled && is_floating(dtype)) {
     const bool reads_a = layout(fa).readable, reads_b = layout(fb).readable;
     if (!reads_a || !reads_b)
       return multiply(reads_a ? a : contiguous(a), reads_b ? b : contiguous(b), transposes, out, into, then);
   }
-  stacked = stacked && all.row_stride > 0 && layout(all).readable;
-  return run({dtype, stacked ? one_product : batch, stacked ? 1 : count, stacked ? all : fa, fb, to, into, then});
+  stacked = stacked && (tiled || (all.row_stride > 0 && layout(all).readable));
+  return compute_in_halves(
+      {dtype, stacked ? one_product : batch, stacked ? 1 : count, stacked ? all : fa, fb, to, into, then}, out,
+      tiled ? &by_tiles : &run);
 }
 
 }  // namespace
