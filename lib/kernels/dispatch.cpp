@@ -111,6 +111,24 @@ Vendor vendor() noexcept {
 }
 
 namespace {
+
+Vendor choose_tables() noexcept {
+  const char* name = std::getenv("REEL_TABLES");
+  const std::string_view wanted = name == nullptr ? "" : name;
+  return wanted == "intel"   ? Vendor::intel
+         : wanted == "amd"   ? Vendor::amd
+         : wanted == "other" ? Vendor::other
+                             : vendor();
+}
+
+}  // namespace
+
+Vendor tables() noexcept {
+  static const Vendor chosen = choose_tables();
+  return chosen;
+}
+
+namespace {
 // Before constructors of normal priority: a static Variable may run ops.
 [[gnu::constructor(101)]] void set_active() { detail::active_set = choose(); }
 }  // namespace

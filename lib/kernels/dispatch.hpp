@@ -13,8 +13,12 @@ std::vector<const Set*> supported_sets();
 std::string available();
 /// Makes active() return this set; an earlier error about REEL_ISA is dropped.
 void activate(const Set& set) noexcept;
-/// Who made the processor: the choice between kernels for one instruction set can depend on it.
+/// Who made the processor. It decides which products and factorisations the library computes itself and which BLAS and
+/// LAPACK do.
 enum class Vendor : std::uint8_t { intel, amd, other };
 Vendor vendor() noexcept;
+/// Whose tables of these choices are used: vendor(), or the maker that the environment variable REEL_TABLES names,
+/// "intel", "amd" or "other". The variable is for tests: it lets a machine take the choices of another.
+Vendor tables() noexcept;
 
 }  // namespace reel::kernels

@@ -37,7 +37,7 @@ constexpr DType dtype = sizeof(T) == 4 ? DType::float32 : DType::float64;
 
 bool is_blocked(Task task, DType d, std::int64_t n) {
   if (!kernels::has_lapack) return true;
-  static const kernels::Vendor vendor = kernels::vendor();
+  const kernels::Vendor vendor = kernels::tables();
   if (vendor == kernels::Vendor::other && n > elsewhere) return false;
   const std::string_view isa = kernels::active().isa;
   for (const BlockedOrders& choice : blocked_orders)

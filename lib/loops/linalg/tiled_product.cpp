@@ -195,7 +195,7 @@ bool is_tiled(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k) {
   if (dtype != DType::float32 && dtype != DType::float64) return false;
   if (!kernels::has_lapack) return m != 1 || n != 1;
   if (m == 1 || n == 1) return false;
-  static const auto vendor = static_cast<std::size_t>(kernels::vendor());
+  const auto vendor = static_cast<std::size_t>(kernels::tables());
   const std::string_view isa = kernels::active().isa;
   const ShapeClass shape = class_of(m, n, k);
   for (const TiledClasses& choice : tiled_classes)
