@@ -4,8 +4,8 @@
 //
 // Values may have any dtype where nothing else is said. Dtypes of two operands combine by promote(); sums and products
 // of integers are int64. Functions that take a pattern throw ShapeError unless its shape has two extents and the values
-// are a vector of nonzeros() elements, TypeError unless its indices are int64, ValueError for an empty one and for rows
-// that do not ascend, IndexError for a column out of range.
+// are a vector of nonzeros() elements, TypeError unless its indices are int64 vectors, ValueError for an empty one, for
+// row_starts that are not as described below and for rows that do not ascend, IndexError for a column out of range.
 #pragma once
 #include <cstdint>
 #include <reel/callback.hpp>
@@ -19,6 +19,11 @@
 namespace [[gnu::visibility("default")]] reel {
 
 /// The positions at which a sparse matrix may be nonzero, in compressed sparse rows (CSR).
+///
+///     SparsityPattern p{{2, 3}, tensor<std::int64_t>({0, 1, 3}), tensor<std::int64_t>({2, 0, 1})};
+///
+/// Every function that takes a pattern checks it first, in one pass. In a traced function the tensors may be arguments:
+/// the program checks them at each call. Functions whose result has another pattern need known ones there (TraceError).
 struct SparsityPattern {
   Shape shape{0, 0};  ///< rows and columns
   Tensor row_starts;  ///< int64 [rows + 1]: row i has the positions [row_starts[i], row_starts[i + 1])

@@ -21,10 +21,14 @@ using Indices = std::vector<std::int64_t>;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
+autodiff::CheckedPattern checked(const char* op, const Csr& a) {
+  autodiff::CheckedPattern pattern(op, a.pattern);
+  autodiff::require_values(op, a.pattern, a.values);
+  return pattern;
+}
 autodiff::CompressedRows checked_rows(const char* op, const Csr& a) {
   autodiff::CompressedRows rows = autodiff::to_rows(op, a.pattern);
-  if (a.values.shape() != Shape{a.pattern.nonzeros()})
-    fail<ShapeError>(op, "values have shape {}, the pattern has {} places", a.values.shape(), a.pattern.nonzeros());
+  autodiff::require_values(op, a.pattern, a.values);
   return rows;
 }
 
@@ -57,10 +61,10 @@ class RowUnion {
 
 Csr to_csr(const Tensor& dense, const SparsityPattern& pattern) {
   constexpr const char* op = "to_csr";
-  static_cast<void>(autodiff::to_rows(op, pattern));
+  const autodiff::CheckedPattern positions(op, pattern);
   if (dense.shape() != pattern.shape)
     fail<ShapeError>(op, "the matrix has shape {}, the pattern {}", dense.shape(), pattern.shape);
-  return {pattern, index(dense, {pattern.rows(), pattern.columns})};
+  return {pattern, index(dense, {positions.rows(), positions.columns()})};
 }
 
 Csr to_csr(const Tensor& dense) {
@@ -126,16 +130,15 @@ Csr matmul(const Csr& a, const Csr& b) {
 }
 
 Tensor sum(const Csr& a, std::int64_t axis) {
-  static_cast<void>(checked_rows("sum", a));
+  const autodiff::CheckedPattern pattern = checked("sum", a);
   if (axis < -2 || axis > 1)
-    fail<IndexError>("sum", "axis {} is out of range for shape {}: it must be from -2 to 1", axis, a.pattern.shape);
+    fail<IndexError>("sum", "axis {} is out of range for shape {}: it must be from -2 to 1", axis, pattern.shape());
   const bool along_rows = axis == 1 || axis == -1;
-  return segment_sum(a.values, along_rows ? a.pattern.rows() : a.pattern.columns, a.pattern.shape[along_rows ? 0 : 1]);
+  return segment_sum(a.values, along_rows ? pattern.rows() : pattern.columns(), pattern.shape()[along_rows ? 0 : 1]);
 }
 
 Csr softmax(const Csr& a) {
-  static_cast<void>(checked_rows("softmax", a));
-  const Tensor rows = a.pattern.rows();
+  const Tensor rows = checked("softmax", a).rows();
   const std::int64_t n = a.pattern.shape[0];
   const Tensor most = gather(segment_max(stop_gradient(a.values), rows, n), rows), e = exp(a.values - most);
   return {a.pattern, e / gather(segment_sum(e, rows, n), rows)};

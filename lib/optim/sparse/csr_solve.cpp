@@ -76,12 +76,10 @@ Tensor csr_solve(const Tensor& values, const SparsityPattern& pattern, const Ten
   constexpr const char* op = "csr_solve";
   const tape::OpScope scope;
   const optim::CompressedRows rows = autodiff::to_rows(op, pattern);
+  autodiff::require_values(op, pattern, values);
   const std::int64_t n = pattern.shape[0];
   if (pattern.shape[1] != n) fail<ShapeError>(op, "the matrix is {}; it must be square", pattern.shape);
-  ops::require_defined(op, values, "values");
   ops::require_defined(op, b, "b");
-  if (values.shape() != Shape{pattern.nonzeros()})
-    fail<ShapeError>(op, "values have shape {}, the pattern has {} places", values.shape(), pattern.nonzeros());
   if ((b.rank() != 1 && b.rank() != 2) || b.shape()[0] != n)
     fail<ShapeError>(op, "b has shape {}, must have {} rows", b.shape(), n);
   const optim::BandOrder band = optim::band_order(rows, transposed);

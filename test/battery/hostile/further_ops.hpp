@@ -12,6 +12,7 @@
 namespace {
 
 SparsityPattern diagonal_of(std::int64_t rows, std::int64_t columns) { return {{rows, columns}, arange(3), arange(2)}; }
+SparsityPattern pattern_of(const Tensor& row_starts, const Tensor& columns) { return {{2, 3}, row_starts, columns}; }
 
 #define REEL_UNARY(op) {#op, [](const Tensor& x) { op(x); }},
 #define REEL_BINARY(op) {#op, [](const Tensor& x, const Tensor& y) { op(x, y); }},
@@ -87,6 +88,10 @@ std::vector<Binary> further_binary_ops() {
       {"coo_to_csr", [](const Tensor& x, const Tensor& y) { coo_to_csr(x, y, {2, 3}); }},
       {"csr_matmul", [](const Tensor& x, const Tensor& y) { csr_matmul(x, diagonal_of(2, 3), y); }},
       {"csr_solve", [](const Tensor& x, const Tensor& y) { csr_solve(x, diagonal_of(2, 2), y); }},
+      {"SparsityPattern::rows", [](const Tensor& x, const Tensor& y) { pattern_of(x, y).rows(); }},
+      {"to_dense", [](const Tensor& x, const Tensor& y) { to_dense({pattern_of(x, y), ones({2})}); }},
+      {"csr_matmul", [](const Tensor& x, const Tensor& y) { csr_matmul(ones({2}), pattern_of(x, y), ones({3})); }},
+      {"sampled_matmul", [](const Tensor& x, const Tensor& y) { sampled_matmul(pattern_of(x, y), ones({2, 1}), ones({1, 3})); }},
       {"sampled_matmul", [](const Tensor& x, const Tensor& y) { sampled_matmul(diagonal_of(2, 2), x, y); }},
       {"odeint", [](const Tensor& x, const Tensor& y) { odeint([](const Tensor& v, const Tensor&) { return -v; }, x, y); }},
       {"quad", [](const Tensor& x, const Tensor& y) { quad([](const Tensor& v) { return exp(v); }, x, y); }},

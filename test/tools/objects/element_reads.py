@@ -13,8 +13,8 @@ HOST_VALUES = {  # what they return, or decide, is a C++ value
     "ops_shape_numpy_shapes": "counts of repeat decide on the shape",
     "gradient_functions_loop": "the condition of a while_loop that runs op by op",
     "gradient_inspect_check": "the gradient checker compares numbers",
-    "gradient_sparse_csr": "sparsity patterns are lists of indices",
     "gradient_sparse_derivatives": "SparseOptions::check compares numbers",
+    "gradient_sparse_patterns": "sparsity patterns are lists of indices",
 }
 
 nm, archive = sys.argv[1:]
