@@ -6,6 +6,21 @@
 // program. Tapes, gradients and nested orders inside f are part of it. Without a tape around the call, results have the
 // bits of f called op by op; derivatives through the call agree to rounding.
 //
+// The structure of a tree is the sizes of its vectors, the keys of its maps, its variables, and what signature() of its
+// structs returns. A struct with members beside its leaves() must have one, because a program keeps what f read of
+// them:
+//
+//     struct Layer {
+//       Tensor weights;
+//       int stride;
+//       auto leaves() { return std::tie(weights); }
+//       auto signature() const { return std::tie(stride); }
+//     };
+//
+// It returns numbers, enumerations, strings, shapes, tensors and variables (by identity, not by their elements), or
+// tuples and containers of these, as are the keys of maps; std::tuple() if f reads none of these members. A struct
+// whose size is that of its leaves needs none; what it refers to by pointers counts as captured.
+//
 // What a trace cannot see is fixed when f is traced: C++ values and control flow, globals, and captured tensors as they
 // were. What may change must be an argument or a Variable. A number for a parameter of type auto or const Operand& is
 // an input of the program: f receives a WeakScalar, which gives way to tensors as a number does. A number, bool or
@@ -28,11 +43,13 @@
 // returns the compiled object, or results that its caller differentiates, capture by value.
 #pragma once
 #include <array>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
 #include <reel/custom.hpp>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -199,6 +216,116 @@ std::int64_t bits_of(T x) {
   }
 }
 
+// ---- Static values and structure, as words.
+
+template <class T>
+concept HasSignature = requires(const T& x) {
+  x.signature();
+};
+template <class T>
+concept TupleLike = requires {
+  std::tuple_size<T>::value;
+};
+// Not a range of itself, as a path is.
+template <class T>
+concept StaticRange = !std::is_same_v<std::remove_cvref_t<decltype(*std::begin(std::declval<const T&>()))>, T>;
+
+inline void add_text(std::string_view text, CallWords& to) {
+  to.push_back(static_cast<std::int64_t>(text.size()));
+  for (std::size_t k = 0; k < text.size(); k += sizeof(std::int64_t)) {
+    std::int64_t word = 0;
+    __builtin_memcpy(&word, text.data() + k, text.size() - k < sizeof word ? text.size() - k : sizeof word);
+    to.push_back(word);
+  }
+}
+
+template <class T>
+void add_static(const T& x, CallWords& to) {
+  if constexpr (StaticArgument<T>) {
+    to.push_back(bits_of(x));
+  } else if constexpr (std::is_same_v<T, Tensor>) {
+    to.push_back(x.defined() ? static_cast<std::int64_t>(x.id()) : 0);
+  } else if constexpr (std::is_same_v<T, Variable>) {
+    to.push_back(static_cast<std::int64_t>(x.id()));
+  } else if constexpr (HasSignature<T>) {
+    add_static(x.signature(), to);
+  } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
+    add_text(x, to);
+  } else if constexpr (TupleLike<T>) {
+    std::apply([&](const auto&... one) { (add_static(one, to), ...); }, x);
+  } else if constexpr (StaticRange<T>) {
+    to.push_back(static_cast<std::int64_t>(std::distance(std::begin(x), std::end(x))));
+    for (const auto& one : x) add_static(one, to);
+  } else {
+    static_assert(sizeof(T) == 0,
+                  "signature() of a struct and the keys of a map are numbers, enumerations, strings, shapes, tensors, "
+                  "variables, or tuples and containers of these");
+  }
+}
+
+// Whether a leaf of T may have no tensor, or one of another shape: a gradient, or slices of one.
+template <class T>
+inline constexpr bool holds_gradient = std::is_same_v<T, Gradient> || std::is_same_v<T, IndexedSlices>;
+template <HasLeaves T>
+inline constexpr bool holds_gradient<T> = holds_gradient<typename Node<T>::Parts>;
+template <class T>
+inline constexpr bool holds_gradient<T&> = holds_gradient<T>;
+template <template <class...> class Branch, class... T>
+inline constexpr bool holds_gradient<Branch<T...>> = (holds_gradient<T> || ...);
+template <class T, std::size_t N>
+inline constexpr bool holds_gradient<std::array<T, N>> = holds_gradient<T>;
+
+// The sum of the sizes of the members that leaves() ties.
+template <class Parts>
+inline constexpr std::size_t size_of_parts = []<std::size_t... I>(std::index_sequence<I...>) {
+  return (sizeof(std::tuple_element_t<I, Parts>) + ... + 0);
+}
+(std::make_index_sequence<std::tuple_size_v<Parts>>());
+template <class S>
+inline constexpr bool has_only_leaves = std::is_empty_v<S> || sizeof(S) == size_of_parts<typename Node<S>::Parts>;
+
+// The tensors of a tree that arrive as inputs, in the order of map_leaves<Input>, and the words of its structure.
+template <bool in_struct, class T>
+void add_tree(T& x, CallArguments& to);
+
+template <class S>
+void add_struct(S& x, CallArguments& to) {
+  using Struct = std::remove_const_t<S>;
+  static_assert(has_only_leaves<Struct> || HasSignature<Struct>,
+                "an argument of a compiled function has members beside its leaves(), which its program would keep: "
+                "return those that the function reads by auto signature() const { return std::tie(...); }");
+  static_assert(!holds_gradient<Struct>,
+                "a struct that is an argument of a compiled function holds tensors and variables, not gradients");
+  if constexpr (HasSignature<Struct>) add_static(x.signature(), to.words);
+  std::conditional_t<std::is_const_v<S>, Struct, S&> own(x);
+  auto parts = own.leaves();
+  add_tree<true>(parts, to);
+}
+
+template <bool in_struct, class T>
+void add_tree(T& x, CallArguments& to) {
+  using X = std::remove_const_t<T>;
+  if constexpr (std::is_same_v<X, Tensor>) {
+    to.tensors.push_back(x);
+  } else if constexpr (Leaf<X>) {
+    if constexpr (!in_struct) to.tensors.push_back(Target(x).tensor());
+    if constexpr (std::is_same_v<X, Variable>) to.words.push_back(static_cast<std::int64_t>(x.id()));
+  } else if constexpr (HasLeaves<X>) {
+    add_struct(x, to);
+  } else if constexpr (requires { typename X::mapped_type; }) {
+    to.words.push_back(static_cast<std::int64_t>(x.size()));
+    for (auto& entry : x) {
+      add_static(entry.first, to.words);
+      add_tree<in_struct>(entry.second, to);
+    }
+  } else if constexpr (requires { typename X::allocator_type; }) {
+    to.words.push_back(static_cast<std::int64_t>(x.size()));
+    for (auto& one : x) add_tree<in_struct>(one, to);
+  } else {
+    std::apply([&](auto&... one) { (add_tree<in_struct>(one, to), ...); }, x);
+  }
+}
+
 // The generators from which f draws, in place of those that are arguments.
 using GeneratorStandIns = std::map<const Generator*, std::shared_ptr<Generator>>;
 
@@ -258,17 +385,7 @@ struct TreeArgument {
                                                                     : "tree";
   map_t<Input, T> tree;
   TreeArgument(const T& x, GeneratorStandIns&) : tree(map_leaves<Input>(x, [](const auto&) { return Tensor(); })) {}
-  static void add(const T& x, CallArguments& to) {
-    const std::size_t before = to.tensors.size();
-    static_cast<void>(map_leaves<Input>(x, [&](const auto& leaf) {
-      to.tensors.push_back(Target(leaf).tensor());
-      return to.tensors.back();
-    }));
-    to.words.push_back(static_cast<std::int64_t>(to.tensors.size() - before));
-    for_each_leaf(x, [&]<class L>(const L& leaf) {
-      if constexpr (std::is_same_v<L, Variable>) to.words.push_back(static_cast<std::int64_t>(leaf.id()));
-    });
-  }
+  static void add(const T& x, CallArguments& to) { add_tree<false>(x, to); }
   auto pass(std::span<const Tensor> leaves, std::size_t& next) const {
     return map_leaves<Input>(tree, [&](const auto&) { return leaves[next++]; });
   }
@@ -328,18 +445,6 @@ template <class F, class... A, std::size_t... I>
 struct KeptArguments<F, std::tuple<A...>, std::index_sequence<I...>> {
   using type = std::tuple<typename decltype(argument_kind<F, I, A...>())::type...>;
 };
-
-// Whether a leaf of T may have no tensor, or one of another shape: a gradient, or slices of one.
-template <class T>
-inline constexpr bool holds_gradient = std::is_same_v<T, Gradient> || std::is_same_v<T, IndexedSlices>;
-template <HasLeaves T>
-inline constexpr bool holds_gradient<T> = holds_gradient<typename Node<T>::Parts>;
-template <class T>
-inline constexpr bool holds_gradient<T&> = holds_gradient<T>;
-template <template <class...> class Branch, class... T>
-inline constexpr bool holds_gradient<Branch<T...>> = (holds_gradient<T> || ...);
-template <class T, std::size_t N>
-inline constexpr bool holds_gradient<std::array<T, N>> = holds_gradient<T>;
 
 template <class T>
 concept CompiledArgument = Tree<T> || Number<T> || std::is_enum_v<T> || std::is_same_v<T, Generator>;

@@ -39,11 +39,13 @@ struct SparsityPattern {
 /// than two extents. TraceError in a traced function: make the pattern before.
 SparsityPattern coo_to_csr(const Tensor& rows, const Tensor& columns, const Shape& shape);
 
-/// A sparse matrix. As a tree (derivatives, files, optimisers) its only leaf is `values`.
+/// A sparse matrix. As a tree (derivatives, files, optimisers) its only leaf is `values`. A compiled function has a
+/// program for each pattern: each pair of tensors, whatever their elements.
 struct Csr {
   SparsityPattern pattern;
   Tensor values;  ///< [nonzeros]
   auto leaves() { return std::tie(values); }
+  auto signature() const { return std::tie(pattern.shape, pattern.row_starts, pattern.columns); }
 };
 
 /// The dense matrix, [rows, columns]: zeros where the pattern has no position. Gradient: the elements of g at the

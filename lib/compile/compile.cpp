@@ -113,6 +113,20 @@ namespace {
 
 using Aspect = CallWords Aspects::Argument::*;
 
+// Describes an argument whose static values vary.
+std::string values_vary(std::size_t number, std::string_view type, std::size_t count) {
+  struct Kind {
+    std::string_view type;
+    const char* text;
+  };
+  static constexpr Kind kinds[] = {
+      {"Variable", "sets of variables: pass the same ones, or tensors"},
+      {"tree", "structures: keep its sizes, keys and variables, and what signature() of its structs returns"}};
+  for (const Kind& kind : kinds)
+    if (kind.type == type) return fmt::format("argument {} ({}) took {} {}", number, type, count, kind.text);
+  return fmt::format("argument {} ({}) took {} values: take it as auto or as a tensor", number, type, count);
+}
+
 // Describes which argument, static value or shape varies most among the calls.
 std::string what_varies(std::span<const Aspects* const> calls) {
   struct Kind {
@@ -120,7 +134,7 @@ std::string what_varies(std::span<const Aspects* const> calls) {
     const char* name;
     const char* remedy;
   };
-  static constexpr Kind kinds[] = {{&Aspects::Argument::values, "values", "take it as auto or as a tensor"},
+  static constexpr Kind kinds[] = {{&Aspects::Argument::values, "values", ""},
                                    {&Aspects::Argument::dtypes, "dtypes", "cast it"},
                                    {&Aspects::Argument::shapes, "shapes", "pad it to a fixed shape"},
                                    {&Aspects::Argument::strides, "layouts", "pass contiguous(x)"}};
@@ -134,10 +148,9 @@ std::string what_varies(std::span<const Aspects* const> calls) {
       if (distinct.size() <= most) continue;
       most = distinct.size();
       const char* type = calls[0]->arguments[i].type;
-      const bool variable = kind.aspect == &Aspects::Argument::values && calls[0]->arguments[i].dtypes.size() > 0;
-      text =
-          fmt::format("argument {} ({}) took {} {}: {}", i + 1, type, most, variable ? "sets of variables" : kind.name,
-                      variable ? "pass the same ones, or tensors" : kind.remedy);
+      text = kind.aspect == &Aspects::Argument::values
+                 ? values_vary(i + 1, type, most)
+                 : fmt::format("argument {} ({}) took {} {}: {}", i + 1, type, most, kind.name, kind.remedy);
     }
   return text;
 }

@@ -11,6 +11,9 @@ TAKES = "a compiled function takes tensors, trees of them, numbers, enumerations
 RETURNS = "a compiled function returns a tensor, a tree of tensors, or nothing"
 GRADIENTS = "a compiled function returns tensors, not gradients: *g is the tensor of a gradient g"
 SIGNATURE = "the value of a number is part of the signature: pass a double"
+BESIDE = "an argument of a compiled function has members beside its leaves()"
+IN_STRUCT = "a struct that is an argument of a compiled function holds tensors and variables, not gradients"
+KEYS = "signature() of a struct and the keys of a map are numbers, enumerations, strings, shapes, tensors"
 X = "const Tensor& x"
 # Parameters and body of the function, arguments of the call, and the message; None where it compiles.
 PROGRAMS = [
@@ -26,6 +29,16 @@ PROGRAMS = [
     (X, "return Parts<Tensor>{x, x};", "x", None),
     (f"{X}, const std::string&", "return x;", 'x, std::string("name")', TAKES),
     (f"{X}, const std::vector<int>&", "return x;", "x, std::vector<int>{1}", TAKES),
+    ("const Parts<Tensor>& p", "return p.a;", "Parts<Tensor>{x, x}", None),
+    ("const Parts<Gradient>& p", "return p.a;", "Parts<Gradient>{x, {}}", IN_STRUCT),
+    ("const Layer<int>& p", "return p.a;", "Layer<int>{x, 1}", BESIDE),
+    ("const Layer<bool>& p", "return p.a;", "Layer<bool>{x, true}", BESIDE),
+    ("const Layer<Tensor>& p", "return p.a;", "Layer<Tensor>{x, x}", BESIDE),
+    ("const std::vector<Layer<char>>& p", "return p[0].a;", "std::vector<Layer<char>>{{x, 1}}", BESIDE),
+    ("const Described<int>& p", "return p.a;", "Described<int>{{x, 1}}", None),
+    ("const Described<std::vector<Shape>>& p", "return p.a;", "Described<std::vector<Shape>>{{x, {}}}", None),
+    ("const Described<void*>& p", "return p.a;", "Described<void*>{{x, {}}}", KEYS),
+    ("const std::map<void*, Tensor>&", "", "std::map<void*, Tensor>{}", KEYS),
     (f"{X}, long double rate", "return x * static_cast<double>(rate);", "x, 2.0L", SIGNATURE),
 ]
 
@@ -43,6 +56,16 @@ struct Parts {{
   Tensor a;
   T b;
   auto leaves() {{ return std::tie(a, b); }}
+}};
+template <class T>
+struct Layer {{
+  Tensor a;
+  T b;
+  auto leaves() {{ return std::tie(a); }}
+}};
+template <class T>
+struct Described : Layer<T> {{
+  auto signature() const {{ return std::tie(this->b); }}
 }};
 void f({X}) {{
   const auto step = compile([]({parameters}) {{ {body} }});
