@@ -32,9 +32,8 @@
 // and recompute_grad under a tape become single instructions, which run programs of their own. Their assigns and draws
 // take effect when the call has run. TraceError if the condition of a loop assigns or draws, or if a tape follows a
 // variable that a body both reads and assigns. Objects that bodies capture by reference must live until derivatives of
-// second order have been taken; first derivatives do not need them. Those of while_loop and fori_loop run the body in
-// forward mode too: a custom_gradient in it needs a jvp. Other loops, and branches on C++ values, are traced as they
-// run.
+// second order have been taken; first derivatives do not need them. Other loops, and branches on C++ values, are traced
+// as they run.
 //
 // Variables that f reads are read at each call; those that it assigns are assigned when the program has run, so that a
 // call that throws changes none. A call is one entry on the tapes and accumulators that follow its arguments, its

@@ -16,7 +16,7 @@ struct LoopOptions {
   std::int64_t max_iterations = -1;
   /// Traces the body, and a condition that is a tensor, and runs them as programs: one per dtype and shape of the
   /// variables. <reel/compile.hpp> says what can be traced. In compiled functions it keeps short scans from being
-  /// unrolled. Derivatives of second order run the body in forward mode too: a custom_gradient in it needs a jvp.
+  /// unrolled.
   bool compiled = false;
 };
 

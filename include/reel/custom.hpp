@@ -30,7 +30,7 @@ struct CustomResult {
   FlatTangent jvp;
   bool batched = false;
 };
-/// run() unrecorded, then one entry for it: its results as a tape follows them.
+/// run(), and one entry for it: its results as a tape follows them.
 std::vector<Tensor> custom(const char* name, std::span<const Tensor> arguments, const Callback<CustomResult()>& run);
 /// y itself. ValueError when it is empty.
 const Tensor& defined_result(const char* who, const Tensor& y);
@@ -265,13 +265,16 @@ struct CustomGradientOptions {
 
 /// custom_gradient(f)(args...) computes f with a gradient of your choice. f(args...) returns pair(y, backward): y a
 /// tensor or a tree; backward(dy), with a cotangent in the structure of y, returns one entry for each argument that is
-/// a tree (bare for one, a tuple for several): a Tensor, a Gradient, none, or a tree of them. f runs once, unrecorded;
-/// it receives trees as trees of tensors. backward runs as ordinary ops and can be differentiated in turn; it may use
-/// the arguments and y. If f reads trainable variables that a tape follows, backward must also accept (dy,
-/// std::span<const Variable>) and return pair(entries, std::vector<Gradient>), one gradient per variable, in the order
-/// of their construction: otherwise TypeError at the call. ValueError at replay for a wrong number of gradients,
-/// ValueError or ShapeError for gradients that do not fit. Forward mode throws NotDifferentiable. TensorFlow's
-/// tf.custom_gradient.
+/// a tree (bare for one, a tuple for several): a Tensor, a Gradient, none, or a tree of them. f runs once and receives
+/// trees as trees of tensors. backward runs as ordinary ops and can be differentiated in turn, to any order. It may use
+/// the arguments, y, and what f computes: where a second derivative can be asked for (under several tapes, a tape and
+/// an accumulator, a persistent tape, or in a traced function) tapes record f's ops, and only y has the rule in place
+/// of the op that made it, wherever it is used. A single tape that is not persistent keeps nothing of f. If f reads
+/// trainable variables that a tape follows, backward must also accept (dy, std::span<const Variable>) and return
+/// pair(entries, std::vector<Gradient>), one gradient per variable, in the order of their construction: otherwise
+/// TypeError at the call. ValueError at replay for a wrong number of gradients, ValueError or ShapeError for gradients
+/// that do not fit. Forward mode throws NotDifferentiable, except over reverse mode (a tape inside the accumulator),
+/// where the tangent of y is that of which backward, linear in dy, is the transpose. TensorFlow's tf.custom_gradient.
 template <class F>
 auto custom_gradient(F f) {
   return detail::CustomGradient<F, detail::NoTangent>{"custom_gradient", std::move(f), {}};

@@ -3,6 +3,9 @@
 #include <bit>
 #include <map>
 #include <mutex>
+#include <reel/ops/make.hpp>
+#include <reel/ops/pointwise.hpp>
+#include <reel/ops/reduce.hpp>
 #include <reel/ops/shape.hpp>
 #include <reel/registry.hpp>
 #include <set>
@@ -11,6 +14,8 @@
 #include "gradient/functions/composite.hpp"
 #include "gradient/gradient.hpp"
 #include "ops/apply/operation.hpp"
+#include "tape/capture.hpp"
+#include "tape/function_scope.hpp"
 
 namespace reel {
 
@@ -49,7 +54,8 @@ const char* interned(std::string_view name) {
   return last = found->c_str();
 }
 
-// The user's part of a recorded op. The attributes of its entries hold the pointer; entries on several tapes share it.
+// The user's part of a recorded op. The attributes of its entries hold the pointer, and whether a tape inside recorded
+// the op too; entries on several tapes share it.
 struct UserOp {
   std::atomic<int> uses{1};
   tape::Rule rule;
@@ -58,7 +64,9 @@ struct UserOp {
   TangentFunction jvp;
   bool batched;
   ManyBackward many;  // for rows of cotangents; `backward` takes one then
+  bool transposes;    // see FunctionEntry
 };
+constexpr std::size_t over_reverse = 1;  // an attribute
 UserOp& user_op(std::span<const std::int64_t> attributes) { return *std::bit_cast<UserOp*>(attributes[0]); }
 
 void verify_count(std::string_view name, std::size_t found, std::size_t expected) {
@@ -160,13 +168,46 @@ void user_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradie
   for (Gradient& d : dx) d = GradientAccess::none({WhyNone::not_differentiable, op.name, 0});
 }
 
+// The vjp is linear in the cotangents g, so the gradient of <vjp(g), t> by g is the tangent. For complex numbers the
+// inner product is its real part.
+std::vector<Tensor> transpose_vjp(const tape::Record& r, std::span<const Tensor> t) {
+  GradientTape tape({.watch_accessed_variables = false});
+  std::vector<Tensor> g(r.num_outputs());
+  std::vector<Source> sources;
+  for (std::size_t k = 0; k < g.size(); ++k) {
+    g[k] = zeros(r.output_shape(k), r.output_dtype(k));
+    if (is_differentiable(g[k].dtype())) sources.emplace_back(g[k]);
+  }
+  for (const Source& s : sources) tape.watch(s.tensor());
+  std::vector<Gradient> dx(r.num_inputs());
+  user_vjp(r, g, dx);
+  Tensor product;
+  for (std::size_t i = 0; i < dx.size(); ++i) {
+    if (!t[i].defined() || !dx[i]) continue;
+    const Tensor d = dx[i].dense();
+    if (d.shape() != t[i].shape())
+      fail<ShapeError>(r.name(), "its rule gave input {} of shape {} a gradient of shape {}", i, t[i].shape(),
+                       d.shape());
+    const Tensor term = is_complex(d.dtype()) ? real(sum(conj(d) * t[i])) : sum(d * t[i]);
+    product = product.defined() ? product + term : term;
+  }
+  std::vector<Tensor> dy(g.size());
+  if (!product.defined()) return dy;
+  const Gradient one(ones_like(product));
+  const std::vector<Gradient> tangents = pull_on(tape, {&product, 1}, {&one, 1}, sources);
+  for (std::size_t k = 0, next = 0; k < dy.size(); ++k)
+    if (is_differentiable(g[k].dtype()))
+      if (const Gradient& d = tangents[next++]) dy[k] = d.dense();
+  return dy;
+}
+
 void user_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   const UserOp& op = user_op(r.attributes());
-  if (!op.jvp)
+  if (!op.jvp && !(op.transposes && r.attributes()[over_reverse]))
     fail<NotDifferentiable>(
         op.name,
         "has no forward-mode rule; give it one: a jvp is the last argument of custom_gradient and record_operation");
-  std::vector<Tensor> result = op.jvp(t);
+  std::vector<Tensor> result = op.jvp ? op.jvp(t) : transpose_vjp(r, t);
   verify_count(op.name, result.size(), dy.size());
   std::move(result.begin(), result.end(), dy.begin());
 }
@@ -228,7 +269,8 @@ std::atomic<std::int64_t> next_override = 1;
 }  // namespace
 
 void record_function(std::string_view name, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-                     BackwardFunction backward, TangentFunction jvp, const RecordOptions& options, ManyBackward many) {
+                     BackwardFunction backward, TangentFunction jvp, const RecordOptions& options, ManyBackward many,
+                     const FunctionEntry& entry) {
   std::vector<const Tensor*> in, out, saved;
   const bool looked_up = !backward;
   for (const auto& [list, pointers] : {std::pair(inputs, &in), std::pair(outputs, &out)})
@@ -238,14 +280,24 @@ void record_function(std::string_view name, std::span<const Tensor> inputs, std:
       saved.push_back(looked_up ? &x : nullptr);
     }
   if (!tape::active()) return;
-  auto* op = new UserOp{
-      {1}, {}, interned(name), std::move(backward), std::move(jvp), options.batched && !looked_up, std::move(many)};
+  auto* op = new UserOp{{1},
+                        {},
+                        interned(name),
+                        std::move(backward),
+                        std::move(jvp),
+                        options.batched && !looked_up,
+                        std::move(many),
+                        entry.transposes};
   op->rule = {op->name, user_vjp, user_jvp, true, true, user_release, user_retain};
   op->rule.batched = op->batched || op->many;
-  const std::int64_t attributes[] = {std::bit_cast<std::int64_t>(op)};
+  std::int64_t attributes[] = {std::bit_cast<std::int64_t>(op),
+                               entry.transposes && tape::Capture::in_forward_over_reverse()};
   const auto done = [&] { user_release(attributes); };
   try {
-    tape::record(op->rule, in, out, saved, attributes);
+    if (entry.function)
+      entry.function->record(op->rule, in, out, attributes, over_reverse);
+    else
+      tape::record(op->rule, in, out, saved, attributes);
   } catch (...) {
     done();
     throw;

@@ -1,6 +1,8 @@
 // The arena of entries, and the map from ids to slots.
 #include <algorithm>
+#include <cstring>
 #include <memory>
+#include <utility>
 
 #include "tape/tape.hpp"
 
@@ -23,6 +25,50 @@ void Arena::drop_last() noexcept {
   chunks_.pop_back();
 }
 
+void Arena::drop_spare() noexcept {
+  if (spare_.data) detail::deallocate(spare_.data, spare_.capacity);
+  spare_ = {};
+}
+
+void Arena::reserve_at(Cursor at, std::size_t bytes) {
+  if (chunks_.empty()) return grow(bytes);
+  const Chunk& c = chunks_[at.chunk];
+  if (c.capacity - c.used >= bytes) return;
+  drop_spare();
+  if (chunks_.size() == chunks_.capacity()) chunks_.reserve(2 * chunks_.size() + 8);
+  const std::size_t capacity = std::max<std::size_t>(c.capacity, bytes + (c.used - at.offset));
+  spare_ = {static_cast<std::byte*>(detail::allocate(capacity)), static_cast<std::uint32_t>(capacity), 0, 0};
+}
+
+Entry* Arena::insert(Cursor at, std::size_t size) noexcept {
+  Chunk& c = chunks_[at.chunk];
+  const auto bytes = static_cast<std::uint32_t>(size);
+  const std::uint32_t moved = c.used - at.offset;
+  const auto first = [](std::byte* p) { return reinterpret_cast<Entry*>(p); };
+  const std::uint32_t before = moved ? at.offset - first(c.data + at.offset)->previous : c.last;
+  const bool fits = c.capacity - c.used >= bytes;
+  std::byte* to = fits ? c.data + at.offset : spare_.data;
+  std::memmove(to + bytes, c.data + at.offset, moved);
+  if (moved) first(to + bytes)->previous = bytes;
+  auto* e = new (static_cast<void*>(to)) Entry;
+  e->bytes = bytes;
+  ++count_;
+  if (fits) {
+    e->previous = at.offset - before;
+    c.last = moved ? c.last + bytes : at.offset;
+    c.used += bytes;
+    return e;
+  }
+  e->previous = 0;
+  spare_.used = bytes + moved;
+  spare_.last = moved ? c.last - at.offset + bytes : 0;
+  c.used = at.offset;
+  c.last = before;
+  chunks_.push_back(std::exchange(spare_, {}));
+  std::rotate(chunks_.begin() + static_cast<std::ptrdiff_t>(at.chunk + 1), chunks_.end() - 1, chunks_.end());
+  return e;
+}
+
 std::int64_t Arena::bytes() const noexcept {
   std::int64_t sum = 0;
   for (const Chunk& c : chunks_) sum += c.used;
@@ -30,6 +76,7 @@ std::int64_t Arena::bytes() const noexcept {
 }
 
 void Arena::clear(bool keep) noexcept {
+  drop_spare();
   keep = keep && !chunks_.empty() && chunks_[0].capacity <= 16 * first_chunk;
   while (chunks_.size() > (keep ? 1 : 0)) drop_last();
   if (keep) chunks_[0].used = chunks_[0].last = 0;

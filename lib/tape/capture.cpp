@@ -30,6 +30,23 @@ bool Capture::would_follow(const Variable& v) const noexcept {
   return false;
 }
 
+bool Capture::in_forward_over_reverse() noexcept {
+  const auto any = [](const Tape* stack, bool suspended) {
+    bool inside = false;
+    for (const Tape* t = stack; t; t = t->below) {
+      const bool records = t->kind == Tape::Kind::reverse && !t->paused;
+      if (records && (t->hidden || t->over_tangents)) return true;
+      if (suspended && inside && (records || t->kind == Tape::Kind::forward)) return true;
+      inside |= records;
+    }
+    return false;
+  };
+  if (any(top(), false)) return true;
+  for (const Suspend* h = detail::this_thread.state->suspended; h; h = h->below_)
+    if (any(h->top_, true)) return true;
+  return false;
+}
+
 void Capture::note(const Tensor& x) {
   const detail::Block* b = detail::block(x);
   if (!is_differentiable(b->dtype) || !hides(b) || !known_.insert(b->id).second) return;

@@ -45,6 +45,10 @@ class Capture {
   void note_constant(const Variable& variable, const Tensor& value);
   Tape* watcher() const noexcept { return watcher_; }
 
+  /// Whether this runs for an accumulator with a recording tape inside it: in a jvp of that accumulator, or in a trace
+  /// or Capture inside them; or for a second derivative in reverse mode that takes tangents of its own, in a trace or
+  /// marked by Tape::over_tangents.
+  static bool in_forward_over_reverse() noexcept;
   /// The innermost capture of this thread; null if there is none.
   static Capture* innermost() noexcept { return detail::this_thread.state->capture; }
 

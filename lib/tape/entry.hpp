@@ -62,6 +62,7 @@ class Arena {
   void clear(bool keep) noexcept;
   void swap(Arena& other) noexcept {
     chunks_.swap(other.chunks_);
+    std::swap(spare_, other.spare_);
     std::swap(count_, other.count_);
   }
 
@@ -70,6 +71,10 @@ class Arena {
     std::size_t chunk = 0;
     std::uint32_t offset = 0;
   };
+  /// Reserves memory, so that insert() of `bytes` at this position does not throw.
+  void reserve_at(Cursor at, std::size_t bytes);
+  /// Memory for an entry before those from `at` on, which move; with `previous` and `bytes` set.
+  Entry* insert(Cursor at, std::size_t bytes) noexcept;
   /// Past the last entry.
   Cursor end() const noexcept {
     return {chunks_.empty() ? 0 : chunks_.size() - 1, chunks_.empty() ? 0 : chunks_.back().used};
@@ -115,7 +120,9 @@ class Arena {
   };
   void grow(std::size_t bytes);
   void drop_last() noexcept;
+  void drop_spare() noexcept;
   detail::List<Chunk> chunks_;
+  Chunk spare_ = {};  // reserved for insert()
   std::int64_t count_ = 0;
 };
 

@@ -8,6 +8,12 @@
 
 namespace reel::tape {
 
+[[gnu::cold, gnu::noinline]] void reserve_slots(Tape& t, const char* op, std::size_t more) {
+  const std::size_t needed = t.slots.size() + more;
+  if (needed >= no_slot) fail<TapeError>(op, "a tape follows at most 2^32 - 2 tensors");
+  t.slots.reserve(needed);
+}
+
 namespace {
 
 constexpr std::size_t most_unrecorded = 1024;  // reasons that a tape notes
@@ -150,12 +156,6 @@ inline void sweep_if_due(Tape& t) {
   if (watching() & watch_anomalies) note_borrowed(t, saved);
 }
 
-[[gnu::cold, gnu::noinline]] void more_slots(Tape& t, const char* op, std::size_t more) {
-  const std::size_t needed = t.slots.size() + more;
-  if (needed >= no_slot) fail<TapeError>(op, "a tape follows at most 2^32 - 2 tensors");
-  t.slots.reserve(needed);
-}
-
 // Everything that can throw.
 template <class C>
 [[gnu::always_inline]] inline void prepare(Tape& t, const C& c) {
@@ -165,7 +165,7 @@ template <class C>
       prepare_site(t, *c.site, c.saved);
   t.entries.reserve(Entry::size_of(c.inputs.size(), c.outputs.size(), c.kept(), c.attributes.size()));
   if (t.slots.capacity() < t.slots.size() + c.outputs.size()) [[unlikely]]
-    more_slots(t, c.rule.name, c.outputs.size());
+    reserve_slots(t, c.rule.name, c.outputs.size());
   if constexpr (!fresh) {
     if (t.kind == Tape::Kind::forward) [[unlikely]]
       reserve_tangents(t, c.outputs.size());
@@ -196,14 +196,7 @@ template <class C>
   std::uint32_t* slots = e->slots() + c.inputs.size();
   for (const Tensor* y : c.outputs) {
     detail::Block* b = detail::block(*y);
-    std::uint32_t at;
-    if (t.free_slots.empty()) [[likely]] {
-      at = static_cast<std::uint32_t>(t.slots.size());
-      t.slots.add();
-    } else {
-      at = t.free_slots.back();
-      t.free_slots.pop_back();
-    }
+    const std::uint32_t at = t.take_slot();
     Slot& slot = t.slots[at];
     slot.id = b->id;
     slot.meta = c.outputs.size() == 1 ? t.last_meta : t.intern(b->dtype, b->extents(), b->rank);
@@ -246,7 +239,7 @@ class Forward {
     for (int i = count_; i-- > 0;) {
       if (tapes_[i]->status.load() != Tape::Status::on_stack) continue;
       publish(*tapes_[i], call, inputs_[i]);
-      tape::advance(*tapes_[i]);
+      if (!tapes_[i]->deferring) tape::advance(*tapes_[i]);
     }
   }
 

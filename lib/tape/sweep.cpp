@@ -23,9 +23,11 @@ bool reachable(const Tape& t, const Entry& e, std::uint32_t slot) {
   return !block || detail::owners(block) != own;
 }
 
-// Finds the entries to keep, in recording order, and returns their number. Not recursive: one walk backwards releases
-// what an entry saved when it is dropped, which may make earlier results unreachable. A result whose only owners are
-// values saved by its own entry is unreachable: later entries that read it are dropped by then, or it is needed.
+}  // namespace
+
+// Not recursive: one walk backwards releases what an entry saved when it is dropped, which may make earlier results
+// unreachable. A result whose only owners are values saved by its own entry is unreachable: later entries that read it
+// are dropped by then, or it is needed.
 std::size_t find_live(Tape& t, detail::List<char>& keep) {
   detail::List<char> needed(t.slots.size());
   std::size_t kept = 0, index = keep.size();
@@ -44,6 +46,8 @@ std::size_t find_live(Tape& t, detail::List<char>& keep) {
   }
   return kept;
 }
+
+namespace {
 
 // Calls f(entry) for the entries whose flag is `value`.
 template <class F>
@@ -78,6 +82,7 @@ void sweep(Tape& t) {
   });
   IdMap ids = t.by_id.filtered([&](std::uint64_t, std::uint32_t slot) { return !dropped[slot]; });
   // Nothing throws from here on.
+  ++t.generation;
   t.by_id = std::move(ids);
   for_entries(t.entries, keep, false, [&](const Entry& e) {
     for (std::uint32_t k = 0; k < e.outputs; ++k) {

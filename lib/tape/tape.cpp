@@ -155,6 +155,8 @@ void Tape::clear() noexcept {
   tangents.clear();
   if (meta_count > most_kept_metas) drop_metas();  // otherwise the next use of the tape finds its shapes here
   replay_entries = seen = 0;
+  deferring = 0;
+  ++generation;
   sweep_at = first_sweep;
   used = warned_growth = false;
 }
@@ -180,6 +182,7 @@ Tape* make_tape(const TapeOptions& options, Tape::Kind kind) {
   t->kind = kind;
   t->traced = state.tracer != nullptr;
   t->capture = nullptr;
+  t->over_tangents = false;
   // 0 means no tape. A serial recurs after 2^32 tapes: marks are checked against the slot's id.
   while ((t->serial = ++serials) == 0) {
   }
@@ -227,6 +230,7 @@ void pop(Tape* t) noexcept {
     }
   t->below = nullptr;
   t->hidden = 0;
+  if (t->deferring > 0) drop_deferred(*t);
   Tape::Status expected = Tape::Status::on_stack;
   t->status.compare_exchange_strong(expected, Tape::Status::off);
 }
@@ -270,7 +274,7 @@ namespace {
 void note_destroyed_on(Tape* stack, const detail::Block* b) noexcept {
   for (Tape* t = stack; t; t = t->below)
     if (const std::uint32_t slot = t->find(b); slot != no_slot && t->slots[slot].id == b->id) {
-      if (t->kind == Tape::Kind::forward)
+      if (t->kind == Tape::Kind::forward && !t->deferring)
         drop_tangent(*t, slot);
       else
         t->slots[slot].dead = true;

@@ -59,7 +59,10 @@ struct Tape : detail::TapeState {
   std::atomic<Status> status{Status::off};
   Tape* below = nullptr;
   int paused = 0, hidden = 0, replaying = 0;  // hidden: from the ops of an outer accumulator's jvp
+  int deferring = 0;             // forward: the FunctionScopes that its entries wait for; -1 while it takes them
+  std::uint32_t generation = 0;  // changes when entries are dropped: cursors are invalid then
   bool used = false, warned_growth = false;
+  bool over_tangents = false;                               // see in_forward_over_reverse()
   bool traced = false;                                      // made in a traced function: part of its program
   bool orphan = false;                                      // its owner was destroyed during its replay
   std::int64_t replay_entries = 0, sweep_at = 0, seen = 0;  // seen: ops recorded so far
@@ -101,6 +104,16 @@ struct Tape : detail::TapeState {
     return last_meta = look_up(dtype, extents, rank);
   }
   const Meta* look_up(DType dtype, const std::int64_t* extents, int rank);
+  /// A slot that is not in use; reserve first.
+  std::uint32_t take_slot() noexcept {
+    if (free_slots.empty()) [[likely]] {
+      slots.add();
+      return static_cast<std::uint32_t>(slots.size() - 1);
+    }
+    const std::uint32_t at = free_slots.back();
+    free_slots.pop_back();
+    return at;
+  }
   void drop_metas() noexcept;
   std::uint32_t add_source(std::uint64_t id, DType dtype, const Shape& shape, bool variable = false);
   void clear() noexcept;
@@ -172,10 +185,24 @@ inline void release(Entry& e, Drop drop) noexcept {
 inline void release(Entry& e) noexcept {
   release(e, [](detail::Block* b, std::size_t) { detail::release_saved(b); });
 }
+/// Reserves `more` slots, for an op of that name.
+void reserve_slots(Tape& tape, const char* op, std::size_t more);
 /// Drops the entries whose results cannot be reached any more.
 void sweep(Tape& tape);
+/// Finds the entries whose results can be reached, in recording order, and returns their number. Others release what
+/// they saved.
+std::size_t find_live(Tape& tape, detail::List<char>& keep);
 /// Takes the tangents of a forward tape's only entry from its inputs to its outputs, and drops the entry.
 void advance(Tape& forward);
+/// The same for the entries that waited for a FunctionScope, but for those whose results cannot be reached. Results of
+/// ops without a jvp get a tangent that is not known, except for the entry of the function itself.
+void advance_deferred(Tape& forward, const Rule& function);
+/// Whether the tangent is not known: a boolean stands for it.
+inline bool is_unknown(const Tensor& tangent) noexcept { return detail::block(tangent)->dtype == DType::boolean; }
+/// NotDifferentiable: the op reads a tangent that is not known.
+[[noreturn, gnu::cold]] void fail_unknown(const char* op);
+/// Drops these entries.
+void drop_deferred(Tape& forward) noexcept;
 /// Reserves `more` slots, so that publishing and dropping do not throw.
 void reserve_tangents(Tape& forward, std::size_t more);
 /// Drops the slot of a destroyed tensor, and its tangent.

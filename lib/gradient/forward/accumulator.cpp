@@ -72,8 +72,13 @@ Gradient ForwardAccumulator::tangent(const Target& target, UnconnectedGradients 
   const Tensor& y = target.tensor();
   if (!y.defined())
     fail<ValueError>("ForwardAccumulator.jvp", "the target is empty (default-constructed or moved from)");
-  if (const std::uint32_t slot = autodiff::slot_of(state(tape_), target); slot != tape::no_slot)
-    return state(tape_).tangents[slot];
+  const detail::List<Tensor>& tangents = state(tape_).tangents;
+  if (const std::uint32_t slot = autodiff::slot_of(state(tape_), target);
+      slot < tangents.size() && tangents[slot].defined()) {
+    if (tape::is_unknown(tangents[slot])) [[unlikely]]
+      tape::fail_unknown("ForwardAccumulator.jvp");
+    return tangents[slot];
+  }
   if (unconnected == UnconnectedGradients::zero) return zeros(y.shape(), y.dtype());
   return GradientAccess::none({is_differentiable(y.dtype()) ? WhyNone::not_connected : WhyNone::integer_dtype, {}, 0});
 }

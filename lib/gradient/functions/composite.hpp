@@ -8,7 +8,8 @@
 
 namespace reel::tape {
 class Capture;
-}
+class FunctionScope;
+}  // namespace reel::tape
 
 namespace reel::autodiff {
 
@@ -41,9 +42,15 @@ bool any_forward();
 /// record_operation for ops of the library, which can be traced.
 /// `many` is the backward function for many rows of cotangents at once; without it, `backward` is called for each row.
 using ManyBackward = Callback<std::vector<Gradient>(std::span<const Gradient> cotangents, std::int64_t rows)>;
+/// `function`: the scope in which its ops were recorded; null if they were not. Then the outputs are unfollowed.
+/// `transposes`: without a jvp, forward over reverse takes the transpose of the backward function.
+struct FunctionEntry {
+  tape::FunctionScope* function = nullptr;
+  bool transposes = false;
+};
 void record_function(std::string_view name, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                      BackwardFunction backward, TangentFunction jvp, const RecordOptions& options = {},
-                     ManyBackward many = {});
+                     ManyBackward many = {}, const FunctionEntry& entry = {});
 /// The sources that have tangents, with these.
 struct MovedSources {
   std::vector<Source> sources;

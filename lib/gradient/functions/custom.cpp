@@ -1,14 +1,19 @@
 // The implementation of custom_gradient, and the identities with a special gradient.
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <reel/custom.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/registry.hpp>
 
 #include "core/fail.hpp"
 #include "gradient/functions/composite.hpp"
+#include "ops/apply/effect.hpp"
 #include "ops/apply/operation.hpp"
 #include "ops/engine.hpp"
+#include "program/trace.hpp"
 #include "tape/capture.hpp"
+#include "tape/function_scope.hpp"
 
 namespace reel {
 
@@ -21,12 +26,19 @@ struct Form {
   DType dtype;
 };
 
+// Whether a tape follows y as the value of a variable.
+bool is_variable(const Tensor& y) noexcept {
+  for (const tape::Tape* t = tape::top(); t; t = t->below)
+    if (const std::uint32_t s = t->find(detail::block(y)); s != tape::no_slot && t->slots[s].variable) return true;
+  return false;
+}
+
 // The results as outputs of an entry. A tensor that f made is recorded as it is, so that a rule that reads it reads the
-// followed tensor. A tensor that existed before gets a new identity.
+// followed tensor. A tensor that existed before gets a new identity, and so does the value of a variable.
 std::vector<Tensor> outputs_of(std::span<const Tensor> results, std::uint64_t last_before) {
   std::vector<Tensor> outputs;
   for (const Tensor& y : results) {
-    bool made = thread_of(y.id()) == thread_of(last_before) && y.id() > last_before;
+    bool made = thread_of(y.id()) == thread_of(last_before) && y.id() > last_before && !is_variable(y);
     for (const Tensor& other : outputs) made = made && other.id() != y.id();
     if (ops::Tracer* tracer = ops::Tracer::current(); tracer && !made) [[unlikely]]
       tracer->note(y);
@@ -41,10 +53,42 @@ std::vector<Form> forms_of(std::span<const Tensor> tensors) {
   return forms;
 }
 
+// What a function has returned, and the variables that it has read.
+struct Run {
+  CustomResult made;
+  std::vector<Variable> variables;  // followed by a tape
+  std::vector<Variable> read = {};  // in a trace: all, and their values
+  std::vector<Tensor> values = {};
+};
+
+// In a trace, the variables that the function has read keep their values in its backward function, unless they were
+// assigned: a derivative that is traced later binds them only while it runs the function.
+class ReadsInTrace {
+ public:
+  ReadsInTrace(std::span<const Variable> variables, std::span<const Tensor> values) {
+    program::Trace* trace = program::Trace::current();
+    if (!trace || variables.empty()) return;
+    const std::vector<Variable> assigned = trace->assigned();
+    std::vector<Variable> list;
+    std::vector<Tensor> theirs;
+    for (std::size_t k = 0; k < variables.size(); ++k) {
+      if (std::find(assigned.begin(), assigned.end(), variables[k]) != assigned.end()) continue;
+      list.push_back(variables[k]);
+      theirs.push_back(values[k]);
+    }
+    bound_.emplace(*trace, list, theirs);
+  }
+
+ private:
+  std::optional<program::Trace::Bound> bound_;
+};
+
 // The user's backward function; cotangents that are none become zeros.
-auto backward_of(const CustomResult& made, std::span<const Tensor> outputs, std::vector<Variable> variables) {
-  return [forms = forms_of(outputs), variables = std::move(variables), batched = made.batched, alone = made.backward,
-          with_variables = made.backward_with_variables](std::span<const Gradient> g) {
+auto backward_of(const Run& run, std::span<const Tensor> outputs) {
+  return [forms = forms_of(outputs), variables = run.variables, read = run.read, values = run.values,
+          batched = run.made.batched, alone = run.made.backward,
+          with_variables = run.made.backward_with_variables](std::span<const Gradient> g) {
+    const ReadsInTrace bound(read, values);
     std::vector<Tensor> dy;
     for (const Gradient& d : g) dy.push_back(d ? d.dense() : Tensor());
     const auto some = std::find_if(dy.begin(), dy.end(), [](const Tensor& d) { return d.defined(); });
@@ -73,30 +117,83 @@ TangentFunction jvp_of(const char* name, const CustomResult& made, std::span<con
   };
 }
 
+// Notes which variables a function reads.
+class NotedReads final : public ops::EffectHandler {
+ public:
+  NotedReads() : EffectHandler(ops::reads_variables) {}
+  void perform(const ops::Effect& e) override {
+    if (!(e.primitive.effects & ops::writes_variables))
+      for (const Variable& v : e.variables) read_.emplace(v.id(), v);
+    pass_on(e);
+  }
+  /// In the order of construction.
+  std::vector<Variable> all() const {
+    std::vector<Variable> list;
+    for (const auto& [id, v] : read_) list.push_back(v);
+    return list;
+  }
+  /// Those that a tape follows.
+  std::vector<Variable> followed() const {
+    const tape::Capture* capture = tape::Capture::innermost();
+    std::vector<Variable> list;
+    for (const auto& [id, v] : read_)
+      if (tape::followed(v.read()) || (is_differentiable(v.dtype()) && capture && capture->would_follow(v)))
+        list.push_back(v);
+    return list;
+  }
+
+ private:
+  std::map<std::uint64_t, Variable> read_;  // by id
+};
+
+Run run_recorded(const Callback<CustomResult()>& run) {
+  Run done;
+  const NotedReads reads;
+  done.made = run();
+  done.variables = reads.followed();
+  if (ops::Tracer::current()) {
+    done.read = reads.all();
+    for (const Variable& v : done.read) done.values.push_back(v.read());
+  }
+  return done;
+}
+
+// What it captures besides its arguments has no gradient here, but may have one where a function around it is run
+// again.
+Run run_unrecorded(const Callback<CustomResult()>& run) {
+  Run done;
+  std::vector<Tensor> captured;
+  {
+    tape::Capture capture;
+    done.made = run();
+    for (const Variable& v : capture.variables()) done.variables.push_back(v);
+    captured.assign(capture.tensors().begin(), capture.tensors().end());
+  }
+  if (tape::Capture* around = tape::Capture::innermost()) around->note(captured);
+  return done;
+}
+
 }  // namespace
 
 std::vector<Tensor> custom(const char* name, std::span<const Tensor> arguments, const Callback<CustomResult()>& run) {
   if (!tape::active()) return run().results;
-  CustomResult made;
-  std::vector<Variable> variables;
   const std::uint64_t last_before = fresh_id();
-  {
-    tape::Capture capture;
-    made = run();
-    for (const Variable& v : capture.variables()) variables.push_back(v);
-  }
-  if (!variables.empty() && !made.backward_with_variables)
+  std::optional<tape::FunctionScope> function;
+  if (tape::may_differentiate_twice()) function.emplace();
+  const Run done = function ? run_recorded(run) : run_unrecorded(run);
+  if (!done.variables.empty() && !done.made.backward_with_variables)
     fail<TypeError>(name,
                     "the function reads the trainable variable '{}'; its backward must also take "
                     "(dy, std::span<const Variable>) and return pair(gradients of the arguments, "
                     "std::vector<Gradient> of the variables)",
-                    variables.front().name());
-  const std::vector<Tensor> outputs = outputs_of(made.results, last_before);
+                    done.variables.front().name());
+  const std::vector<Tensor> outputs = outputs_of(done.made.results, last_before);
   std::vector<Tensor> inputs(arguments.begin(), arguments.end());
-  for (const Variable& v : variables) inputs.push_back(v.read());
-  auto backward = backward_of(made, outputs, std::move(variables));
-  TangentFunction jvp = jvp_of(name, made, inputs, arguments.size());
-  autodiff::record_function(name, inputs, outputs, std::move(backward), std::move(jvp), {.batched = made.batched});
+  for (const Variable& v : done.variables) inputs.push_back(v.read());
+  TangentFunction jvp = jvp_of(name, done.made, inputs, arguments.size());
+  autodiff::record_function(name, inputs, outputs, backward_of(done, outputs), std::move(jvp),
+                            {.batched = done.made.batched}, {},
+                            {.function = function ? &*function : nullptr, .transposes = true});
   return outputs;
 }
 

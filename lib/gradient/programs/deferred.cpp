@@ -12,6 +12,7 @@
 #include "loops/loops.hpp"
 #include "ops/apply/apply.hpp"
 #include "program/trace.hpp"
+#include "tape/tape.hpp"
 
 namespace reel::autodiff {
 
@@ -151,6 +152,7 @@ struct GradientCall {
                                  std::span<const Tensor> of_outputs, std::span<const Tensor> of_tangents) const {
     const Deferred& d = *of;
     GradientTape tape({.watch_accessed_variables = false});
+    GradientTapeAccess::get(tape).over_tangents = true;
     const OwnArguments own(d, x);
     std::vector<Source> by;
     std::vector<std::size_t> numbers;
