@@ -3,6 +3,7 @@
 // derivative is symmetric. Jacobians whose rows are computed together equal those computed row by row, for the gradient
 // function too.
 #include <cmath>
+#include <cstdlib>
 
 #include "catch.hpp"
 #include "gradient/gradient.hpp"
@@ -231,12 +232,17 @@ Function gradient_by_all(const Function& f, std::size_t count) {
   };
 }
 
-// With sanitizers the order above takes minutes for functions with parameters, and reaches no code of its own.
+// Whether the table runs once more, under sanitizers or on the kernels of another instruction set. The fourth order and
+// most layouts take minutes there, and reach no code of their own.
+bool runs_again() {
 #ifdef REEL_TEST_SANITIZED
-constexpr int highest_order = 3;
+  return true;
 #else
-constexpr int highest_order = 4;
+  return std::getenv("REEL_TEST_OTHER_SET") != nullptr;
 #endif
+}
+
+const int highest_order = runs_again() ? 3 : 4;
 
 // f, its gradient as a function of x and of the cotangents, the gradient of that, and so on. The modes are transposes
 // for all operands together and for each alone. Many cotangents of third order are computed together.
@@ -375,9 +381,8 @@ void check_shaped(std::span<const cases::Shaped> rows) {
       }
       for (Layout layout : support::layouts) {
         if (layout == Layout::broadcast) continue;  // it makes ties and singular matrices
-#ifdef REEL_TEST_SANITIZED                          // all layouts take minutes; test/op_tapes.cpp has the stepped one
-        if (layout != Layout::contiguous && layout != Layout::flipped) continue;
-#endif
+        // test/op_tapes.cpp has the stepped one.
+        if (runs_again() && layout != Layout::contiguous && layout != Layout::flipped) continue;
         Tensors views;
         for (const Tensor& one : x) views.push_back(laid_out(one, layout));
         check_modes({std::string(row.name) + " of " + text(shapes) + " " + name(layout), f, views, row.slack}, random);

@@ -198,7 +198,7 @@ TEST_CASE("gradients of compiled loops: the outer tape follows a tensor that the
   check_close(inside.second, expected.second);
 }
 
-TEST_CASE("compiled loops stay within their memory budget") {
+TEST_CASE("compiled loops stay within their memory budget", "[once]") {
   const Tensor x = ramp({1000}, .1);
   constexpr std::int64_t iterations = 400, budget = 30 * 8000;
   const auto make = [&](std::int64_t bytes) {

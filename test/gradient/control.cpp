@@ -546,7 +546,7 @@ TEST_CASE("scan with a memory budget: integer inputs, unused inputs, unused resu
   }
 }
 
-TEST_CASE("memory budgets: derivatives of every order stay within them, with draws, variables and outputs") {
+TEST_CASE("memory budgets: derivatives of every order stay within them, with draws, variables and outputs", "[once]") {
   constexpr std::int64_t n = 400, state_bytes = 8000, budget = 60 * state_bytes;
   const Tensor start = linspace(.1, 1.8, 1000), along = linspace(-1, 1, 1000), xs = full({n}, 0.01);
   const Variable w(scalar(1.1), "w");

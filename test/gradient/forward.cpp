@@ -115,7 +115,7 @@ TEST_CASE("nestings of two and three modes agree, for every pointwise op") {
   }
 }
 
-TEST_CASE("nestings of two and three modes agree, for every other op") {
+TEST_CASE("nestings of two and three modes agree, for every other op", "[once]") {
   for (const auto rows : cases::shaped_tables())
     for (const cases::Shaped& row : rows) {
       if (row.flags & (cases::boolean_result | cases::constant)) continue;

@@ -493,7 +493,7 @@ void check_nan(const Case& c) {
 
 }  // namespace
 
-TEST_CASE("functions are within 4 ulp in float and 3 in double of a long double reference", "[once]") {
+TEST_CASE("functions are within 4 ulp in float and 3 in double of a long double reference", "[once][values]") {
   for (const Case& c : cases()) {
     check<float>(c);
     check<double>(c);

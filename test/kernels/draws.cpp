@@ -245,7 +245,7 @@ TEST_CASE("draws: numbers follow the documented formulas from the words of their
   }
 }
 
-TEST_CASE("draws: distributions, and no correlation between lanes or neighbours", "[once]") {
+TEST_CASE("draws: distributions, and no correlation between lanes or neighbours", "[once][values]") {
   for (const Kind kind : kinds) {
     check_distribution<double>(kind);
     check_distribution<float>(kind);

@@ -435,7 +435,7 @@ TEST_CASE("reductions of integers are exact modulo 2^n") {
   }
 }
 
-TEST_CASE("softmax, log_softmax, logsumexp of a row and their vjps", "[once]") {
+TEST_CASE("softmax, log_softmax, logsumexp of a row and their vjps", "[once][values]") {
   for (const Set* set : supported_sets()) {
     check_rows<float>(*set);
     check_columns<float>(*set);

@@ -82,7 +82,7 @@ TEST_CASE("a source that is a target, an intermediate result, or given twice") {
   }
 }
 
-TEST_CASE("a Jacobian in several passes, with respect to a source and an intermediate value") {
+TEST_CASE("a Jacobian in several passes, with respect to a source and an intermediate value", "[once]") {
   // 3000 rows of 3000 elements: more than one sweep.
   const std::int64_t n = 3000;
   const Tensor x = linspace(0.1, 1.0, n);

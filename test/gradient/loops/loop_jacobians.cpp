@@ -87,7 +87,7 @@ constexpr LoopOptions kinds[] = {{},
 
 }  // namespace
 
-TEST_CASE("Jacobians through loops are those of rows one by one, in every order") {
+TEST_CASE("Jacobians through loops are those of rows one by one, in every order", "[once]") {
   const Tensor x = support::ramp({3}, .2);
   for (const LoopOptions& options : kinds) {
     const std::vector<Function> list = functions(options);
