@@ -232,13 +232,13 @@ Function gradient_by_all(const Function& f, std::size_t count) {
   };
 }
 
-// Whether the table runs once more, under sanitizers or on the kernels of another instruction set. The fourth order and
+// Whether the table runs once more, under sanitizers or as on another machine. The fourth order and
 // most layouts take minutes there, and reach no code of their own.
 bool runs_again() {
 #ifdef REEL_TEST_SANITIZED
   return true;
 #else
-  return std::getenv("REEL_TEST_OTHER_SET") != nullptr;
+  return std::getenv("REEL_TEST_OTHER_MACHINE") != nullptr;
 #endif
 }
 
