@@ -54,7 +54,14 @@ void Trace::adopt(const Tensor& x) {
   values_[detail::block(x)] = value;
   if (memory_of(x) != detail::block(x)) viewed_.try_emplace(memory_of(x), value);
   program_.arguments.push_back(value);
-  adopted_.push_back(x);
+  reads_.emplace_back(x);
+}
+
+void Trace::add_read(const Source& source) {
+  if (source.is_variable())
+    value_of(source.variable());
+  else
+    adopt(source.tensor());
 }
 
 Index Trace::operand_of(const Tensor& x, const char* op) {
@@ -108,20 +115,8 @@ void Trace::add(const ops::Operation& operation, const ops::Call& call, std::spa
 
 Tensor& Trace::value_of(const Variable& v) {
   if (const auto found = states_.find(v.id()); found != states_.end()) return found->second.value;
-  if (enclosing_) {
-    enclosing_variables_.push_back(v);
-    enclosing_values_.push_back(enclosing_->value_of(v));
-    const Tensor& value = enclosing_values_.back();
-    if (ops::is_abstract(value) && !values_.contains(detail::block(value))) adopt(value);
-    return states_.try_emplace(v.id(), State{v, value}).first->second.value;
-  }
-  Tensor now;
-  {
-    const tape::Suspend unseen;
-    now = loops::contiguous(VariableAccess::read(v));
-  }
-  read_.push_back(v);
-  return states_.try_emplace(v.id(), State{v, argument(now)}).first->second.value;
+  reads_.emplace_back(v);
+  return states_.try_emplace(v.id(), State{v, argument(ops::abstract(v.dtype(), v.shape()))}).first->second.value;
 }
 
 void Trace::set(const Variable& v, const Tensor& value, bool assigned) {

@@ -3,6 +3,7 @@
 // function become part of the program. Variables are read and assigned in the trace alone.
 #pragma once
 #include <map>
+#include <reel/tape.hpp>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -25,9 +26,9 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   };
 
  public:
-  /// `op` is named in errors. A trace inside an `enclosing` one adopts the values of it that the function reads, as
-  /// further arguments: abstract tensors, current values of variables, positions of random streams. Assigns and draws
-  /// stay in this trace; the caller turns them into results (gradient/programs/effects.hpp).
+  /// `op` is named in errors. In a trace inside an `enclosing` one, abstract tensors of that one which the function
+  /// reads, and positions of its random streams, become further arguments. Assigns and draws stay in this trace; the
+  /// caller turns them into results (gradient/programs/effects.hpp).
   explicit Trace(const char* op, Trace* enclosing = nullptr);
   ~Trace();
   /// The innermost trace of this thread; null if there is none.
@@ -41,13 +42,12 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   void add(const ops::Operation& operation, const ops::Call& call, std::span<const Tensor> outputs) override;
   void note(const Tensor& x) override;
   void draw_again(const ops::Effect& effect, std::uint64_t seed, std::uint64_t first) override;
-  /// Makes x, an abstract tensor of an enclosing trace, an argument of this program.
-  void adopt(const Tensor& x);
-  /// The adopted tensors, in the order of the arguments.
-  std::span<const Tensor> adopted() const noexcept { return adopted_; }
-  /// Variables read of the enclosing trace, and their values there, which are adopted.
-  std::span<const Variable> enclosing_variables() const noexcept { return enclosing_variables_; }
-  std::span<const Tensor> enclosing_values() const noexcept { return enclosing_values_; }
+  /// What the function reads besides its arguments: abstract tensors of enclosing traces, and variables that it reads
+  /// before it assigns them. Each is a further argument, in this order. A tensor keeps its identity; a variable is
+  /// identified by itself, whatever tensors its reads return.
+  std::span<const Source> reads() const noexcept { return reads_; }
+  /// Makes it a further argument, as if the function had read it.
+  void add_read(const Source& source);
   /// Draws from the generator use `stream` instead: int64 [2], seed and position, an argument.
   void bind_stream(const Generator& generator, const Tensor& stream);
   /// The number of blocks drawn from each bound stream, in the order of binding; negative if only a run can tell.
@@ -82,8 +82,6 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
 
   /// The value of a variable, read as the function reads it: tapes of the trace watch the variable.
   Tensor read(const Variable& variable);
-  /// The variables that were read before they were assigned; their values are the last arguments, in this order.
-  std::span<const Variable> variables() const noexcept { return read_; }
   /// The variables that were assigned, and their last values.
   std::vector<Variable> assigned() const;
   std::vector<Tensor> assigned_values() const;
@@ -105,6 +103,7 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
     std::int64_t blocks = 0;  // drawn so far
   };
   Stream* find_stream(const Generator& generator);
+  void adopt(const Tensor& x);
   void draw(const ops::Effect& effect);
   void assign(const ops::Effect& effect);
   Index operand_of(const Tensor& x, const char* op);
@@ -120,9 +119,16 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
     }
   };
 
+  // Captures around the trace do not see its abstract tensors. They see what the program reads when it runs.
+  struct NoCapture {
+    tape::Capture* const around = std::exchange(detail::thread_state().capture, nullptr);
+    ~NoCapture() { detail::this_thread.state->capture = around; }
+  };
+
   const char* op_;
   Watched watched_;
   tape::Suspend hidden_;
+  NoCapture no_capture_;
   Program program_;
   std::unordered_map<const detail::Block*, Index> values_;  // by the block that holds, or would hold, the elements
   std::unordered_map<const detail::Block*, Index> viewed_;  // for adopted views: the value of the base
@@ -131,10 +137,8 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   Trace* enclosing_;
   bool keeps_parts_;
   std::uint64_t first_id_;  // ids of tensors made in this trace are larger
-  std::vector<Tensor> adopted_, enclosing_values_;
-  std::vector<Variable> enclosing_variables_;
+  std::vector<Source> reads_;
   std::vector<Stream> streams_;
-  std::vector<Variable> read_;
   std::map<std::uint64_t, State> states_;  // by variable id, so in the order of construction
   ops::Tracer* below_;
 };

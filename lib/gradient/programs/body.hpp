@@ -35,59 +35,102 @@ inline bool same_shapes(TensorSpan a, TensorSpan b) {
                     [](const Tensor& x, const Tensor& y) { return x.shape() == y.shape() && x.dtype() == y.dtype(); });
 }
 
-/// A function traced inside an enclosing trace. The values of the enclosing trace that it reads become further
-/// arguments: they are adopted.
+/// What the bodies of a deferred call read besides their arguments: each source once, however often and by whichever
+/// body it is read. A tensor is identified by its id, a variable by itself. Their values are the last arguments of the
+/// call.
+class Reads {
+ public:
+  /// Adds those that are new. Returns the number of each.
+  std::vector<std::size_t> add(std::span<const Source> sources) {
+    std::vector<std::size_t> numbers;
+    for (const Source& s : sources) {
+      numbers.push_back(find(s));
+      if (numbers.back() == list_.size()) list_.push_back(s);
+    }
+    return numbers;
+  }
+  /// The number of the source; size() if it is none of them.
+  std::size_t find(const Source& s) const {
+    const auto same = [&](const Source& r) {
+      if (r.is_variable() != s.is_variable()) return false;
+      return s.is_variable() ? r.variable().id() == s.variable().id() : r.tensor().id() == s.tensor().id();
+    };
+    return static_cast<std::size_t>(std::find_if(list_.begin(), list_.end(), same) - list_.begin());
+  }
+  std::size_t size() const noexcept { return list_.size(); }
+  std::span<const Source> list() const noexcept { return list_; }
+  /// Those from this number on.
+  std::vector<Source> from(std::size_t number) const { return {list().begin() + std::ptrdiff_t(number), list().end()}; }
+  /// The values in the current trace, row-major where they are variables'. Its tapes watch the variables.
+  Tensors values() const {
+    Tensors all;
+    for (const Source& s : list_) all.push_back(s.is_variable() ? contiguous(s.variable().read()) : s.tensor());
+    return all;
+  }
+
+ private:
+  std::vector<Source> list_;
+};
+
+/// A part of a call's inputs: those with these numbers.
+template <class List = Tensors>
+List chosen(TensorSpan inputs, std::span<const std::size_t> numbers) {
+  List some;
+  for (const std::size_t i : numbers) some.push_back(inputs[i]);
+  return some;
+}
+
+inline std::vector<bool> followed_of(TensorSpan list) {
+  std::vector<bool> followed;
+  for (const Tensor& x : list) followed.push_back(tape::active() && tape::followed(x));
+  return followed;
+}
+
+/// A function traced inside an enclosing trace, as a part of a deferred call.
 class Body {
  public:
   Body(const char* name, detail::FlatFunction f, TensorSpan examples)
-      : traced_(std::make_shared<Traced>(name, std::move(f), examples, TensorSpan(), program::Trace::current())) {}
+      : traced_(std::make_shared<Traced>(name, std::move(f), examples, std::span<const Source>(),
+                                         program::Trace::current())) {}
   Traced& traced() const { return *traced_; }
   BodyEffects effects() const { return BodyEffects(*traced_); }
   Tensors results() const { return traced_->results(); }
-  std::size_t adopted() const { return traced_->adopted().size(); }
   bool may_throw() const {
     const auto& list = traced_->program().instructions;
     return std::any_of(list.begin(), list.end(), [](const program::Instruction& i) { return i.may_throw(); });
   }
-  /// Appends adopted values to the arguments of the deferred call, and captured tensors that a tape of the trace
-  /// follows to `captured`; tells the tapes which variables the body reads. `own`: the arguments that the body has
-  /// itself. Returns for each of `own`, then of the adopted values, whether a tape follows it.
-  std::vector<bool> reveal(TensorSpan own, Tensors& arguments, Tensors& captured) const {
-    const std::size_t first = arguments.size();
-    std::vector<bool> followed = followed_of(own);
-    add_all(arguments, traced_->adopted());
-    program::Trace& trace = *program::Trace::current();
+  /// Adds what it reads to that of the call.
+  void add_to(Reads& reads) { reads_ = reads.add(traced_->reads()); }
+  /// Among the reads of the call, the numbers of its own.
+  std::span<const std::size_t> reads() const noexcept { return reads_; }
+  /// Adds captured tensors that a tape of the trace follows to `captured`.
+  void reveal(Tensors& captured) const {
     for (const Tensor& x : traced_->captured()) {
-      trace.note(x);
+      program::Trace::current()->note(x);
       if (tape::active() && tape::followed(x) &&
           std::none_of(captured.begin(), captured.end(), [&](const Tensor& c) { return c.id() == x.id(); }))
         captured.push_back(x);
     }
-    for (std::size_t k = 0; k < traced_->enclosing_variables().size(); ++k) {
-      const Tensor value = trace.read(traced_->enclosing_variables()[k]);
-      for (std::size_t i = first; i < arguments.size(); ++i)
-        if (arguments[i].id() == traced_->enclosing_values()[k].id()) arguments[i] = value;
-    }
-    for (const bool is : followed_of(TensorSpan(arguments).subspan(first))) followed.push_back(is);
-    return followed;
   }
-  Tensors operator()(TensorSpan arguments, TensorSpan adopted) const {
-    const detail::List<Tensor> list = traced_->call(contiguous_all(arguments), adopted);
+  /// `read`: the values of the call's reads.
+  Tensors operator()(TensorSpan arguments, TensorSpan read) const {
+    const detail::List<Tensor> list = traced_->call(contiguous_all(arguments), chosen(read, reads_));
     return {list.begin(), list.end()};
   }
   /// [result * inputs() + argument]: whether a derivative leads from the argument to the result. Arguments are those of
-  /// the body, then the adopted values.
+  /// the body, then its reads.
   const std::vector<bool>& connected() const { return traced_->connected(); }
   std::size_t inputs() const { return traced_->program().arguments.size(); }
+  /// The number of a read of the call among its own; none if it does not read it.
+  std::size_t own_read(std::size_t number) const {
+    const auto at = std::find(reads_.begin(), reads_.end(), number);
+    return at == reads_.end() ? none : static_cast<std::size_t>(at - reads_.begin());
+  }
+  static constexpr std::size_t none = ~std::size_t{0};
 
  private:
-  static std::vector<bool> followed_of(TensorSpan list) {
-    std::vector<bool> followed;
-    for (const Tensor& x : list) followed.push_back(tape::active() && tape::followed(x));
-    return followed;
-  }
-
   std::shared_ptr<Traced> traced_;
+  std::vector<std::size_t> reads_;
 };
 
 inline void add_part(Deferred& d, const char* name, const Body& body) {

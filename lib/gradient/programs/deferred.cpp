@@ -81,10 +81,23 @@ std::vector<Tensor> saved_and(const tape::Record& r, const Deferred& d, std::spa
   return all;
 }
 
-// New handles for the arguments: a tensor that was passed twice is two sources.
+// New handles for the arguments: a tensor that was passed twice is two sources. Derivatives read late variables from
+// them.
 struct OwnArguments {
   std::vector<Tensor> arguments;
-  OwnArguments(const Deferred& d, std::span<const Tensor> x) : arguments(identities(x.first(d.arguments))) {}
+  ops::FrozenReads late;
+  OwnArguments(const Deferred& d, std::span<const Tensor> x)
+      : arguments(identities(x.first(d.arguments))), late(late_reads(d, arguments)) {}
+  static ops::FrozenReads late_reads(const Deferred& d, std::span<const Tensor> x) {
+    std::vector<Variable> variables;
+    std::vector<Tensor> values;
+    for (std::size_t k = 0; k < d.late.size(); ++k)
+      if (d.late[k].is_variable()) {
+        variables.push_back(d.late[k].variable());
+        values.push_back(x[x.size() - d.late.size() + k]);
+      }
+    return {variables, values};
+  }
   Source source(const Deferred& d, std::size_t i) const {
     return Source(i < d.arguments ? arguments[i] : d.captured[i - d.arguments]);
   }
@@ -269,7 +282,7 @@ std::vector<Tensor> derivative(const tape::Record& r, const Deferred& d, Derivat
   if (has_token && function == gradients)
     made->compute = [of = hold(d), seeded, asked, rows](std::span<const Tensor> x, std::span<const Tensor> to,
                                                         Tensor*) { pull(*of, x, seeded, asked, rows, to); };
-  if (has_token && function == gradients && d.with_tangents && !rows) {
+  if (has_token && function == gradients && d.with_tangents && d.late.empty() && !rows) {
     const GradientCall call{hold(d), seeded, asked};
     made->jvp = [call](std::span<const Tensor> x, std::span<const Tensor> t) { return call.jvp(x, t); };
     made->vjp = [call](std::span<const Tensor> x, std::span<const Tensor> g) { return call.vjp(x, g); };
@@ -278,6 +291,7 @@ std::vector<Tensor> derivative(const tape::Record& r, const Deferred& d, Derivat
   for (const std::size_t to : wanted) {
     // Whether input i and `to` share an output: then the derivative for `to` depends on input i.
     const auto meets = [&](std::size_t i) {
+      if (i < d.arguments && i + d.late.size() >= d.arguments) return true;
       for (std::size_t k = 0; k < d.outputs.size(); ++k) {
         const bool counts = pulls ? list[k].defined() && leads_to(d, k, to) : k == to;
         if (counts && leads_to(d, k, i)) return true;

@@ -38,6 +38,8 @@ struct Deferred {
       Callback<std::optional<std::vector<Tensor>>(std::span<const Tensor> arguments, std::span<const Tensor> seeds)>;
   Rule jvp = {}, vjp = {};
   std::size_t arguments = 0;
+  // The last of them are values of these, which derivatives read and outputs do not depend on.
+  std::vector<Source> late = {};
   std::vector<Tensor> captured = {};
   std::vector<Like> outputs = {};
   /// [output k * inputs() + input i]: whether a derivative leads from i to k.

@@ -12,21 +12,34 @@ namespace reel::autodiff {
 
 namespace {
 
-constexpr std::size_t none_of_them = ~std::size_t{0};
-
 std::ptrdiff_t offset(std::size_t k) { return static_cast<std::ptrdiff_t>(k); }
 
 }  // namespace
 
 DeferredLoop::DeferredLoop(const detail::FlatLoop& l, const LoopOptions& o, const Body& b, const std::optional<Body>& c,
                            std::size_t columns)
-    : loop(l), options(o), body(b), condition(c), xs(columns), program(shape(), programs()) {}
+    : loop(l),
+      options(o),
+      body(b),
+      condition(c),
+      xs(columns),
+      reads(add_reads()),
+      early_reads(reads.size()),
+      program(shape(), programs()) {}
+
+Reads DeferredLoop::add_reads() {
+  Reads all;
+  body.add_to(all);
+  if (condition) condition->add_to(all);
+  return all;
+}
 
 program::Loop::Shape DeferredLoop::shape() const {
   return {.variables = loop.variables,
           .rows = xs,
-          .besides = body.adopted(),
-          .condition_besides = condition ? condition->adopted() : 0,
+          .step_reads = {body.reads().begin(), body.reads().end()},
+          .condition_reads = condition ? std::vector<std::size_t>(condition->reads().begin(), condition->reads().end())
+                                       : std::vector<std::size_t>(),
           .outputs = body.results().size() - loop.variables,
           .steps = loop.steps,
           .most_steps = options.max_iterations,
@@ -46,20 +59,25 @@ Tensors DeferredLoop::results() const {
   return list;
 }
 
+std::size_t DeferredLoop::source_of(std::size_t input) const {
+  if (input < reads_at()) return input;
+  if (input >= arguments()) return captured_sources[input - arguments()];
+  const std::size_t own = body.own_read(input - reads_at());
+  return own == Body::none ? own : reads_at() + own;
+}
+
 Tensors DeferredLoop::operator()(TensorSpan x) const {
+  const Tensors read(x.begin() + offset(reads_at()), x.begin() + offset(arguments()));
   detail::FlatLoop now{.name = loop.name};
   now.variables = loop.variables;
   now.steps = loop.steps;
-  now.step = [this, adopted = Tensors(x.begin() + offset(body_at()), x.begin() + offset(condition_at()))](
-                 TensorSpan state, TensorSpan row) {
+  now.step = [this, read](TensorSpan state, TensorSpan row) {
     Tensors all(state.begin(), state.end());
     add_all(all, row);
-    return body(all, adopted);
+    return body(all, read);
   };
   if (condition)
-    now.more = [this, adopted = Tensors(x.begin() + offset(condition_at()), x.end())](TensorSpan state) {
-      return detail::truth(loop.name, (*condition)(state, adopted)[0]);
-    };
+    now.more = [this, read](TensorSpan state) { return detail::truth(loop.name, (*condition)(state, read)[0]); };
   return detail::run_loop(now, x.first(loop.variables), x.subspan(loop.variables, xs), options);
 }
 
@@ -75,10 +93,8 @@ void DeferredLoop::pull(TensorSpan x, const Tensor& token, TensorSpan cotangents
   detail::List<std::size_t> sources;
   detail::List<Tensor> written;
   for (std::size_t k = 0; k < wanted.size(); ++k) {
-    const std::size_t source = wanted[k] < condition_at() ? wanted[k]
-                               : wanted[k] < x.size()     ? none_of_them
-                                                          : captured_sources[wanted[k] - x.size()];
-    if (source == none_of_them)
+    const std::size_t source = source_of(wanted[k]);
+    if (source == Body::none)
       loops::copy(zeros_like(gradients[k]), gradients[k]);
     else {
       sources.push_back(source);
@@ -94,27 +110,29 @@ void DeferredLoop::set_gradient(std::shared_ptr<const Pullback> p) {
     const auto at =
         std::find_if(p->captured.begin(), p->captured.end(), [&](const Tensor& c) { return c.id() == x.id(); });
     captured_sources.push_back(
-        at == p->captured.end() ? none_of_them : body.inputs() + static_cast<std::size_t>(at - p->captured.begin()));
+        at == p->captured.end() ? Body::none : body.inputs() + static_cast<std::size_t>(at - p->captured.begin()));
   }
   program.set_gradient({.forward = p->forward.get(),
                         .backward = p->backward.get(),
                         .seeded = p->seeded,
                         .exists = p->exists,
+                        .late_reads = reads.add(p->late_reads),
                         .residuals = p->residuals});
   pullback = std::move(p);
 }
 
 // As Deferred::connected. Dependencies close over iterations: a variable depends on all that the variables it reads
 // depend on.
-std::vector<bool> DeferredLoop::connected(std::size_t plain, std::size_t inputs, std::size_t results) const {
+std::vector<bool> DeferredLoop::connected(std::size_t inputs, std::size_t results) const {
   const std::vector<bool>& once = body.connected();
   std::vector<bool> list(results * inputs);
   for (std::size_t k = 0; k < results; ++k) {
-    for (std::size_t i = plain; i < inputs; ++i)
+    for (std::size_t i = arguments(); i < inputs; ++i)
       list[k * inputs + i] = true;                        // captured tensors: not known, so assumed
     if (k < loop.variables) list[k * inputs + k] = true;  // a loop may have no iterations
-    for (std::size_t i = 0; i < body.inputs(); ++i)
-      if (once[k * body.inputs() + i]) list[k * inputs + i] = true;
+    for (std::size_t i = 0; i < arguments(); ++i)
+      if (const std::size_t own = source_of(i); own != Body::none && once[k * body.inputs() + own])
+        list[k * inputs + i] = true;
   }
   for (std::size_t round = 0; round < loop.variables; ++round)
     for (std::size_t k = 0; k < results; ++k)
@@ -125,17 +143,17 @@ std::vector<bool> DeferredLoop::connected(std::size_t plain, std::size_t inputs,
   return list;
 }
 
-std::unique_ptr<Deferred> DeferredLoop::deferred(const std::shared_ptr<const DeferredLoop>& run,
-                                                 std::size_t arguments) {
+std::unique_ptr<Deferred> DeferredLoop::deferred(const std::shared_ptr<const DeferredLoop>& run) {
   auto made = std::make_unique<Deferred>();
   made->name = run->loop.name;
-  made->arguments = arguments;
+  made->arguments = run->arguments();
+  made->late = run->reads.from(run->early_reads);
   made->captured = run->captured;
   made->outputs = kinds_of(run->results());
   made->may_throw = run->body.may_throw() || (run->condition && run->condition->may_throw());
   if (run->condition) add_part(*made, "condition", *run->condition);
   add_part(*made, "body", run->body);
-  made->connected = run->connected(arguments, made->inputs(), made->outputs.size());
+  made->connected = run->connected(made->inputs(), made->outputs.size());
   made->run = [run](TensorSpan x) { return (*run)(x); };
   made->compute = [run](TensorSpan x, TensorSpan outputs, Tensor* token) { run->compute(x, outputs, token); };
   if (run->pullback)
@@ -164,18 +182,20 @@ std::vector<std::size_t> find_sources(const DeferredLoop& of, const std::vector<
                                       LoopWithTangents& found) {
   std::vector<std::size_t> sources;
   const Tensors variables = of.body.results();
-  for (std::size_t i = 0; i < of.condition_at(); ++i) {
+  for (std::size_t i = 0; i < of.body.inputs(); ++i) {
     const bool is_variable = i < of.loop.variables;
     if (is_variable ? !is_differentiable(variables[i].dtype()) : !followed[i]) continue;
-    (is_variable ? found.variables : i < of.body_at() ? found.rows : found.shared).push_back(i);
+    if (i < of.reads_at())
+      (is_variable ? found.variables : found.rows).push_back(i);
+    else
+      found.shared.push_back(of.reads_at() + of.body.reads()[i - of.reads_at()]);
     sources.push_back(i);
   }
   const Tensors by = of.body.traced().followed_captured();
-  const std::size_t first = of.condition_at() + (of.condition ? of.condition->adopted() : 0);
   for (std::size_t k = 0; k < by.size(); ++k)
     for (std::size_t c = 0; c < of.captured.size(); ++c)
       if (of.captured[c].id() == by[k].id()) {
-        found.shared.push_back(first + c);
+        found.shared.push_back(of.arguments() + c);
         sources.push_back(of.body.inputs() + k);
       }
   return sources;
@@ -183,11 +203,11 @@ std::vector<std::size_t> find_sources(const DeferredLoop& of, const std::vector<
 
 // Abstract tensors like the inputs with these indices, in the shapes that the body gets: rows without their first axis.
 Tensors examples_of(const DeferredLoop& of, std::span<const std::size_t> numbers) {
-  const std::size_t first = of.condition_at() + (of.condition ? of.condition->adopted() : 0);
   const program::Program& p = of.body.traced().program();
   Tensors list;
   for (const std::size_t i : numbers)
-    list.push_back(i < of.condition_at() ? p.values[p.arguments[i]].tensor : of.captured[i - first]);
+    list.push_back(i < of.arguments() ? p.values[p.arguments[of.source_of(i)]].tensor
+                                      : of.captured[i - of.arguments()]);
   return abstract_like(list);
 }
 
@@ -219,7 +239,7 @@ std::shared_ptr<const LoopWithTangents> trace_tangents(const DeferredLoop& of, c
   auto made = std::make_shared<LoopWithTangents>();
   const std::vector<std::size_t> sources = find_sources(of, followed, *made);
   const detail::FlatLoop loop = flat_with_tangents(of, *made, of.body.traced().with_tangents(followed, sources));
-  std::vector<std::size_t> numbers(of.body_at());
+  std::vector<std::size_t> numbers(of.reads_at());
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = i;
   const Tensors plain = examples_of(of, numbers);
   Tensors variables(plain.begin(), plain.begin() + offset(of.loop.variables));
@@ -233,9 +253,10 @@ std::shared_ptr<const LoopWithTangents> trace_tangents(const DeferredLoop& of, c
   std::vector<bool> all_followed;
   for (const Tensor& x : variables) all_followed.push_back(is_differentiable(x.dtype()));
   for (std::size_t k = 0; k < rows.size(); ++k) all_followed.push_back(k >= of.xs || followed[of.loop.variables + k]);
-  Tensors adopted;
-  for (const bool is : run->body.reveal({}, adopted, run->captured)) all_followed.push_back(is);
-  if (condition) condition->reveal({}, adopted, run->captured);
+  const Tensors read = run->reads.values();
+  for (const bool is : followed_of(chosen(read, run->body.reads()))) all_followed.push_back(is);
+  run->body.reveal(run->captured);
+  if (condition) condition->reveal(run->captured);
   run->prepare(all_followed, levels);
   made->loop = run;
   return made;
@@ -262,7 +283,9 @@ Tensors results_and_tangents(const DeferredLoop& d, TensorSpan y) {
 
 void DeferredLoop::prepare(const std::vector<bool>& followed, const Levels& levels) {
   if (auto p = body.traced().prepare_step(followed)) set_gradient(std::move(p));
-  if (levels.need_tangents()) tangents = trace_tangents(*this, followed, levels.without_one());
+  if (!levels.need_tangents()) return;
+  tangents = trace_tangents(*this, followed, levels.without_one());
+  reads.add(tangents->loop->reads.list());
 }
 
 std::optional<Tensors> DeferredLoop::push(TensorSpan x, TensorSpan along) const {
@@ -270,10 +293,8 @@ std::optional<Tensors> DeferredLoop::push(TensorSpan x, TensorSpan along) const 
   std::vector<bool> moves(along.size());
   for (const auto* numbers : {&t.variables, &t.rows, &t.shared})
     for (const std::size_t i : *numbers) moves[i] = true;
-  for (std::size_t i = 0; i < along.size(); ++i) {
-    const bool of_condition = i >= condition_at() && i < x.size();
-    if (along[i].defined() && !moves[i] && !of_condition) return {};
-  }
+  for (std::size_t i = 0; i < along.size(); ++i)
+    if (along[i].defined() && !moves[i] && source_of(i) != Body::none) return {};
   Tensors all(x.begin(), x.begin() + offset(loop.variables));
   const auto add = [&](std::span<const std::size_t> numbers) {
     for (const std::size_t i : numbers) {
@@ -285,18 +306,8 @@ std::optional<Tensors> DeferredLoop::push(TensorSpan x, TensorSpan along) const 
   add(t.shared);
   add_all(all, x.subspan(loop.variables, xs));
   add(t.rows);
-  // Values that both loops adopt are passed as the arguments of this one, which a tape may follow as other tensors.
-  const auto passed = [&](const Tensor& adopted) {
-    for (const auto& [which, at] :
-         {std::pair(&body, body_at()), std::pair(condition ? &*condition : &body, condition_at())})
-      for (std::size_t k = 0; k < which->adopted() && at + k < x.size(); ++k)
-        if (which->traced().adopted()[k].id() == adopted.id()) return x[at + k];
-    return adopted;
-  };
-  for (const Tensor& a : t.loop->body.traced().adopted()) all.push_back(passed(a));
-  if (t.loop->condition)
-    for (const Tensor& a : t.loop->condition->traced().adopted()) all.push_back(passed(a));
-  return results_and_tangents(*this, call_deferred(deferred(t.loop, all.size()), all));
+  for (const Source& s : t.loop->reads.list()) all.push_back(x[reads_at() + reads.find(s)]);
+  return results_and_tangents(*this, call_deferred(deferred(t.loop), all));
 }
 
 // ---- Tracing

@@ -23,14 +23,15 @@ struct Levels {
 /// steps pass on. Its rows: the rows and their tangents. Its results: variables, tangents, outputs and their tangents.
 struct LoopWithTangents;
 
-/// A loop as a deferred call. Its inputs: the loop variables, xs, the values adopted by body and condition, captured
-/// tensors.
+/// A loop as a deferred call. Its inputs: the loop variables, xs, what body and condition read, captured tensors.
 struct DeferredLoop {
   detail::FlatLoop loop;
   LoopOptions options;
   Body body;
   std::optional<Body> condition;
   std::size_t xs;
+  Reads reads = {};
+  std::size_t early_reads = 0;                    // of body and condition; the others are read by derivatives
   program::Loop program;                          // the same, run unrecorded
   Tensors captured = {};                          // the captured tensors of the deferred call
   std::shared_ptr<const Pullback> pullback = {};  // of the body; null if no gradient can be asked for
@@ -41,8 +42,12 @@ struct DeferredLoop {
   DeferredLoop(const detail::FlatLoop& l, const LoopOptions& o, const Body& b, const std::optional<Body>& c,
                std::size_t columns);
 
-  std::size_t body_at() const { return loop.variables + xs; }
-  std::size_t condition_at() const { return body_at() + body.adopted(); }
+  /// The first input that is read.
+  std::size_t reads_at() const { return loop.variables + xs; }
+  /// The number of arguments as a deferred call.
+  std::size_t arguments() const { return reads_at() + reads.size(); }
+  /// The input among the sources of the body; none if it is no source.
+  std::size_t source_of(std::size_t input) const;
   /// Abstract tensors like the final variables and the stacked outputs.
   Tensors results() const;
 
@@ -54,14 +59,14 @@ struct DeferredLoop {
   std::optional<Tensors> push(TensorSpan x, TensorSpan along) const;
 
   /// Traces the derivatives that the active tapes and accumulators may ask for. `followed`: for each argument of the
-  /// body and adopted value, whether a tape follows it.
+  /// body and each of its reads, whether a tape follows it.
   void prepare(const std::vector<bool>& followed, const Levels& levels);
-  /// The deferred call with this number of arguments.
-  static std::unique_ptr<Deferred> deferred(const std::shared_ptr<const DeferredLoop>& run, std::size_t arguments);
+  static std::unique_ptr<Deferred> deferred(const std::shared_ptr<const DeferredLoop>& run);
 
  private:
   void set_gradient(std::shared_ptr<const Pullback> p);
-  std::vector<bool> connected(std::size_t plain, std::size_t inputs, std::size_t results) const;
+  std::vector<bool> connected(std::size_t inputs, std::size_t results) const;
+  Reads add_reads();
   program::Loop::Shape shape() const;
   program::Loop::Programs programs() const;
 };

@@ -11,33 +11,7 @@ namespace reel::autodiff {
 Source Differentiated::source(std::size_t i, std::span<const Tensor> x) const {
   if (i < arguments) return Source(x[i]);
   i -= arguments;
-  if (i < adopted.size()) return Source(adopted[i]);
-  i -= adopted.size();
-  if (i < variables.size()) return Source(variables[i]);
-  return Source(captured[i - variables.size()]);
-}
-
-std::vector<Source> Differentiated::read_as(std::size_t i) const {
-  std::vector<Source> list;
-  if (i < arguments || i >= arguments + adopted.size()) return list;
-  for (std::size_t k = 0; k < enclosing_variables.size(); ++k)
-    if (enclosing_values[k].id() == adopted[i - arguments].id()) list.emplace_back(enclosing_variables[k]);
-  return list;
-}
-
-BoundValues::BoundValues(const Differentiated& d, std::span<const Tensor> x)
-    : bound_(*program::Trace::current(), variables_of(d), values_of(d, x)) {}
-
-std::vector<Variable> BoundValues::variables_of(const Differentiated& d) {
-  std::vector<Variable> list;
-  for (const Variable& v : d.enclosing_variables) list.push_back(v);
-  for (const Variable& v : d.variables) list.push_back(v);
-  return list;
-}
-std::vector<Tensor> BoundValues::values_of(const Differentiated& d, std::span<const Tensor> x) {
-  std::vector<Tensor> list(d.enclosing_values);
-  for (const Tensor& value : d.values(x)) list.push_back(value);
-  return list;
+  return i < reads.size() ? reads[i] : Source(captured[i - reads.size()]);
 }
 
 namespace {
@@ -48,17 +22,13 @@ bool is_wanted(const Differentiated& d, std::size_t i) { return i >= d.wanted.si
 
 Pulled pulled_by(const Differentiated& d, std::span<const Tensor> x) {
   GradientTape tape({.watch_accessed_variables = false});
-  std::vector<Source> by;           // the wanted sources, each followed by the variables that are read as it
-  std::vector<std::size_t> number;  // of the source that it is, or is read as
-  for (std::size_t i = 0; i < d.sources(); ++i) {
-    if (!is_wanted(d, i)) continue;
-    by.push_back(d.source(i, x));
-    number.push_back(i);
-    for (const Source& s : d.read_as(i)) {
-      by.push_back(s);
-      number.push_back(i);
+  std::vector<Source> by;  // the wanted sources
+  std::vector<std::size_t> numbers;
+  for (std::size_t i = 0; i < d.sources(); ++i)
+    if (is_wanted(d, i)) {
+      by.push_back(d.source(i, x));
+      numbers.push_back(i);
     }
-  }
   watch_differentiable(tape, by);
   Pulled pulled;
   pulled.results = d.run(x);
@@ -71,17 +41,14 @@ Pulled pulled_by(const Differentiated& d, std::span<const Tensor> x) {
   pulled.gradients.resize(d.sources());
   const std::vector<Gradient> gradients = pull_on(tape, targets, seeds, by, d.rows);
   for (std::size_t k = 0; k < by.size(); ++k) {
-    Derived& to = pulled.gradients[number[k]];
-    to.dtype = dtype_of_source(by[k]);
-    to.shape = shape_of(by[k]);
-    if (d.rows) to.shape.insert(0, d.rows);
-    if (gradients[k]) to.value = to.value.defined() ? to.value + gradients[k].dense() : gradients[k].dense();
+    Shape shape = shape_of(by[k]);
+    if (d.rows) shape.insert(0, d.rows);
+    pulled.gradients[numbers[k]] = {gradients[k] ? gradients[k].dense() : Tensor(), dtype_of_source(by[k]), shape};
   }
   return pulled;
 }
 
 std::vector<Derived> gradients_of(const Differentiated& d, std::span<const Tensor> x) {
-  const BoundValues bound(d, x);
   return std::move(pulled_by(d, x).gradients);
 }
 
@@ -91,10 +58,6 @@ Pushed pushed_by(const Differentiated& d, std::span<const Tensor> x) {
   for (std::size_t k = 0; k < d.seeded.size(); ++k) {
     moved.push_back(d.source(d.seeded[k], x));
     along.emplace_back(d.directions(x)[k]);
-    for (const Source& s : d.read_as(d.seeded[k])) {
-      moved.push_back(s);
-      along.emplace_back(d.directions(x)[k]);
-    }
   }
   const ForwardAccumulator accumulator(moved, along);
   Pushed pushed{d.run(x), {}};
@@ -106,7 +69,6 @@ Pushed pushed_by(const Differentiated& d, std::span<const Tensor> x) {
 }
 
 std::vector<Derived> tangents_of(const Differentiated& d, std::span<const Tensor> x) {
-  const BoundValues bound(d, x);
   return std::move(pushed_by(d, x).tangents);
 }
 

@@ -19,42 +19,21 @@ struct Derived {
   Tensor or_zeros() const { return value.defined() ? value : zeros(shape, dtype); }
 };
 
-/// A function with its sources: arguments, adopted values, variables, captured tensors. It takes one list: arguments,
-/// values of the variables, then cotangents or tangents.
+/// A function with its sources: arguments, what it reads besides them, captured tensors. It takes one list: arguments,
+/// then cotangents or tangents.
 struct Differentiated {
   detail::FlatFunction f;
   std::size_t arguments;
-  std::vector<Tensor> adopted;
-  std::vector<Variable> variables;
+  std::vector<Source> reads;
   std::vector<Tensor> captured;
-  // Variables of an enclosing trace; their values are among the adopted ones.
-  std::vector<Variable> enclosing_variables;
-  std::vector<Tensor> enclosing_values;
-  std::vector<bool> wanted;         // for arguments, adopted values, variables
+  std::vector<bool> wanted;         // for arguments and reads
   std::vector<std::size_t> seeded;  // indices of the results with a cotangent, or of the sources with a tangent
   std::int64_t rows = 0;            // cotangents at once, along a leading axis of each and of the gradients; 0: one
 
-  std::size_t sources() const noexcept { return arguments + adopted.size() + variables.size() + captured.size(); }
+  std::size_t sources() const noexcept { return arguments + reads.size() + captured.size(); }
   std::vector<Tensor> run(std::span<const Tensor> x) const { return f(x.first(arguments)); }
-  std::span<const Tensor> values(std::span<const Tensor> x) const { return x.subspan(arguments, variables.size()); }
-  std::span<const Tensor> directions(std::span<const Tensor> x) const {
-    return x.subspan(arguments + variables.size());
-  }
-  /// Source i.
+  std::span<const Tensor> directions(std::span<const Tensor> x) const { return x.subspan(arguments); }
   Source source(std::size_t i, std::span<const Tensor> x) const;
-  /// The variables of the enclosing trace whose value is source i.
-  std::vector<Source> read_as(std::size_t i) const;
-};
-
-/// While it lives, the variables of the function have the values in the list.
-class BoundValues {
- public:
-  BoundValues(const Differentiated& d, std::span<const Tensor> x);
-
- private:
-  static std::vector<Variable> variables_of(const Differentiated& d);
-  static std::vector<Tensor> values_of(const Differentiated& d, std::span<const Tensor> x);
-  program::Trace::Bound bound_;
 };
 
 /// The function's results and its gradients by all sources for cotangents of some results.
@@ -80,9 +59,11 @@ detail::List<Tensor> with_gaps(std::span<Tensor> some, const std::vector<bool>& 
 
 /// A call and its gradient as two programs.
 struct Pullback : std::enable_shared_from_this<Pullback> {
-  // From arguments, adopted and variables' values to results, assigned values, residuals.
+  // From arguments and values read to results, assigned values, residuals.
   std::unique_ptr<program::Executable> forward;
-  std::unique_ptr<program::Executable> backward;  // from the same, cotangents and residuals to the gradients that exist
+  // From the same, cotangents, values that only the gradient reads, and residuals to the gradients that exist.
+  std::unique_ptr<program::Executable> backward;
+  std::vector<Source> late_reads;  // those that only the gradient reads, such as that of a custom_gradient
   std::size_t residuals = 0;
   std::vector<bool> exists;
   std::vector<bool> wanted;

@@ -29,50 +29,57 @@ Tensor like_row(const Tensor& x) {
 
 // ---- Bodies that run once
 
-// The branches of cond, or the one body of a checkpoint: bodies with the same arguments, of which one runs once.
+// The branches of cond, or the one body of a checkpoint: bodies with the same arguments, of which one runs once. The
+// inputs of the deferred call: the arguments, the predicate if there is one, what the bodies read, captured tensors.
 class Branches {
  public:
-  // `first_adopted`: where the adopted values of the first body begin among the inputs of the deferred call.
-  Branches(std::vector<Body> bodies, std::size_t arguments, std::size_t first_adopted, bool keeps)
-      : bodies_(std::move(bodies)), arguments_(arguments), keeps_(keeps) {
+  Branches(std::vector<Body> bodies, TensorSpan arguments, bool has_predicate)
+      : bodies_(std::move(bodies)),
+        arguments_(arguments.size()),
+        reads_at_(arguments.size() + has_predicate),
+        keeps_(has_predicate) {
+    for (Body& body : bodies_) body.add_to(reads_);
+    early_reads_ = reads_.size();
+    for (const Body& body : bodies_) body.reveal(captured_);
+    if (!tape::active()) return;
+    const Tensors read = reads_.values();
     for (const Body& body : bodies_) {
-      adopted_at_.push_back(first_adopted);
-      first_adopted += body.adopted();
+      std::vector<bool> followed = followed_of(arguments);
+      for (const bool is : followed_of(chosen(read, body.reads()))) followed.push_back(is);
+      body.traced().prepare(followed);
+      const auto p = body.traced().prepared();
+      late_.push_back(p ? reads_.add(p->late_reads) : std::vector<std::size_t>());
+      pulls_ = p && (pulls_ || late_.size() == 1);
     }
-    first_captured_ = first_adopted;
   }
-  const Body& body(std::size_t chosen) const { return bodies_[chosen]; }
-  TensorSpan adopted(std::size_t chosen, TensorSpan x) const {
-    return x.subspan(adopted_at_[chosen], bodies_[chosen].adopted());
-  }
-
-  void compute(std::size_t chosen, TensorSpan x, TensorSpan outputs, Tensor* token) const {
-    const Traced& body = bodies_[chosen].traced();
-    const Pullback* p = token ? body.prepared().get() : nullptr;
-    const bool keeps = p && keeps_;
-    detail::List<Tensor> results(outputs.size() + (keeps ? p->residuals : 0));
-    (keeps ? *p->forward : body.executable()).run(inputs(chosen, x), results);
-    for (std::size_t k = 0; k < outputs.size(); ++k) loops::copy(results[k], outputs[k]);
-    if (!token) return;
-    const auto record = std::allocate_shared<RunRecord>(detail::PoolAllocator<RunRecord>());
-    record->chosen = chosen;
-    if (keeps) record->residuals.assign(results.begin() + static_cast<std::ptrdiff_t>(outputs.size()), results.end());
-    *token = program::make_token(record);
-  }
-
-  // `captured`: those of the deferred call.
-  void pull(TensorSpan x, const Tensor& token, TensorSpan cotangents, std::span<const std::size_t> wanted,
-            TensorSpan gradients, TensorSpan captured) const {
-    const RunRecord& record = *program::held_by<RunRecord>(token);
-    detail::List<Tensor> list;
-    if (const auto p = bodies_[record.chosen].traced().prepared()) list = gradients_of_body(*p, record, x, cotangents);
-    for (std::size_t w = 0; w < wanted.size(); ++w) {
-      const std::size_t source = list.empty() ? list.size() : source_of(record.chosen, wanted[w], captured);
-      if (source < list.size() && list[source].defined())
-        loops::copy(list[source], gradients[w]);
-      else
-        loops::copy(zeros_like(gradients[w]), gradients[w]);
+  // The call, applied to arguments and predicate.
+  static Tensors call(const char* name, const std::shared_ptr<const Branches>& all, TensorSpan own) {
+    auto made = std::make_unique<Deferred>();
+    made->name = name;
+    Tensors inputs(own.begin(), own.end());
+    add_all(inputs, all->reads_.values());
+    made->arguments = inputs.size();
+    made->late = all->reads_.from(all->early_reads_);
+    made->captured = all->captured_;
+    made->outputs = kinds_of(all->bodies_[0].results());
+    for (const Body& body : all->bodies_) {
+      made->may_throw = made->may_throw || body.may_throw();
+      add_part(*made,
+               all->bodies_.size() == 1    ? "body"
+               : &body == &all->bodies_[0] ? "first branch"
+                                           : "second branch",
+               body);
     }
+    for (std::size_t k = 0; k < made->outputs.size(); ++k)
+      for (std::size_t i = 0; i < made->inputs(); ++i) made->connected.push_back(all->leads(k, i));
+    made->run = [name, all](TensorSpan x) { return all->run(all->choose(name, x), x); };
+    made->compute = [name, all](TensorSpan x, TensorSpan to, Tensor* token) {
+      all->compute(all->choose(name, x), x, to, token);
+    };
+    if (all->pulls_)
+      made->pull = [all](TensorSpan x, const Tensor& token, TensorSpan cotangents, std::span<const std::size_t> wanted,
+                         TensorSpan gradients) { all->pull(x, token, cotangents, wanted, gradients); };
+    return call_deferred(std::move(made), inputs);
   }
 
  private:
@@ -81,11 +88,42 @@ class Branches {
     std::size_t chosen = 0;
     detail::List<Tensor> residuals;
   };
-  detail::List<Tensor> inputs(std::size_t chosen, TensorSpan x) const {
+  std::size_t choose(const char* name, TensorSpan x) const {
+    return bodies_.size() == 1 || detail::truth(name, x[arguments_]) ? 0 : 1;
+  }
+  TensorSpan read(TensorSpan x) const { return x.subspan(reads_at_, reads_.size()); }
+  detail::List<Tensor> inputs(std::size_t body, TensorSpan x) const {
     detail::List<Tensor> list;
     for (const Tensor& one : x.first(arguments_)) list.push_back(contiguous(one));
-    for (const Tensor& one : adopted(chosen, x)) list.push_back(one);
+    for (const std::size_t k : bodies_[body].reads()) list.push_back(read(x)[k]);
     return list;
+  }
+  Tensors run(std::size_t body, TensorSpan x) const { return bodies_[body](x.first(arguments_), read(x)); }
+  void compute(std::size_t body, TensorSpan x, TensorSpan outputs, Tensor* token) const {
+    const Traced& traced = bodies_[body].traced();
+    const Pullback* p = token ? traced.prepared().get() : nullptr;
+    const bool keeps = p && keeps_;
+    detail::List<Tensor> results(outputs.size() + (keeps ? p->residuals : 0));
+    (keeps ? *p->forward : traced.executable()).run(inputs(body, x), results);
+    for (std::size_t k = 0; k < outputs.size(); ++k) loops::copy(results[k], outputs[k]);
+    if (!token) return;
+    const auto record = std::allocate_shared<RunRecord>(detail::PoolAllocator<RunRecord>());
+    record->chosen = body;
+    if (keeps) record->residuals.assign(results.begin() + static_cast<std::ptrdiff_t>(outputs.size()), results.end());
+    *token = program::make_token(record);
+  }
+  void pull(TensorSpan x, const Tensor& token, TensorSpan cotangents, std::span<const std::size_t> wanted,
+            TensorSpan gradients) const {
+    const RunRecord& record = *program::held_by<RunRecord>(token);
+    detail::List<Tensor> list;
+    if (const auto p = bodies_[record.chosen].traced().prepared()) list = gradients_of_body(*p, record, x, cotangents);
+    for (std::size_t w = 0; w < wanted.size(); ++w) {
+      const std::size_t source = source_of(record.chosen, wanted[w]);
+      if (source < list.size() && list[source].defined())
+        loops::copy(list[source], gradients[w]);
+      else
+        loops::copy(zeros_like(gradients[w]), gradients[w]);
+    }
   }
   detail::List<Tensor> gradients_of_body(const Pullback& p, const RunRecord& record, TensorSpan x,
                                          TensorSpan cotangents) const {
@@ -99,40 +137,48 @@ class Branches {
       const Tensor& like = bodies_[record.chosen].traced().result(k);
       all.push_back(cotangents[k].defined() ? contiguous(cotangents[k]) : zeros(like.shape(), like.dtype()));
     }
+    for (const std::size_t k : late_[record.chosen]) all.push_back(read(x)[k]);
     all.insert(all.end(), residuals.begin(), residuals.end());
     detail::List<Tensor> some(p.backward->program().results.size());
     p.backward->run(all, some);
     return with_gaps(some, p.exists);
   }
-  // The index of input i of the call among the sources of the body; none if the body does not read it.
-  std::size_t source_of(std::size_t chosen, std::size_t i, TensorSpan captured) const {
-    constexpr std::size_t none_of_them = ~std::size_t{0};
+  // The number of input i of the call among the sources of the body; none if the body does not read it.
+  std::size_t source_of(std::size_t chosen, std::size_t i) const {
+    const Body& body = bodies_[chosen];
     if (i < arguments_) return i;
-    const std::size_t at = adopted_at_[chosen], count = bodies_[chosen].adopted();
-    if (i < first_captured_) return i >= at && i < at + count ? i - at + arguments_ : none_of_them;
-    const auto p = bodies_[chosen].traced().prepared();
+    if (i < reads_at_) return Body::none;  // the predicate
+    if (i < reads_at_ + reads_.size()) {
+      const std::size_t own = body.own_read(i - reads_at_);
+      return own == Body::none ? own : arguments_ + own;
+    }
+    const auto p = body.traced().prepared();
+    if (!p) return Body::none;
+    const std::uint64_t id = captured_[i - reads_at_ - reads_.size()].id();
     for (std::size_t k = 0; k < p->captured.size(); ++k)
-      if (p->captured[k].id() == captured[i - first_captured_].id()) return arguments_ + count + k;
-    return none_of_them;
+      if (p->captured[k].id() == id) return body.inputs() + k;
+    return Body::none;
+  }
+  // Whether a derivative leads from input i to output k in one of the bodies; for captured tensors it is assumed.
+  bool leads(std::size_t k, std::size_t i) const {
+    if (i >= reads_at_ + reads_.size()) return true;
+    for (std::size_t b = 0; b < bodies_.size(); ++b)
+      if (const std::size_t own = source_of(b, i);
+          own != Body::none && bodies_[b].connected()[k * bodies_[b].inputs() + own])
+        return true;
+    return false;
   }
 
   std::vector<Body> bodies_;
-  std::size_t arguments_, first_captured_ = 0;
-  bool keeps_;
-  std::vector<std::size_t> adopted_at_;
+  Reads reads_;
+  Tensors captured_;
+  std::size_t arguments_, reads_at_, early_reads_ = 0;
+  bool keeps_, pulls_ = false;
+  std::vector<std::vector<std::size_t>> late_;  // for each body, the reads of its gradient alone
 };
 
 // For with_effects: the new values of variables and streams come behind all results.
 constexpr std::size_t behind_all_results = ~std::size_t{0};
-
-// Lets the gradient of the call use the traced gradient of its bodies instead of running them under a tape.
-void set_gradient(Deferred& d, const std::shared_ptr<const Branches>& branches, bool prepared) {
-  if (prepared)
-    d.pull = [branches, captured = d.captured](TensorSpan x, const Tensor& token, TensorSpan cotangents,
-                                               std::span<const std::size_t> wanted, TensorSpan gradients) {
-      branches->pull(x, token, cotangents, wanted, gradients, captured);
-    };
-}
 
 }  // namespace
 
@@ -164,14 +210,17 @@ std::optional<Tensors> trace_loop(const detail::FlatLoop& loop, TensorSpan initi
   const auto run = std::make_shared<DeferredLoop>(loop, inner, body, condition, xs.size());
   Tensors arguments(initial.begin(), initial.end());
   add_all(arguments, xs);
-  const Tensors own = arguments;
-  std::vector<bool> followed = body.reveal(own, arguments, run->captured);
+  std::vector<bool> followed = followed_of(arguments);
+  const Tensors read = run->reads.values();
+  for (const bool is : followed_of(chosen(read, run->body.reads()))) followed.push_back(is);
+  run->body.reveal(run->captured);
   const bool any_followed =
       !run->captured.empty() || std::find(followed.begin(), followed.end(), true) != followed.end();
   for (std::size_t k = 0; k < loop.variables; ++k) followed[k] = is_differentiable(initial[k].dtype());
-  if (condition) condition->reveal({}, arguments, run->captured);
+  if (condition) condition->reveal(run->captured);
   if (any_followed) run->prepare(followed, levels);
-  return call_deferred(DeferredLoop::deferred(run, arguments.size()), arguments);
+  add_all(arguments, run->reads.values());
+  return call_deferred(DeferredLoop::deferred(run), arguments);
 }
 
 namespace {
@@ -246,25 +295,8 @@ Tensors trace_checkpoint(const char* name, const detail::FlatFunction& first, co
     effects.take_values(results, results.size() - effects.size());
     return results;
   }
-  auto made = std::make_unique<Deferred>();
-  made->name = name;
-  Tensors all(arguments.begin(), arguments.end());
-  const std::vector<bool> followed = body.reveal(arguments, all, made->captured);
-  if (tape::active()) body.traced().prepare(followed);
-  made->arguments = all.size();
-  made->outputs = kinds_of(body.results());
-  made->may_throw = body.may_throw();
-  add_part(*made, "body", body);
-  const std::vector<bool>& connected = body.connected();
-  for (std::size_t k = 0; k < made->outputs.size(); ++k)
-    for (std::size_t i = 0; i < made->inputs(); ++i)
-      made->connected.push_back(i >= body.inputs() || connected[k * body.inputs() + i]);
-  made->run = [body, count = arguments.size()](TensorSpan x) { return body(x.first(count), x.subspan(count)); };
-  const auto branches =
-      std::make_shared<const Branches>(std::vector<Body>{body}, arguments.size(), arguments.size(), false);
-  made->compute = [branches](TensorSpan x, TensorSpan to, Tensor* token) { branches->compute(0, x, to, token); };
-  set_gradient(*made, branches, body.traced().prepared() != nullptr);
-  return call_deferred(std::move(made), all);
+  const auto branches = std::make_shared<const Branches>(std::vector<Body>{body}, arguments, false);
+  return Branches::call(name, branches, arguments);
 }
 
 }  // namespace reel::autodiff
@@ -290,21 +322,6 @@ Tensors cond_with_effects(const Tensor& predicate, const FlatFunction& on_true, 
   return results;
 }
 
-// For each result and input of the conditional call whether the result depends on the input in one of the branches.
-// Inputs are `count` arguments, the predicate, values that `yes` adopts, values that `no` adopts, captured tensors.
-void connect_branches(Deferred& call, const Body& yes, const Body& no, std::size_t count) {
-  const std::vector<bool>&by_yes = yes.connected(), &by_no = no.connected();
-  const auto leads = [&](const std::vector<bool>& list, const Body& body, std::size_t k, std::size_t i,
-                         std::size_t adopted_at) {
-    if (i >= count && (i < adopted_at || i >= adopted_at + body.adopted())) return false;
-    return bool(list[k * body.inputs() + (i < count ? i : i - adopted_at + count)]);
-  };
-  for (std::size_t k = 0; k < call.outputs.size(); ++k)
-    for (std::size_t i = 0; i < call.inputs(); ++i)
-      call.connected.push_back(i >= call.arguments || leads(by_yes, yes, k, i, count + 1) ||
-                               leads(by_no, no, k, i, count + 1 + yes.adopted()));
-}
-
 }  // namespace
 
 std::vector<Tensor> traced_cond(const Tensor& predicate, const FlatFunction& on_true, const FlatFunction& on_false,
@@ -320,32 +337,10 @@ std::vector<Tensor> traced_cond(const Tensor& predicate, const FlatFunction& on_
     fail<TraceError>(name,
                      "the branches of a traced function give different dtypes or shapes; both results are one value of "
                      "the program: cast or broadcast them");
-  auto made = std::make_unique<Deferred>();
-  made->name = name;
-  Tensors all(arguments.begin(), arguments.end());
-  all.push_back(predicate);
-  for (const Body* branch : {&yes, &no}) {
-    const std::vector<bool> followed = branch->reveal(arguments, all, made->captured);
-    if (tape::active()) branch->traced().prepare(followed);
-  }
-  made->arguments = all.size();
-  made->outputs = kinds_of(results);
-  made->may_throw = yes.may_throw() || no.may_throw();
-  add_part(*made, "first branch", yes);
-  add_part(*made, "second branch", no);
-  const std::size_t count = arguments.size();
-  connect_branches(*made, yes, no, count);
-  const auto branches = std::make_shared<const Branches>(std::vector<Body>{yes, no}, count, count + 1, true);
-  const auto choose = [count](TensorSpan x) -> std::size_t { return truth(name, x[count]) ? 0 : 1; };
-  made->run = [branches, choose, count](TensorSpan x) {
-    const std::size_t chosen = choose(x);
-    return branches->body(chosen)(x.first(count), branches->adopted(chosen, x));
-  };
-  made->compute = [branches, choose](TensorSpan x, TensorSpan to, Tensor* token) {
-    branches->compute(choose(x), x, to, token);
-  };
-  set_gradient(*made, branches, yes.traced().prepared() && no.traced().prepared());
-  return call_deferred(std::move(made), all);
+  const auto branches = std::make_shared<const Branches>(std::vector<Body>{yes, no}, arguments, true);
+  Tensors own(arguments.begin(), arguments.end());
+  own.push_back(predicate);
+  return Branches::call(name, branches, own);
 }
 
 }  // namespace reel::detail

@@ -6,6 +6,7 @@
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/shape.hpp>
 
+#include "core/fail.hpp"
 #include "gradient/programs/deferred.hpp"
 #include "gradient/programs/derivative.hpp"
 #include "loops/loops.hpp"
@@ -52,24 +53,21 @@ std::int64_t largest_result(const program::Program& p) {
 }  // namespace
 
 Traced::Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor> arguments,
-               std::span<const Tensor> adopted, program::Trace* enclosing)
+               std::span<const Source> reads, program::Trace* enclosing)
     : owner_(owner), f_(std::move(f)), arguments_(arguments.size()) {
   program::Program program;
   {
     program::Trace trace(owner, enclosing);
     std::vector<Tensor> abstract_arguments;
     for (const Tensor& x : arguments) abstract_arguments.push_back(trace.argument(x));
-    for (const Tensor& x : adopted) trace.adopt(x);
+    for (const Source& s : reads) trace.add_read(s);
     std::vector<Tensor> results = f_(abstract_arguments);
     results_ = results.size();
-    for (const Variable& v : trace.variables()) variables_.push_back(v);
     for (const Variable& v : trace.assigned()) assigned_.push_back(v);
     for (const Variable& v : trace.read_and_assigned()) read_and_assigned_.push_back(v);
     for (const Tensor& value : trace.assigned_values()) results.push_back(value);
     program = trace.finish(results);
-    adopted_.assign(trace.adopted().begin(), trace.adopted().end());
-    enclosing_values_.assign(trace.enclosing_values().begin(), trace.enclosing_values().end());
-    for (const Variable& v : trace.enclosing_variables()) enclosing_variables_.push_back(v);
+    reads_ = {trace.reads().begin(), trace.reads().end()};
     captured_.assign(trace.captured().begin(), trace.captured().end());
     draws_ = trace.draws();
     drawn_ = trace.drawn();
@@ -137,17 +135,26 @@ detail::List<Tensor> Traced::run_and_assign(std::span<Tensor> inputs) const {
   return results;
 }
 
-detail::List<Tensor> Traced::call(std::span<const Tensor> arguments, std::span<const Tensor> adopted) {
+namespace {
+
+// The values of variables, in the layout that was traced.
+template <class List>
+void append_values(List& to, std::span<const Source> variables) {
+  for (const Source& v : variables) {
+    Tensor x = v.variable().read();
+    to.push_back(detail::block(x)->contiguous() ? std::move(x) : contiguous(x));
+  }
+}
+
+}  // namespace
+
+detail::List<Tensor> Traced::call(std::span<const Tensor> arguments, std::span<const Tensor> given) {
   Inputs inputs;
   List& all = inputs.all;
-  all.reserve(arguments.size() + adopted.size() + variables_.size());
+  all.reserve(arguments.size() + reads_.size());
   append(all, arguments);
-  append(all, adopted);
-  for (const Variable& v : variables_) {
-    Tensor x = v.read();
-    if (!detail::block(x)->contiguous()) x = contiguous(x);  // the layout that was traced
-    all.push_back(std::move(x));
-  }
+  append(all, given);
+  append_values(all, reads().subspan(given.size()));
   if (!tape::active()) return run_and_assign(all);
   any_followed(captured_);
   for (const Tensor& x : captured_)
@@ -156,7 +163,6 @@ detail::List<Tensor> Traced::call(std::span<const Tensor> arguments, std::span<c
   inputs.wanted.reserve(all.size());
   for (const Tensor& x : all) inputs.wanted.push_back(tape::followed(x));
   inputs.num_arguments = arguments_;
-  inputs.num_adopted = adopted_.size();
   return record(inputs);
 }
 
@@ -275,11 +281,8 @@ Differentiated Traced::differentiated(const Inputs& inputs, std::span<const std:
                                       std::int64_t rows) const {
   return {.f = f_,
           .arguments = arguments_,
-          .adopted = adopted_,
-          .variables = variables_,
+          .reads = reads_,
           .captured = {inputs.captured.begin(), inputs.captured.end()},
-          .enclosing_variables = enclosing_variables_,
-          .enclosing_values = enclosing_values_,
           .wanted = {inputs.wanted.begin(), inputs.wanted.end()},
           .seeded = {seeded.begin(), seeded.end()},
           .rows = rows};
@@ -291,14 +294,13 @@ Traced::Derivative Traced::make_derivative(DerivativeFunction function, Differen
   auto f = [what = std::move(what), exists, function](std::span<const Tensor> x) {
     return existing(function(what, x), *exists);
   };
-  auto traced = std::make_shared<Traced>(owner_, std::move(f), arguments, adopted_);
+  auto traced = std::make_shared<Traced>(owner_, std::move(f), arguments, reads_);
   return {std::move(traced), *exists};
 }
 
 detail::List<Tensor> Traced::differentiate(Derivatives& known, DerivativeFunction function, const Inputs& inputs,
                                            const DefinedTensors& seeds) {
   List arguments(inputs.arguments().begin(), inputs.arguments().end());
-  append(arguments, inputs.values());
   append(arguments, seeds.tensors);
   Key key = key_of(inputs, seeds);
   const Derivative* d = known.find(key);
@@ -309,8 +311,16 @@ detail::List<Tensor> Traced::differentiate(Derivatives& known, DerivativeFunctio
       d = &known.add(std::move(key),
                      make_derivative(function, differentiated(inputs, seeds.numbers, seeds.rows), arguments));
   }
-  detail::List<Tensor> some = d->traced->call(arguments, inputs.adopted());
+  detail::List<Tensor> some = d->traced->call(arguments, inputs.read());
   return with_gaps(some, d->exists);
+}
+
+// Throws if the derivative assigns variables that the function does not: they would be assigned before it runs.
+void Traced::check_assigned(const program::Trace& trace) const {
+  const std::vector<Variable> now = trace.assigned();
+  const auto same = [](const Variable& a, const Variable& b) { return a.id() == b.id(); };
+  if (!std::equal(now.begin(), now.end(), assigned_.begin(), assigned_.end(), same))
+    fail<TraceError>(owner_, "its derivative assigns a variable that the function does not assign; assign it outside");
 }
 
 // f and its gradient traced together, then cut in two.
@@ -327,26 +337,24 @@ std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, cons
     program::Trace trace(owner_);
     std::vector<Tensor> x;
     for (const Tensor& one : inputs.arguments()) x.push_back(trace.argument(one));
-    for (const Tensor& one : adopted_) trace.adopt(one);
-    for (const Tensor& one : inputs.values()) x.push_back(trace.argument(one));
+    for (const Source& s : reads_) trace.add_read(s);
     for (const Tensor& one : cotangents) x.push_back(trace.argument(one));
-    std::vector<Tensor> results;
-    {
-      const BoundValues bound(what, x);
-      Pulled pulled = pulled_by(what, x);
-      results = std::move(pulled.results);
-      for (std::size_t i = 0; of_step && i < pulled.gradients.size(); ++i) {
-        Tensor& g = pulled.gradients[i].value;
-        if (!g.defined()) continue;
-        if (i >= arguments_) {
-          g = trace.argument(ops::abstract(g.dtype(), g.shape())) + g;
-          ++late;
-        }
-        g = contiguous(g);
+    Pulled pulled = pulled_by(what, x);
+    made->late_reads = {trace.reads().begin() + static_cast<std::ptrdiff_t>(reads_.size()), trace.reads().end()};
+    late += made->late_reads.size();
+    check_assigned(trace);
+    for (std::size_t i = 0; of_step && i < pulled.gradients.size(); ++i) {
+      Tensor& g = pulled.gradients[i].value;
+      if (!g.defined()) continue;
+      if (i >= arguments_) {
+        g = trace.argument(ops::abstract(g.dtype(), g.shape())) + g;
+        ++late;
       }
-      append(results, trace.assigned_values());
-      append(results, existing(pulled.gradients, made->exists));
+      g = contiguous(g);
     }
+    std::vector<Tensor> results = std::move(pulled.results);
+    append(results, trace.assigned_values());
+    append(results, existing(pulled.gradients, made->exists));
     program = trace.finish(results);
   }
   program::simplify(program);
@@ -404,7 +412,6 @@ Traced::Inputs Traced::examples(const std::vector<bool>& followed) const {
   Inputs inputs;
   for (const program::Index v : program().arguments) inputs.all.push_back(program().values[v].tensor);
   inputs.num_arguments = arguments_;
-  inputs.num_adopted = adopted_.size();
   for (const Tensor& x : captured_)
     if (tape::followed(x)) inputs.captured.push_back(x);
   inputs.wanted.assign(followed.begin(), followed.end());
@@ -427,7 +434,7 @@ void Traced::prepare_followed(std::span<const Tensor> arguments) {
   if (!tape::active()) return;
   std::vector<bool> followed;
   for (const Tensor& x : arguments) followed.push_back(tape::followed(x));
-  for (const Variable& v : variables_) followed.push_back(tape::followed(v.read()));
+  for (const Source& s : reads_) followed.push_back(tape::followed(s.variable().read()));
   if (std::any_of(followed.begin(), followed.end(), [](bool is) { return is; }) || any_followed(captured_))
     prepare(followed);
 }
@@ -446,7 +453,6 @@ detail::FlatFunction Traced::with_tangents(const std::vector<bool>& followed,
                                            const std::vector<std::size_t>& moved) const {
   return [what = differentiated(examples(followed), moved),
           moving = differentiable(results())](std::span<const Tensor> x) {
-    const BoundValues bound(what, x);
     Pushed pushed = pushed_by(what, x);
     std::vector<Tensor> list = std::move(pushed.results);
     for (const std::size_t k : moving) list.push_back(pushed.tangents[k].or_zeros());
@@ -461,7 +467,6 @@ std::vector<Tensor> Traced::followed_captured() const {
 
 void Traced::prepare_push(const Inputs& inputs) {
   List sources(inputs.all), arguments(inputs.arguments().begin(), inputs.arguments().end());
-  append(arguments, inputs.values());
   append(sources, inputs.captured);
   std::vector<std::size_t> seeded;
   moved_.assign(sources.size(), {});
@@ -478,11 +483,15 @@ void Traced::prepare_push(const Inputs& inputs) {
 
 // By the forward and the backward program. The call has run the forward one already if this derivative was known by
 // then.
-detail::List<Tensor> Traced::pull_unfollowed(const Inputs& inputs, const DefinedTensors& seeds) {
+detail::List<Tensor> Traced::pull_by_programs(const Inputs& inputs, const DefinedTensors& seeds) {
   const std::shared_ptr<const Pullback> p = pullback(inputs, seeds);
+  List late;
+  append_values(late, p->late_reads);
+  if (any_followed(late)) return differentiate(pulls_, gradients_of, inputs, seeds);
   List all(inputs.all);
-  all.reserve(all.size() + seeds.tensors.size() + p->residuals);
+  all.reserve(all.size() + seeds.tensors.size() + p->late_reads.size() + p->residuals);
   append(all, seeds.tensors);
+  append(all, late);
   if (inputs.pullback == p) {
     append(all, inputs.residuals);
   } else {
@@ -511,7 +520,7 @@ detail::List<Tensor> Traced::pull(const Inputs& inputs, std::span<const Tensor> 
   if (inputs.followed(seeds.tensors) || program::Trace::current())
     return differentiate(pulls_, gradients_of, inputs, seeds);
   const bool is_prepared = prepared_ && inputs.pullback == prepared_ && !rows;
-  return pull_unfollowed(inputs, is_prepared ? DefinedTensors(filled_all(cotangents)) : seeds);
+  return pull_by_programs(inputs, is_prepared ? DefinedTensors(filled_all(cotangents)) : seeds);
 }
 
 detail::List<Tensor> Traced::push(const Inputs& inputs, std::span<const Tensor> tangents) {
@@ -520,12 +529,11 @@ detail::List<Tensor> Traced::push(const Inputs& inputs, std::span<const Tensor> 
   for (std::size_t i = 0; prepared && i < tangents.size(); ++i) prepared = fits(i);
   if (prepared) {
     List arguments(inputs.arguments().begin(), inputs.arguments().end());
-    append(arguments, inputs.values());
     for (std::size_t i = 0; i < moved_.size(); ++i)
       if (moved_[i].defined())
         arguments.push_back(tangents[i].defined() ? contiguous(tangents[i])
                                                   : zeros(moved_[i].shape(), moved_[i].dtype()));
-    List some = prepared_push_->traced->call(arguments, inputs.adopted());
+    List some = prepared_push_->traced->call(arguments, inputs.read());
     return with_gaps(some, prepared_push_->exists);
   }
   return differentiate(pushes_, tangents_of, inputs, DefinedTensors(tangents));

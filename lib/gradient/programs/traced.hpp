@@ -21,26 +21,26 @@ struct Pullback;
 class Traced : public std::enable_shared_from_this<Traced> {
  public:
   /// Traces f on abstract tensors with the dtypes, shapes and strides of `arguments`. `owner` is named in errors.
-  /// `adopted`: values of an enclosing trace that f reads, which become further arguments; while that trace,
-  /// `enclosing`, is open, more are added as f reads them. Throws what f throws.
+  /// `reads`: what f reads besides them, if known; what else it reads is added, tensors only of the `enclosing` trace,
+  /// while that is open. Throws what f throws.
   Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor> arguments,
-         std::span<const Tensor> adopted = {}, program::Trace* enclosing = nullptr);
+         std::span<const Source> reads = {}, program::Trace* enclosing = nullptr);
   ~Traced();
-  /// f(arguments), which have the signature that was traced, as do the adopted values. Recorded as one entry on the
-  /// tapes that follow one of its inputs.
-  detail::List<Tensor> call(std::span<const Tensor> arguments, std::span<const Tensor> adopted = {});
+  /// f(arguments), which have the signature that was traced. `given`: the values of the first of its reads, row-major
+  /// where these are variables; the others are variables, which the call reads. Recorded as one entry on the tapes that
+  /// follow one of its inputs.
+  detail::List<Tensor> call(std::span<const Tensor> arguments, std::span<const Tensor> given = {});
   /// Traces the derivatives that the tapes and accumulators of the enclosing trace may ask for, while objects that f
-  /// captures by reference still live: gradients with respect to the `followed` arguments and adopted values, for
-  /// cotangents of all results; tangents along all arguments and the followed adopted values.
+  /// captures by reference still live: gradients with respect to the `followed` arguments and reads, for cotangents of
+  /// all results; tangents along all arguments and the followed reads.
   void prepare(const std::vector<bool>& followed);
   /// The same for a coming call with these arguments: gradients with respect to the arguments, captured tensors and
   /// variables that a tape of this thread follows.
   void prepare_followed(std::span<const Tensor> arguments);
-  /// The same for the step of a loop. Gradients with respect to adopted and captured values are added to sums:
-  /// arguments of the backward program in front of the residuals, all row-major. Null if no tape may ask for a
-  /// gradient.
+  /// The same for the step of a loop. Gradients with respect to reads and captured tensors are added to sums: arguments
+  /// of the backward program in front of the residuals, all row-major. Null if no tape may ask for a gradient.
   std::shared_ptr<const Pullback> prepare_step(const std::vector<bool>& followed);
-  /// The function with tangents of the sources `moved`: arguments, adopted values, followed captured tensors. The
+  /// The function with tangents of the sources `moved`: arguments, reads, followed captured tensors. The
   /// tangents are arguments behind its own; the tangents of differentiable results are results behind its own.
   detail::FlatFunction with_tangents(const std::vector<bool>& followed, const std::vector<std::size_t>& moved) const;
   /// The captured tensors that a tape of this thread follows.
@@ -58,10 +58,9 @@ class Traced : public std::enable_shared_from_this<Traced> {
   /// An abstract tensor like result k.
   const Tensor& result(std::size_t k) const noexcept { return program().operands[program().results[k]].tensor; }
   std::vector<Tensor> results() const;  // all of them
-  std::span<const Tensor> adopted() const noexcept { return adopted_; }
+  /// What the function reads besides its arguments; the arguments of its program behind them.
+  std::span<const Source> reads() const noexcept { return reads_; }
   std::span<const Tensor> captured() const noexcept { return captured_; }
-  std::span<const Variable> enclosing_variables() const noexcept { return enclosing_variables_; }
-  std::span<const Tensor> enclosing_values() const noexcept { return enclosing_values_; }
   /// Blocks that a call draws from each random stream; negative if the number is a result behind those of the function.
   std::span<const std::int64_t> draws() const noexcept { return draws_; }
   /// Variables that a call assigns, those of them that it also reads, and generators of the enclosing trace that it
@@ -74,8 +73,8 @@ class Traced : public std::enable_shared_from_this<Traced> {
   using List = detail::List<Tensor>;
   // The inputs of an entry.
   struct Inputs {
-    List all;  // arguments, adopted values, values of variables_
-    std::size_t num_arguments = 0, num_adopted = 0;
+    List all;  // arguments, values read
+    std::size_t num_arguments = 0;
     List captured;
     detail::List<bool> wanted;  // for each of `all`: whether a tape follows it
     // The derivative that the call prepared for, and its residuals.
@@ -83,8 +82,7 @@ class Traced : public std::enable_shared_from_this<Traced> {
     List residuals;
 
     std::span<const Tensor> arguments() const noexcept { return std::span(all).first(num_arguments); }
-    std::span<const Tensor> adopted() const noexcept { return std::span(all).subspan(num_arguments, num_adopted); }
-    std::span<const Tensor> values() const noexcept { return std::span(all).subspan(num_arguments + num_adopted); }
+    std::span<const Tensor> read() const noexcept { return std::span(all).subspan(num_arguments); }
     bool followed(std::span<const Tensor> also) const;
   };
   class Entry;
@@ -111,20 +109,20 @@ class Traced : public std::enable_shared_from_this<Traced> {
   std::shared_ptr<const Pullback> pullback(const Inputs& inputs, const DefinedTensors& seeds);
   std::shared_ptr<const Pullback> make_pullback(const Inputs& inputs, const Differentiated& what,
                                                 std::span<const Tensor> cotangents, bool of_step = false) const;
+  void check_assigned(const program::Trace& trace) const;
   Inputs examples(const std::vector<bool>& followed) const;
   bool fits(const Pullback& p, const Inputs& inputs) const;
   Derivative make_derivative(DerivativeFunction function, Differentiated what, std::span<const Tensor> arguments) const;
   void prepare_push(const Inputs& inputs);
-  List pull_unfollowed(const Inputs& inputs, const DefinedTensors& seeds);
+  List pull_by_programs(const Inputs& inputs, const DefinedTensors& seeds);
   List pull(const Inputs& inputs, std::span<const Tensor> cotangents, std::int64_t rows);
   List push(const Inputs& inputs, std::span<const Tensor> tangents);
 
   const char* owner_;
   detail::FlatFunction f_;
   std::size_t arguments_ = 0, results_ = 0;
-  std::vector<Variable> variables_, assigned_, read_and_assigned_;
-  std::vector<Tensor> adopted_, enclosing_values_;
-  std::vector<Variable> enclosing_variables_;
+  std::vector<Source> reads_;
+  std::vector<Variable> assigned_, read_and_assigned_;
   std::vector<Tensor> captured_;  // differentiable: a tape may follow them
   std::vector<std::int64_t> draws_;
   std::vector<const Generator*> drawn_;

@@ -37,9 +37,7 @@ Tensor zero_memory(std::size_t bytes) {
 // The inputs of the loop, as sessions get them.
 class Loop::Inputs {
  public:
-  Inputs(const Shape& shape, std::span<const Tensor> x)
-      : besides_(x.subspan(shape.variables + shape.rows, shape.besides)),
-        condition_besides_(x.last(shape.condition_besides)) {
+  Inputs(const Shape& shape, std::span<const Tensor> x) : read_(x.subspan(shape.variables + shape.rows)) {
     for (const Tensor& one : x.first(shape.variables)) initial_.push_back(contiguous(one));
     for (const Tensor& one : x.subspan(shape.variables, shape.rows)) rows_.push_back(contiguous(one));
   }
@@ -47,11 +45,9 @@ class Loop::Inputs {
   void set_initial(Executable::Session& session) const noexcept {
     for (std::size_t k = 0; k < initial_.size(); ++k) session.set(k, initial_[k]);
   }
-  void set_besides(Executable::Session& session) const noexcept {
-    for (std::size_t k = 0; k < besides_.size(); ++k) session.set(initial_.size() + rows_.size() + k, besides_[k]);
-  }
-  void set_condition_besides(Executable::Session& session) const noexcept {
-    for (std::size_t k = 0; k < condition_besides_.size(); ++k) session.set(initial_.size() + k, condition_besides_[k]);
+  /// Binds those that are read, with these numbers, from argument `first` on.
+  void set_read(Executable::Session& session, std::size_t first, std::span<const std::size_t> numbers) const {
+    for (std::size_t k = 0; k < numbers.size(); ++k) session.set(first + k, read_[numbers[k]]);
   }
   void set_rows(Executable::Session& session, std::int64_t i) const noexcept {
     for (std::size_t k = 0; k < rows_.size(); ++k) session.set(initial_.size() + k, row(rows_[k], i));
@@ -59,7 +55,7 @@ class Loop::Inputs {
 
  private:
   detail::List<Tensor> initial_, rows_;
-  std::span<const Tensor> besides_, condition_besides_;
+  std::span<const Tensor> read_;
 };
 
 // Decides before each step whether there is one: by the condition's program, or by a number of steps.
@@ -69,7 +65,7 @@ class Loop::Condition {
     if (!loop.programs_.condition) return;
     session_.emplace(*loop.programs_.condition);
     in.set_initial(*session_);
-    in.set_condition_besides(*session_);
+    in.set_read(*session_, shape_.variables, shape_.condition_reads);
     result_ = memory_of(loop.programs_.condition->fresh_bytes());
   }
   bool holds(std::int64_t i) {
@@ -150,7 +146,7 @@ void Loop::run(std::span<const Tensor> inputs, std::span<const Tensor> results, 
   const Inputs in(shape_, inputs);
   Executable::Session step(keeps ? *backward_->programs.forward : *programs_.step);
   in.set_initial(step);
-  in.set_besides(step);
+  in.set_read(step, shape_.variables + shape_.rows, shape_.step_reads);
   Condition condition(*this, in);
   if (checkpoints) record->checkpoints.limit(most_checkpoints());
   Memory memory(recurrence.bytes(), keeps         ? Memory::Use::keep
@@ -189,9 +185,11 @@ void Loop::set_gradient(Gradient gradient) {
   Backward b{.programs = std::move(gradient), .forward = {}, .back = {}};
   b.forward = Recurrence(*b.programs.forward, links());
   const Program &forward = b.programs.forward->program(), &backward = b.programs.backward->program();
-  std::size_t argument = shape_.variables + shape_.rows + shape_.besides, result = 0;
+  std::size_t argument = shape_.variables + shape_.rows + shape_.step_reads.size(), result = 0;
   b.cotangent_of.assign(shape_.variables + shape_.outputs, none);
   for (const std::size_t k : b.programs.seeded) b.cotangent_of[k] = argument++;
+  b.late_reads_at = argument;
+  argument += b.programs.late_reads.size();
   std::vector<Recurrence::Link> links;
   for (std::size_t s = 0; s < b.programs.exists.size(); ++s) {
     b.result_of.push_back(b.programs.exists[s] ? result++ : none);
@@ -232,7 +230,9 @@ class Loop::Back {
         zeros_(zero_memory(b_.most_bytes)),
         at_(b_.programs.exists.size(), data(zeros_)) {
     in_.set_initial(session_);
-    in_.set_besides(session_);
+    const std::size_t reads_at = loop.shape_.variables + loop.shape_.rows;
+    in_.set_read(session_, reads_at, loop.shape_.step_reads);
+    in_.set_read(session_, b_.late_reads_at, b_.programs.late_reads);
     for (std::size_t k = 0; k < cotangents.size(); ++k) {
       cotangents_.push_back(cotangents[k].defined() ? contiguous(cotangents[k]) : Tensor());
       if (k >= loop.shape_.variables || b_.cotangent_of[k] == none) continue;
@@ -246,7 +246,7 @@ class Loop::Back {
     advance_.emplace(*loop.programs_.step);
     for (Executable::Session* s : {&*again_, &*advance_}) {
       in_.set_initial(*s);
-      in_.set_besides(*s);
+      in_.set_read(*s, reads_at, loop.shape_.step_reads);
     }
     again_memory_ = memory_of(b_.forward.bytes());
   }

@@ -16,13 +16,15 @@ struct LoopRecord {
   Checkpoints<Tensor> checkpoints;  // under a memory budget, in place of the others; empty: the initial state
 };
 
-/// The inputs of a loop, in this order: initial variables; rows, tensors of which step i gets row i; further inputs of
-/// the step; further inputs of the condition. The arguments of the step are variables, row, further inputs. It returns
-/// new variables, then outputs, which are stacked.
+/// The inputs of a loop, in this order: initial variables; rows, tensors of which step i gets row i; tensors that are
+/// read. The arguments of the step are variables, row, those that it reads. It returns new variables, then outputs,
+/// which are stacked.
 class Loop {
  public:
   struct Shape {
-    std::size_t variables, rows, besides, condition_besides, outputs;
+    std::size_t variables, rows;
+    std::vector<std::size_t> step_reads, condition_reads;  // the numbers among those that are read
+    std::size_t outputs;
     std::int64_t steps;          // if there is no condition
     std::int64_t most_steps;     // if there is one; negative: no limit
     std::int64_t memory_budget;  // for the gradient, bytes; 0: no limit
@@ -30,16 +32,18 @@ class Loop {
   /// The programs outlive the loop.
   struct Programs {
     const Executable* step;
-    // From variables and its further inputs to a tensor of one element; null if there is none
+    // From variables and what it reads to a tensor of one element; null if there is none
     const Executable* condition;
   };
   /// forward: the step with its residuals as further results. backward: from the step's arguments, the cotangents of
-  /// its `seeded` results, sums, and residuals to the gradients that exist, with respect to variables, rows and shared
-  /// sources. Shared sources are the step's further inputs and captured tensors; their gradients are added to the sums.
+  /// its `seeded` results, late reads, sums, and residuals to the gradients that exist, with respect to variables, rows
+  /// and shared sources. Shared sources are what the step reads, and captured tensors; their gradients are added to the
+  /// sums.
   struct Gradient {
     const Executable *forward, *backward;
     std::vector<std::size_t> seeded;
     std::vector<bool> exists;
+    std::vector<std::size_t> late_reads;
     std::size_t residuals;
   };
   Loop(const Shape& shape, const Programs& programs)
@@ -48,8 +52,8 @@ class Loop {
 
   /// Writes the final variables and the outputs. Leaves what the gradient needs in `record`, unless it is null.
   void run(std::span<const Tensor> inputs, std::span<const Tensor> results, LoopRecord* record) const;
-  /// Writes the gradients of the `wanted` sources, numbered as the inputs up to the step's further ones, then captured
-  /// tensors; zeros for those without a gradient. `cotangents`: one per result; an empty one counts as zero.
+  /// Writes the gradients of the `wanted` sources: variables, rows, what the step reads, captured tensors; zeros for
+  /// those without a gradient. `cotangents`: one per result; an empty one counts as zero.
   void pull(std::span<const Tensor> inputs, const LoopRecord& record, std::span<const Tensor> cotangents,
             std::span<const std::size_t> wanted, std::span<const Tensor> gradients) const;
 
@@ -70,6 +74,7 @@ class Loop {
     std::vector<std::size_t> linked = {};        // for each link of `back`: its source
     std::vector<Residual> residuals = {};
     std::vector<std::size_t> tokens = {};  // indices of the results of the forward program that are tokens
+    std::size_t late_reads_at = 0;         // the first argument that is one
     std::size_t most_bytes = 0;            // the largest argument, in bytes
   };
   std::vector<Recurrence::Link> links() const;
