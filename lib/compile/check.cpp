@@ -7,7 +7,7 @@
 #include <reel/ops/shape.hpp>
 
 #include "core/fail.hpp"
-#include "gradient/programs/deferred.hpp"
+#include "gradient/control/deferred.hpp"
 #include "loops/make/random.hpp"
 #include "ops/apply/apply.hpp"
 #include "ops/elementwise/program.hpp"

@@ -11,7 +11,7 @@
 #include <set>
 
 #include "core/fail.hpp"
-#include "gradient/functions/composite.hpp"
+#include "gradient/control/composite.hpp"
 #include "gradient/gradient.hpp"
 #include "ops/apply/operation.hpp"
 #include "tape/capture.hpp"

@@ -28,7 +28,7 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
  public:
   /// `op` is named in errors. In a trace inside an `enclosing` one, abstract tensors of that one which the function
   /// reads, and positions of its random streams, become further arguments. Assigns and draws stay in this trace; the
-  /// caller turns them into results (gradient/programs/effects.hpp).
+  /// caller turns them into results (gradient/control/effects.hpp).
   explicit Trace(const char* op, Trace* enclosing = nullptr);
   ~Trace();
   /// The innermost trace of this thread; null if there is none.

@@ -7,7 +7,7 @@
 #include <reel/ops/shape.hpp>
 
 #include "core/fail.hpp"
-#include "gradient/programs/deferred.hpp"
+#include "gradient/control/deferred.hpp"
 #include "gradient/programs/derivative.hpp"
 #include "loops/loops.hpp"
 #include "ops/apply/effect.hpp"

@@ -15,7 +15,7 @@
 #include <reel/ops/reduce.hpp>
 #include <reel/ops/shape.hpp>
 
-#include "gradient/functions/composite.hpp"
+#include "gradient/control/composite.hpp"
 #include "ops/engine.hpp"
 #include "optim/equations/search.hpp"
 #include "tape/capture.hpp"

@@ -6,7 +6,7 @@
 #include <reel/ops/pointwise.hpp>
 
 #include "core/fail.hpp"
-#include "gradient/functions/composite.hpp"
+#include "gradient/control/composite.hpp"
 #include "gradient/functions/linear_solve.hpp"
 #include "ops/engine.hpp"
 #include "tape/capture.hpp"

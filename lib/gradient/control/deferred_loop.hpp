@@ -4,7 +4,7 @@
 #include <optional>
 #include <reel/control.hpp>
 
-#include "gradient/programs/body.hpp"
+#include "gradient/control/body.hpp"
 #include "gradient/programs/derivative.hpp"
 #include "program/run/loop.hpp"
 

@@ -1,5 +1,5 @@
 // Loops, branches and checkpoints as deferred calls.
-#include "gradient/programs/loops.hpp"
+#include "gradient/control/compiled.hpp"
 
 #include <algorithm>
 #include <map>
@@ -8,8 +8,8 @@
 #include <reel/ops/shape.hpp>
 
 #include "core/fail.hpp"
-#include "gradient/programs/body.hpp"
-#include "gradient/programs/deferred_loop.hpp"
+#include "gradient/control/body.hpp"
+#include "gradient/control/deferred_loop.hpp"
 #include "loops/loops.hpp"
 #include "program/run/token.hpp"
 #include "tape/variable.hpp"

@@ -1,5 +1,5 @@
 // Deferred calls as primitives. Their only attribute is the address of the Deferred.
-#include "gradient/programs/deferred.hpp"
+#include "gradient/control/deferred.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -8,7 +8,7 @@
 #include <reel/ops/make.hpp>
 
 #include "core/fail.hpp"
-#include "gradient/functions/composite.hpp"
+#include "gradient/control/composite.hpp"
 #include "loops/loops.hpp"
 #include "ops/apply/apply.hpp"
 #include "program/trace.hpp"

@@ -4,8 +4,8 @@
 #include <memory>
 #include <reel/ops/shape.hpp>
 
-#include "gradient/programs/deferred.hpp"
-#include "gradient/programs/effects.hpp"
+#include "gradient/control/deferred.hpp"
+#include "gradient/control/effects.hpp"
 #include "gradient/programs/traced.hpp"
 #include "ops/apply/operation.hpp"
 #include "tape/tape.hpp"

@@ -1,6 +1,6 @@
 // Loops as deferred calls: runs, and gradients by a walk back over the steps. Tangents come from a second loop, whose
 // further variables are the tangents of the first.
-#include "gradient/programs/deferred_loop.hpp"
+#include "gradient/control/deferred_loop.hpp"
 
 #include <reel/ops/make.hpp>
 

@@ -1,5 +1,5 @@
 // Functions recorded as single entries.
-#include "gradient/functions/composite.hpp"
+#include "gradient/control/composite.hpp"
 
 #include <memory>
 #include <reel/forward.hpp>
@@ -8,8 +8,8 @@
 #include <reel/registry.hpp>
 
 #include "core/fail.hpp"
+#include "gradient/control/compiled.hpp"
 #include "gradient/gradient.hpp"
-#include "gradient/programs/loops.hpp"
 #include "ops/apply/operation.hpp"
 #include "tape/capture.hpp"
 

@@ -13,9 +13,9 @@
 
 #include "core/block.hpp"
 #include "core/fail.hpp"
-#include "gradient/functions/composite.hpp"
+#include "gradient/control/compiled.hpp"
+#include "gradient/control/composite.hpp"
 #include "gradient/gradient.hpp"
-#include "gradient/programs/loops.hpp"
 #include "ops/apply/operation.hpp"
 #include "program/run/checkpoints.hpp"
 #include "tape/capture.hpp"

@@ -1,5 +1,5 @@
 // Bodies with effects as functions of tensors.
-#include "gradient/programs/effects.hpp"
+#include "gradient/control/effects.hpp"
 
 #include <algorithm>
 
