@@ -94,9 +94,15 @@ std::vector<Tensor> aliases(std::span<const Tensor> tensors) {
 }
 
 std::vector<Gradient> pull_on(GradientTape& tape, std::span<const Tensor> targets, std::span<const Gradient> cotangents,
-                              std::span<const Source> sources, std::int64_t rows) {
+                              std::span<const Source> sources, std::int64_t rows, std::span<const Gradient> sums) {
   std::vector<Target> reached;
   Gradients seeds;
+  for (std::size_t k = 0; k < sums.size(); ++k)
+    if (sums[k]) {
+      const Source& s = sources[sources.size() - sums.size() + k];
+      reached.push_back(s.is_variable() ? Target(s.variable()) : Target(s.tensor()));
+      seeds.push_back(sums[k]);
+    }
   for (std::size_t k = 0; k < targets.size(); ++k)
     if (is_differentiable(targets[k].dtype())) {
       Shape shape = targets[k].shape();
@@ -107,6 +113,13 @@ std::vector<Gradient> pull_on(GradientTape& tape, std::span<const Tensor> target
   tape::Tape& t = GradientTapeAccess::get(tape);
   return as_vector(rows ? replay_together(t, reached, sources, std::move(seeds), rows)
                         : replay(t, reached, sources, {.output_gradients = seeds}));
+}
+
+std::vector<std::size_t> order_of_cotangents(std::size_t variables, std::size_t results) {
+  std::vector<std::size_t> order;
+  for (std::size_t k = variables; k < results; ++k) order.push_back(k);
+  for (std::size_t k = variables; k-- > 0;) order.push_back(k);
+  return order;
 }
 
 namespace {

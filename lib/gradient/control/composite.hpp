@@ -67,9 +67,15 @@ std::vector<Tensor> identities(std::span<const Tensor> tensors);
 /// Fresh handles for the outputs of an entry, so that a tape can follow them as its outputs.
 std::vector<Tensor> aliases(std::span<const Tensor> tensors);
 /// Gradients of the targets by each source, for these cotangents; zeros where there are none. If `rows` is not 0, for
-/// as many cotangents at once, along a leading axis of each and of the gradients.
+/// as many cotangents at once, along a leading axis of each and of the gradients. The terms are added to `sums`, one
+/// for each of the last sources, in the order of one replay: so a walk over the steps of a loop has the bits of a
+/// replay of all of them.
 std::vector<Gradient> pull_on(GradientTape& tape, std::span<const Tensor> targets, std::span<const Gradient> cotangents,
-                              std::span<const Source> sources, std::int64_t rows = 0);
+                              std::span<const Source> sources, std::int64_t rows = 0,
+                              std::span<const Gradient> sums = {});
+/// The results of a step of a loop, in the order in which their cotangents are added where some are one tensor: that of
+/// a replay of all steps, which comes to the outputs first and to the variables in reverse.
+std::vector<std::size_t> order_of_cotangents(std::size_t variables, std::size_t results);
 /// Runs f on fresh handles under a tape, and pulls the cotangents back to the inputs.
 std::vector<Gradient> pull_again(const char* name, const detail::FlatFunction& f, const Inputs& inputs,
                                  std::span<const Gradient> cotangents, std::int64_t rows = 0);

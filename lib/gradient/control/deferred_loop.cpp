@@ -116,6 +116,7 @@ void DeferredLoop::set_gradient(std::shared_ptr<const Pullback> p) {
                         .backward = p->backward.get(),
                         .seeded = p->seeded,
                         .exists = p->exists,
+                        .summed = p->summed,
                         .late_reads = reads.add(p->late_reads),
                         .residuals = p->residuals});
   pullback = std::move(p);
@@ -282,7 +283,7 @@ Tensors results_and_tangents(const DeferredLoop& d, TensorSpan y) {
 }  // namespace
 
 void DeferredLoop::prepare(const std::vector<bool>& followed, const Levels& levels) {
-  if (auto p = body.traced().prepare_step(followed)) set_gradient(std::move(p));
+  if (auto p = body.traced().prepare_step(followed, loop.variables)) set_gradient(std::move(p));
   if (!levels.need_tangents()) return;
   tangents = trace_tangents(*this, followed, levels.without_one());
   reads.add(tangents->loop->reads.list());

@@ -73,6 +73,19 @@ Tensors empty_outputs(const detail::FlatLoop& loop, std::span<const Tensor> stat
   return list;
 }
 
+// Gives results of a step handles of their own where they are captured tensors, or one tensor stands for several: each
+// variable is a parameter of the next step, as in a program. `made_since`: the tensors of the step have larger ids;
+// those before it that it passes on are parameters already.
+void separate(Tensors& results, std::size_t variables, std::uint64_t made_since, std::span<const Tensor> before) {
+  const auto is = [](const Tensor& x) { return [&x](const Tensor& y) { return y.id() == x.id(); }; };
+  const auto outputs = results.begin() + static_cast<std::ptrdiff_t>(variables);
+  for (auto x = results.begin(); x != results.end(); ++x) {
+    const bool captured = x->id() < made_since && std::none_of(before.begin(), before.end(), is(*x));
+    const bool also_output = x < outputs && std::any_of(outputs, results.end(), is(*x));
+    if (captured || also_output || std::any_of(x < outputs ? results.begin() : outputs, x, is(*x))) *x = identity(*x);
+  }
+}
+
 // Makes the first `count` tensors contiguous, as the variables of a loop in a program are: the order in which a sum
 // adds depends on strides.
 Tensors dense(Tensors list, std::size_t count) {
@@ -123,7 +136,10 @@ Tensors run_plainly(const detail::FlatLoop& loop, const LoopOptions& o, Repetiti
   for (; again ? i < repetition.iterations : goes_on(loop, o, i, state); ++i) {
     Tensors x;
     for (const Tensors& column : columns) x.push_back(column[static_cast<std::size_t>(i)]);
-    state = again ? repetition.step_again(loop, i, state, x) : repetition.first_step(loop, i, state, x);
+    const std::uint64_t now = detail::fresh_id();
+    Tensors next = again ? repetition.step_again(loop, i, state, x) : repetition.first_step(loop, i, state, x);
+    separate(next, loop.variables, now, state);
+    state = std::move(next);
     outputs.take(state, loop.variables);
   }
   repetition.iterations = i;
@@ -159,7 +175,8 @@ struct Checkpointed {
   Tensors sizing_step(tape::Capture& capture, std::span<const Tensor> state, std::span<const Tensor> x);
   // `rows`: how many cotangents there are along a leading axis, or 0, as for pull_on.
   std::vector<Gradient> pull(std::span<const Gradient> g, std::int64_t rows);
-  std::vector<Gradient> pull_step(std::int64_t i, const Tensors& state, std::span<const Gradient> g, std::int64_t rows);
+  std::vector<Gradient> pull_step(std::int64_t i, const Tensors& state, std::span<const Gradient> g,
+                                  std::span<const Gradient> sums, std::int64_t rows);
   Gradient stacked(std::span<const Gradient> steps, const Tensor& x, std::int64_t rows) const;
   Parts parts() const;
 };
@@ -198,9 +215,10 @@ Tensors Checkpointed::forward(tape::Capture& capture, std::span<const Tensor> ar
   return state;
 }
 
-// From cotangents of the results of iteration i to those of its variables, its inputs, and all captured tensors.
+// From cotangents of the results of iteration i to those of its variables, its inputs, and all captured tensors; the
+// latter are added to `sums`.
 std::vector<Gradient> Checkpointed::pull_step(std::int64_t i, const Tensors& state, std::span<const Gradient> g,
-                                              std::int64_t rows) {
+                                              std::span<const Gradient> sums, std::int64_t rows) {
   GradientTape tape({.watch_accessed_variables = false});
   Tensors run = identities(state);
   const std::size_t variables = run.size();
@@ -209,7 +227,13 @@ std::vector<Gradient> Checkpointed::pull_step(std::int64_t i, const Tensors& sta
   watch_differentiable(tape, sources);
   const Tensors results =
       repetition.step_again(loop, i, {run.data(), variables}, std::span<const Tensor>(run).subspan(variables));
-  return pull_on(tape, results, g, sources, rows);
+  Tensors targets;
+  std::vector<Gradient> seeds;
+  for (const std::size_t k : order_of_cotangents(variables, results.size())) {
+    targets.push_back(results[k]);
+    seeds.push_back(g[k]);
+  }
+  return pull_on(tape, targets, seeds, sources, rows, sums);
 }
 
 // The gradient of an input that is read step by step; none counts as zeros.
@@ -226,7 +250,6 @@ Gradient Checkpointed::stacked(std::span<const Gradient> steps, const Tensor& x,
 }
 
 std::vector<Gradient> Checkpointed::pull(std::span<const Gradient> g, std::int64_t rows) {
-  const VSpace space;
   const ops::FrozenReads same_constants(inputs.constants, inputs.constant_values);
   const ops::FrozenReads same_values(inputs.variables, inputs.read);
   const std::size_t n = loop.variables, columns = g.size() - n, others = inputs.arguments.size() - n;
@@ -247,13 +270,10 @@ std::vector<Gradient> Checkpointed::pull(std::span<const Gradient> g, std::int64
     const Tensors state = states.before(i, advance);
     std::vector<Gradient> seeds = carried;
     for (std::size_t k = 0; k < columns; ++k) seeds.push_back(g[n + k] ? of_step(g[n + k].dense(), i) : Gradient());
-    std::vector<Gradient> d = pull_step(i, state, seeds, rows);
+    std::vector<Gradient> d = pull_step(i, state, seeds, shared, rows);
     std::move(d.begin(), d.begin() + static_cast<std::ptrdiff_t>(n), carried.begin());
     for (std::size_t k = 0; k < others; ++k) of_inputs[k][static_cast<std::size_t>(i)] = std::move(d[n + k]);
-    for (std::size_t k = 0; k < shared.size(); ++k) {
-      const Gradient terms[] = {std::move(shared[k]), std::move(d[n + others + k])};
-      shared[k] = space.aggregate(terms);
-    }
+    std::move(d.begin() + static_cast<std::ptrdiff_t>(n + others), d.end(), shared.begin());
   }
   std::vector<Gradient> result = std::move(carried);
   for (std::size_t k = 0; k < others; ++k) result.push_back(stacked(of_inputs[k], xs()[k], rows));

@@ -1,6 +1,7 @@
 // Derivatives of traced functions, as functions that are traced in turn.
 #include "gradient/programs/derivative.hpp"
 
+#include <algorithm>
 #include <reel/forward.hpp>
 #include <reel/ops/pointwise.hpp>
 
@@ -39,7 +40,12 @@ Pulled pulled_by(const Differentiated& d, std::span<const Tensor> x) {
     seeds.emplace_back(d.directions(x)[k]);
   }
   pulled.gradients.resize(d.sources());
-  const std::vector<Gradient> gradients = pull_on(tape, targets, seeds, by, d.rows);
+  std::vector<Gradient> sums(d.summed.empty() ? 0 : by.size());
+  for (std::size_t j = 0; j < d.summed.size(); ++j) {
+    const auto at = std::find(numbers.begin(), numbers.end(), d.summed[j]) - numbers.begin();
+    sums[static_cast<std::size_t>(at)] = d.directions(x)[d.seeded.size() + j];
+  }
+  const std::vector<Gradient> gradients = pull_on(tape, targets, seeds, by, d.rows, sums);
   for (std::size_t k = 0; k < by.size(); ++k) {
     Shape shape = shape_of(by[k]);
     if (d.rows) shape.insert(0, d.rows);

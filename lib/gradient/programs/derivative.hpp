@@ -20,15 +20,16 @@ struct Derived {
 };
 
 /// A function with its sources: arguments, what it reads besides them, captured tensors. It takes one list: arguments,
-/// then cotangents or tangents.
+/// then cotangents or tangents, then sums.
 struct Differentiated {
   detail::FlatFunction f;
   std::size_t arguments;
   std::vector<Source> reads;
   std::vector<Tensor> captured;
-  std::vector<bool> wanted;         // for arguments and reads
-  std::vector<std::size_t> seeded;  // indices of the results with a cotangent, or of the sources with a tangent
-  std::int64_t rows = 0;            // cotangents at once, along a leading axis of each and of the gradients; 0: one
+  std::vector<bool> wanted;              // for arguments and reads
+  std::vector<std::size_t> seeded;       // indices of the results with a cotangent, or of the sources with a tangent
+  std::vector<std::size_t> summed = {};  // indices of the sources whose gradients are added to sums
+  std::int64_t rows = 0;  // cotangents at once, along a leading axis of each and of the gradients; 0: one
 
   std::size_t sources() const noexcept { return arguments + reads.size() + captured.size(); }
   std::vector<Tensor> run(std::span<const Tensor> x) const { return f(x.first(arguments)); }
@@ -61,7 +62,7 @@ detail::List<Tensor> with_gaps(std::span<Tensor> some, const std::vector<bool>& 
 struct Pullback : std::enable_shared_from_this<Pullback> {
   // From arguments and values read to results, assigned values, residuals.
   std::unique_ptr<program::Executable> forward;
-  // From the same, cotangents, values that only the gradient reads, and residuals to the gradients that exist.
+  // From the same, cotangents, sums, values that only the gradient reads, and residuals to the gradients that exist.
   std::unique_ptr<program::Executable> backward;
   std::vector<Source> late_reads;  // those that only the gradient reads, such as that of a custom_gradient
   std::size_t residuals = 0;
@@ -69,6 +70,7 @@ struct Pullback : std::enable_shared_from_this<Pullback> {
   std::vector<bool> wanted;
   std::vector<Tensor> captured;
   std::vector<std::size_t> seeded = {};  // the results with a cotangent
+  std::vector<std::size_t> summed = {};  // the sources with a sum
   std::int64_t rows = 0;                 // of each cotangent, see Differentiated
 };
 

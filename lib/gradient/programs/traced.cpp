@@ -8,10 +8,12 @@
 
 #include "core/fail.hpp"
 #include "gradient/control/deferred.hpp"
+#include "gradient/gradient.hpp"
 #include "gradient/programs/derivative.hpp"
 #include "loops/loops.hpp"
 #include "ops/apply/effect.hpp"
 #include "ops/apply/operation.hpp"
+#include "ops/index/slice.hpp"
 #include "tape/capture.hpp"
 #include "tape/tape.hpp"
 #include "tape/variable.hpp"
@@ -323,6 +325,30 @@ void Traced::check_assigned(const program::Trace& trace) const {
     fail<TraceError>(owner_, "its derivative assigns a variable that the function does not assign; assign it outside");
 }
 
+namespace {
+
+// Whether x is one of the list, or a view of one.
+bool is_among(const Tensor& x, std::span<const Tensor> list) {
+  const detail::Block* b = detail::block(x);
+  const detail::Block* memory = b->flags & detail::view_flag ? static_cast<const detail::Block*>(b->base) : b;
+  return std::any_of(list.begin(), list.end(), [&](const Tensor& y) { return detail::block(y) == memory; });
+}
+
+// The first part that a step places in a sum of all steps has zeros around it, as the first of all has.
+void fill_around_first_parts(program::Program& p, std::size_t first_sum, std::size_t count) {
+  std::vector<program::Instruction*> placing(p.values.size());
+  std::vector<bool> is_sum(p.values.size());
+  for (std::size_t k = 0; k < count; ++k) is_sum[p.arguments[first_sum + k]] = true;
+  for (program::Instruction& i : p.instructions) {
+    if (i.operation.primitive == &ops::place_of_term()) placing[i.outputs[0]] = &i;
+    if (i.inputs.size() != 2 || !i.pointwise() || !is_sum[p.operands[i.inputs[0]].value]) continue;
+    if (program::Instruction* term = placing[p.operands[i.inputs[1]].value])
+      term->operation.primitive = &ops::place_of_parts();
+  }
+}
+
+}  // namespace
+
 // f and its gradient traced together, then cut in two.
 std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, const Differentiated& what,
                                                       std::span<const Tensor> cotangents, bool of_step) const {
@@ -330,33 +356,34 @@ std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, cons
   made->wanted.assign(inputs.wanted.begin(), inputs.wanted.end());
   made->captured.assign(inputs.captured.begin(), inputs.captured.end());
   made->seeded = what.seeded;
+  made->summed = what.summed;
   made->rows = what.rows;
   program::Program program;
-  std::size_t late = cotangents.size();  // arguments of the backward program alone
+  std::size_t late = cotangents.size() + what.summed.size();  // arguments of the backward program alone
   {
     program::Trace trace(owner_);
     std::vector<Tensor> x;
     for (const Tensor& one : inputs.arguments()) x.push_back(trace.argument(one));
     for (const Source& s : reads_) trace.add_read(s);
     for (const Tensor& one : cotangents) x.push_back(trace.argument(one));
+    std::vector<Tensor> sums;
+    for (const std::size_t i : what.summed) {
+      const Source s = what.source(i, x);
+      sums.push_back(trace.argument(ops::abstract(dtype_of_source(s), shape_of(s))));
+    }
+    append(x, sums);
     Pulled pulled = pulled_by(what, x);
     made->late_reads = {trace.reads().begin() + static_cast<std::ptrdiff_t>(reads_.size()), trace.reads().end()};
     late += made->late_reads.size();
     check_assigned(trace);
-    for (std::size_t i = 0; of_step && i < pulled.gradients.size(); ++i) {
-      Tensor& g = pulled.gradients[i].value;
-      if (!g.defined()) continue;
-      if (i >= arguments_) {
-        g = trace.argument(ops::abstract(g.dtype(), g.shape())) + g;
-        ++late;
-      }
-      g = contiguous(g);
-    }
+    for (std::size_t i = 0; of_step && i < pulled.gradients.size(); ++i)
+      if (Tensor& g = pulled.gradients[i].value; g.defined()) g = is_among(g, sums) ? Tensor() : contiguous(g);
     std::vector<Tensor> results = std::move(pulled.results);
     append(results, trace.assigned_values());
     append(results, existing(pulled.gradients, made->exists));
     program = trace.finish(results);
   }
+  fill_around_first_parts(program, arguments_ + reads_.size() + cotangents.size(), what.summed.size());
   program::simplify(program);
   const std::size_t arguments = program.arguments.size() - late;
   program::Parts parts = program::split(program, arguments, results_ + assigned_.size());
@@ -439,14 +466,17 @@ void Traced::prepare_followed(std::span<const Tensor> arguments) {
     prepare(followed);
 }
 
-std::shared_ptr<const Pullback> Traced::prepare_step(const std::vector<bool>& followed) {
+std::shared_ptr<const Pullback> Traced::prepare_step(const std::vector<bool>& followed, std::size_t variables) {
   const Inputs inputs = examples(followed);
   const std::vector<Tensor> ys = results();
-  const std::vector<std::size_t> with_cotangent = differentiable(ys);
-  std::shared_ptr<const Pullback> step;
-  if (!with_cotangent.empty() && any_reverse())
-    step = make_pullback(inputs, differentiated(inputs, with_cotangent), like(ys, with_cotangent), true);
-  return step;
+  std::vector<std::size_t> with_cotangent = order_of_cotangents(variables, ys.size());
+  std::erase_if(with_cotangent, [&](std::size_t k) { return !is_differentiable(ys[k].dtype()); });
+  if (with_cotangent.empty() || !any_reverse()) return {};
+  Differentiated what = differentiated(inputs, with_cotangent);
+  for (std::size_t i = arguments_; i < what.sources(); ++i)
+    if ((i >= what.wanted.size() || what.wanted[i]) && is_differentiable(dtype_of_source(what.source(i, inputs.all))))
+      what.summed.push_back(i);
+  return make_pullback(inputs, what, like(ys, with_cotangent), true);
 }
 
 detail::FlatFunction Traced::with_tangents(const std::vector<bool>& followed,

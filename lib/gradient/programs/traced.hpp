@@ -37,9 +37,10 @@ class Traced : public std::enable_shared_from_this<Traced> {
   /// The same for a coming call with these arguments: gradients with respect to the arguments, captured tensors and
   /// variables that a tape of this thread follows.
   void prepare_followed(std::span<const Tensor> arguments);
-  /// The same for the step of a loop. Gradients with respect to reads and captured tensors are added to sums: arguments
-  /// of the backward program in front of the residuals, all row-major. Null if no tape may ask for a gradient.
-  std::shared_ptr<const Pullback> prepare_step(const std::vector<bool>& followed);
+  /// The same for the step of a loop, whose first results are its variables. Gradients with respect to reads and
+  /// captured tensors are added to sums, term by term. Arguments and results are row-major. Null if no tape may ask for
+  /// a gradient.
+  std::shared_ptr<const Pullback> prepare_step(const std::vector<bool>& followed, std::size_t variables);
   /// The function with tangents of the sources `moved`: arguments, reads, followed captured tensors. The
   /// tangents are arguments behind its own; the tangents of differentiable results are results behind its own.
   detail::FlatFunction with_tangents(const std::vector<bool>& followed, const std::vector<std::size_t>& moved) const;

@@ -2,9 +2,12 @@
 // gradient, the memory of two steps alternates.
 #include "program/run/loop.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <reel/ops/shape.hpp>
+
+#include "loops/make/fill.hpp"
 
 namespace reel::program {
 
@@ -188,15 +191,16 @@ void Loop::set_gradient(Gradient gradient) {
   std::size_t argument = shape_.variables + shape_.rows + shape_.step_reads.size(), result = 0;
   b.cotangent_of.assign(shape_.variables + shape_.outputs, none);
   for (const std::size_t k : b.programs.seeded) b.cotangent_of[k] = argument++;
+  std::vector<std::size_t> sum_of(b.programs.exists.size(), none);
+  for (const std::size_t s : b.programs.summed) sum_of[s] = argument++;
   b.late_reads_at = argument;
   argument += b.programs.late_reads.size();
   std::vector<Recurrence::Link> links;
   for (std::size_t s = 0; s < b.programs.exists.size(); ++s) {
     b.result_of.push_back(b.programs.exists[s] ? result++ : none);
-    if (b.result_of[s] == none) continue;
-    const bool shared = s >= shape_.variables + shape_.rows;
-    if (!shared && s >= shape_.variables) continue;
-    links.push_back({b.result_of[s], shared ? argument++ : b.cotangent_of[s]});
+    const std::size_t to = s < shape_.variables ? b.cotangent_of[s] : sum_of[s];
+    if (b.result_of[s] == none || to == none) continue;
+    links.push_back({b.result_of[s], to});
     b.linked.push_back(s);
   }
   b.back = Recurrence(*b.programs.backward, links);
@@ -239,8 +243,6 @@ class Loop::Back {
       if (cotangents_[k].defined()) at_[k] = data(cotangents_[k]);
       session_.set(b_.cotangent_of[k], at_[k]);
     }
-    for (std::size_t k = 0; k < b_.linked.size(); ++k)
-      if (b_.linked[k] >= loop.shape_.variables) session_.set(b_.back.argument(k), data(zeros_));
     if (loop.shape_.memory_budget == 0) return;
     again_.emplace(*b_.programs.forward);
     advance_.emplace(*loop.programs_.step);
@@ -254,6 +256,7 @@ class Loop::Back {
   void run(std::span<const std::size_t> wanted, std::span<const Tensor> gradients) {
     const Shape& shape = loop_.shape_;
     const auto is_row = [&](std::size_t s) { return s >= shape.variables && s < shape.variables + shape.rows; };
+    begin_sums(wanted, gradients);
     for (std::int64_t i = record_.iterations; i-- > 0;) {
       go_to(i);
       std::byte* here = memory_.next();
@@ -265,7 +268,9 @@ class Loop::Back {
     }
     for (std::size_t w = 0; w < wanted.size(); ++w) {
       const std::size_t s = wanted[w], bytes = bytes_of(gradients[w]);
-      if (!is_row(s))
+      if (bytes > 0 && at_[s] == data(gradients[w]))  // a sum without terms
+        std::memset(at_[s], 0, bytes);
+      else if (!is_row(s))
         copy_bytes(data(gradients[w]), at_[s], bytes);
       else if (b_.result_of[s] == none && bytes > 0)
         std::memset(data(gradients[w]), 0, bytes);
@@ -273,6 +278,20 @@ class Loop::Back {
   }
 
  private:
+  // Sums begin with -0, which has no effect on the bits of the first term. Those that are wanted begin in the memory of
+  // the results.
+  void begin_sums(std::span<const std::size_t> wanted, std::span<const Tensor> gradients) {
+    for (std::size_t k = 0; k < b_.linked.size(); ++k) {
+      if (b_.linked[k] < loop_.shape_.variables) continue;
+      const auto at = std::find(wanted.begin(), wanted.end(), b_.linked[k]) - wanted.begin();
+      if (at < std::ssize(wanted)) {
+        const Tensor& sum = gradients[static_cast<std::size_t>(at)];
+        loops::fill_negative_zero(sum);
+        at_[b_.linked[k]] = data(sum);
+      }
+      session_.set(b_.back.argument(k), at_[b_.linked[k]]);
+    }
+  }
   // Binds the arguments and residuals of step i.
   void go_to(std::int64_t i) {
     const auto at = static_cast<std::size_t>(i);

@@ -36,13 +36,14 @@ class Loop {
     const Executable* condition;
   };
   /// forward: the step with its residuals as further results. backward: from the step's arguments, the cotangents of
-  /// its `seeded` results, late reads, sums, and residuals to the gradients that exist, with respect to variables, rows
-  /// and shared sources. Shared sources are what the step reads, and captured tensors; their gradients are added to the
-  /// sums.
+  /// its `seeded` results, the sums of its `summed` sources, late reads, and residuals to the gradients that exist,
+  /// with respect to variables, rows and shared sources: what the step reads, and captured tensors. Gradients of summed
+  /// sources are added to the sums.
   struct Gradient {
     const Executable *forward, *backward;
     std::vector<std::size_t> seeded;
     std::vector<bool> exists;
+    std::vector<std::size_t> summed;
     std::vector<std::size_t> late_reads;
     std::size_t residuals;
   };
