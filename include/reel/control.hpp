@@ -1,5 +1,7 @@
 // Control flow as single entries of a tape. Plain C++ loops and branches need none of this: they are recorded op by op.
-// These functions keep the tape from growing with the iterations, and can trade memory for recomputation.
+// These functions keep the tape from growing with the iterations, and can trade memory for recomputation. What they
+// call gets its arguments as tensors of its own: an argument that it also captures is another tensor there, for tapes
+// that it makes too, op by op as in compiled functions.
 #pragma once
 #include <reel/custom.hpp>
 #include <reel/forward.hpp>
@@ -167,11 +169,11 @@ auto choose_later(const Tensor& predicate, T on_true, F on_false, A&&... args) {
 /// structure, of the same dtypes. Numbers become tensors of rank 0, as by scalar(). Condition returns a bool or a
 /// tensor of size 1. One entry on a tape, whatever the number of iterations. Gradients reach the initial values and
 /// what body captures; a loop without iterations passes them on unchanged. Body must compute the same when it is run
-/// again (for higher orders, forward mode, or under a memory budget; draws from a Generator are repeated). What it
-/// captures by reference must live as long as the tape: in a function that returns the loop's result for its caller to
-/// differentiate, capture by value. Assigning a captured tensor inside body hides the assigned value from tapes. A body
-/// that reads a variable and assigns it cannot be run again (TapeError): return the value instead. ValueError or
-/// TypeError when body changes the number or dtypes of the loop variables. TensorFlow's tf.while_loop.
+/// again (for higher orders, forward mode, or under a memory budget; draws from a Generator are repeated, assigns are
+/// not). What it captures by reference must live as long as the tape: in a function that returns the loop's result for
+/// its caller to differentiate, capture by value. Assigning a captured tensor inside body hides the assigned value from
+/// tapes. A body that reads a variable and assigns it cannot be run again (TapeError): return the value instead.
+/// ValueError or TypeError when body changes the number or dtypes of the loop variables. TensorFlow's tf.while_loop.
 template <class C, class B, detail::TreeOrNumbers V>
 auto while_loop(C condition, B body, const V& initial, const LoopOptions& options = {}) {
   return detail::run_while("while_loop", std::move(condition), std::move(body), initial, options);

@@ -123,6 +123,10 @@ std::vector<std::size_t> order_of_cotangents(std::size_t variables, std::size_t 
 }
 
 namespace {
+std::vector<Tensor> run_again(const detail::FlatFunction& f, const Inputs& inputs, std::span<const Tensor> arguments) {
+  const ops::AssignedBefore done(inputs.variables, inputs.constants);
+  return f(arguments);
+}
 void check_results(const char* name, std::size_t found, std::size_t expected) {
   if (found != expected)
     fail<ValueError>(name, "the function gave {} tensors when it was run again for its derivative, {} before", found,
@@ -140,7 +144,7 @@ std::vector<Gradient> pull_again(const char* name, const detail::FlatFunction& f
   const std::vector<Tensor> arguments = identities(inputs.arguments);
   const std::vector<Source> sources = inputs.sources(arguments);
   watch_differentiable(tape, sources);
-  const std::vector<Tensor> results = f(arguments);
+  const std::vector<Tensor> results = run_again(f, inputs, arguments);
   check_results(name, results.size(), cotangents.size());
   return pull_on(tape, results, cotangents, sources, rows);
 }
@@ -163,7 +167,7 @@ std::vector<Tensor> push_again(const detail::FlatFunction& f, const Inputs& inpu
   const std::vector<Tensor> arguments = identities(inputs.arguments);
   const MovedSources moved = moved_sources(inputs.sources(arguments), tangents);
   const ForwardAccumulator accumulator(moved.sources, moved.gradients());
-  const std::vector<Tensor> results = f(arguments);
+  const std::vector<Tensor> results = run_again(f, inputs, arguments);
   std::vector<Tensor> list;
   for (const Tensor& y : results)
     if (const Gradient t = accumulator.jvp(y))
@@ -299,7 +303,7 @@ std::vector<Tensor> composite(const char* name, const FlatFunction& first, FlatF
     for (Tensor& y : results) y = contiguous(y);
     return results;
   };
-  if (!tape::active()) return run(arguments);
+  if (!tape::active()) return run(aliases(arguments));
   if (keep == Keep::inputs && ops::Tracer::current()) return trace_checkpoint(name, first, again, arguments);
   auto c = std::make_shared<CompositeRun>();
   c->name = name;

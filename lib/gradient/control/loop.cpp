@@ -16,6 +16,7 @@
 #include "gradient/control/compiled.hpp"
 #include "gradient/control/composite.hpp"
 #include "gradient/gradient.hpp"
+#include "loops/loops.hpp"
 #include "ops/apply/operation.hpp"
 #include "program/run/checkpoints.hpp"
 #include "tape/capture.hpp"
@@ -172,6 +173,10 @@ struct Checkpointed {
   std::span<const Tensor> xs() const { return std::span<const Tensor>(inputs.arguments).subspan(loop.variables); }
 
   Tensors forward(tape::Capture& capture, std::span<const Tensor> arguments);
+  Tensors step_again(std::int64_t i, std::span<const Tensor> state, std::span<const Tensor> x) const {
+    const ops::AssignedBefore done(inputs.variables, inputs.constants);
+    return repetition.step_again(loop, i, state, x);
+  }
   Tensors sizing_step(tape::Capture& capture, std::span<const Tensor> state, std::span<const Tensor> x);
   // `rows`: how many cotangents there are along a leading axis, or 0, as for pull_on.
   std::vector<Gradient> pull(std::span<const Gradient> g, std::int64_t rows);
@@ -198,6 +203,20 @@ Tensors Checkpointed::sizing_step(tape::Capture& capture, std::span<const Tensor
   return next;
 }
 
+// Copies results that are parts of larger blocks, which they would keep alive.
+void release_blocks(tape::Capture& capture, Tensors& results) {
+  capture.note(results);
+  for (Tensor& y : results) {
+    const detail::Block* b = detail::block(y);
+    if (!(b->flags & detail::view_flag)) continue;
+    const auto* base = static_cast<const detail::Block*>(b->base);
+    if (y.size() >= base->size) continue;
+    const Tensor own = detail::empty(y.dtype(), y.shape());
+    loops::copy(y, own);
+    y = own;
+  }
+}
+
 Tensors Checkpointed::forward(tape::Capture& capture, std::span<const Tensor> arguments) {
   const auto inputs_at = arguments.subspan(loop.variables);
   Tensors state = loop_variables(loop, arguments);
@@ -207,6 +226,7 @@ Tensors Checkpointed::forward(tape::Capture& capture, std::span<const Tensor> ar
     const Tensors x = at(inputs_at, i);
     Tensors next = i == 0 ? sizing_step(capture, state, x) : repetition.first_step(loop, i, state, x);
     kept.offer(i, state);
+    release_blocks(capture, next);
     state = std::move(next);
     outputs.take(state, loop.variables);
   }
@@ -225,8 +245,7 @@ std::vector<Gradient> Checkpointed::pull_step(std::int64_t i, const Tensors& sta
   for (const Tensor& x : at(xs(), i)) run.push_back(identity(x));
   const std::vector<Source> sources = inputs.sources(run);
   watch_differentiable(tape, sources);
-  const Tensors results =
-      repetition.step_again(loop, i, {run.data(), variables}, std::span<const Tensor>(run).subspan(variables));
+  const Tensors results = step_again(i, {run.data(), variables}, std::span<const Tensor>(run).subspan(variables));
   Tensors targets;
   std::vector<Gradient> seeds;
   for (const std::size_t k : order_of_cotangents(variables, results.size())) {
@@ -259,7 +278,7 @@ std::vector<Gradient> Checkpointed::pull(std::span<const Gradient> g, std::int64
                                                std::vector<Gradient>(static_cast<std::size_t>(repetition.iterations)));
   program::Checkpoints<Tensors> states = kept;
   const auto advance = [&](std::int64_t k, const Tensors& state) {
-    Tensors next = repetition.step_again(loop, k, state, at(xs(), k));
+    Tensors next = step_again(k, state, at(xs(), k));
     next.resize(n);
     return next;
   };

@@ -1,5 +1,5 @@
 // Handlers for a function that is run again for its derivative: it reads the values and draws the numbers of its first
-// run.
+// run, and assigns nothing.
 #pragma once
 #include <span>
 #include <utility>
@@ -20,6 +20,19 @@ class FrozenReads final : public EffectHandler {
  private:
   Tensor* find(const Variable& variable) noexcept;
   std::vector<std::pair<std::uint64_t, Tensor>> values_;  // by Variable::id()
+};
+
+/// While it lives, assigns on this thread have no effect: the first run has assigned. Those to `read` variables are
+/// passed on, to handlers that refuse them. For the function alone, not for the gradient functions that are called when
+/// its record is replayed.
+class AssignedBefore final : public EffectHandler {
+ public:
+  AssignedBefore(std::span<const Variable> read, std::span<const Variable> also_read)
+      : EffectHandler(writes_variables), read_{read, also_read} {}
+  void perform(const Effect& effect) override;
+
+ private:
+  std::span<const Variable> read_[2];
 };
 
 /// One draw: the seed of the generator, and the number of the first block.
