@@ -315,3 +315,54 @@ TEST_CASE("derivatives of compiled loops: steps create no tensor, to second orde
   CHECK(made_by(forward, 1000) < made_by(forward, 10) + 100);
   CHECK(made_by(reverse, 1000) < made_by(reverse, 10) + 100);
 }
+
+TEST_CASE("gradients of compiled loops keep no more than op by op: a wave equation") {
+  const Tensor start = sin(ramp({64, 64}, .3)), speed = ramp({64, 64}, .1) * 1e-5;
+  const auto peak = [](const auto& f, const Tensor& x) {
+    f(x);  // traced
+    const std::int64_t before = memory_stats().live_bytes;
+    reset_peak_bytes();
+    f(x);
+    return memory_stats().peak_bytes - before;
+  };
+  const auto check_peak = [&](const auto& force) {
+    const auto gradient = [=](const Tensor& c) {
+      return grad([=](const Tensor& by) {
+        const auto [last, before_last] = fori_loop(
+            0, 300,
+            [=](const Tensor&, const Tensor& now, const Tensor& before) {
+              return std::tuple(2. * now - before + by * force(now), now);
+            },
+            std::tuple(start, start * .9));
+        return sum(last * last) + sum(before_last);
+      })(c);
+    };
+    const auto program = compile(gradient);
+    CHECK(same_bits(program(speed), gradient(speed)));
+    constexpr std::int64_t state_bytes = 64 * 64 * sizeof(double);  // a run has memory for a few, whatever the steps
+    CHECK(peak(program, speed) < peak(gradient, speed) + 4 * state_bytes);
+  };
+  check_peak([](const Tensor& u) { return tanh(u) - sin(u) * .4; });
+  check_peak([](const Tensor& u) { return roll(u, 1, 0) + roll(u, -1, 0) + roll(u, 1, 1) + roll(u, -1, 1) - 4. * u; });
+  const Tensor kernel = reshape(tensor({0., 1., 0., 1., -4., 1., 0., 1., 0.}), {1, 1, 3, 3});
+  check_peak([kernel](const Tensor& u) {
+    return reshape(conv2d(reshape(u, {1, 1, 64, 64}), kernel, {.padding = Padding::same}), {64, 64});
+  });
+}
+
+TEST_CASE("gradients of compiled loops: variables passed on to others, in turns, and for several steps") {
+  check_loop(
+      [](const LoopOptions& o) {
+        return [o](const Tensor& x) {
+          using T = const Tensor&;
+          const auto [i, a, b, c, d, e, f] =
+              while_loop([](T k, T, T, T, T, T, T) { return k < 9; },
+                         [](T k, T p, T q, T r, T s, T t, T u) {  // a line of three, a pair that swaps, one that stays
+                           return std::tuple(k + 1, sin(p) * q + r * .5, p, q, t, s, u);
+                         },
+                         std::tuple(0, x, x * 2., cos(x), x * x, exp(x), x * .3), o);
+          return sum(a * b + c * d + e * f * x);
+        };
+      },
+      {ramp({3}), ramp({3}, .3)});
+}

@@ -213,7 +213,7 @@ TEST_CASE("running a function again that assigns a variable it reads is an error
     return *tape.gradient(y, x);
   };
   CHECK(array_equal(gradient_of([&] { other.assign_add(scalar(1.0)); }), full({2}, 3.0)));
-  CHECK(other.read().item() == 2);
+  CHECK(other.read().item() == 1);  // assigned by the first run alone
   CHECK_THROWS_AS(gradient_of([&] { v.assign(zeros({2})); }), TapeError);
   v.assign(full({2}, 3.0));
   CHECK_THROWS_AS(gradient_of([&] { v.assign_sub(ones({2})); }), TapeError);

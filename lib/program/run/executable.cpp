@@ -92,11 +92,30 @@ Executable::Executable(Program p) : program_(std::move(p)), plan_(plan_memory(pr
     if (v == nothing || is_token(program_.values[v].tensor)) continue;
     origin_[v] = {false, k};
     fresh_.push_back(k);
-    fresh_offset_[v] = fresh_bytes_;
-    fresh_bytes_ += padded_bytes(program_.values[v].tensor);
   }
+  apart_.resize(program_.values.size());
+  place_fresh();
   find_results();
   find_bound();
+}
+
+void Executable::place_fresh() {
+  fresh_bytes_[0] = fresh_bytes_[1] = 0;
+  for (const std::uint32_t k : fresh_) {
+    const Index v = outputs_[k];
+    fresh_offset_[v] = fresh_bytes_[apart_[v]];
+    fresh_bytes_[apart_[v]] += padded_bytes(program_.values[v].tensor);
+  }
+}
+
+void Executable::set_apart(std::span<const std::size_t> results) {
+  for (const std::size_t k : results) apart_[program_.operands[program_.results[k]].value] = true;
+  place_fresh();
+}
+
+bool Executable::reads_argument(std::size_t k) const noexcept {
+  return std::any_of(bound_.begin(), bound_.end(),
+                     [&](const Bound& b) { return program_.operands[b.operand].value == program_.arguments[k]; });
 }
 
 // A result that is a whole computed value is taken from Frame::outputs, the others are operands.

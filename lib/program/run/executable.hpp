@@ -24,8 +24,14 @@ class Executable {
   class Session;
 
   const Program& program() const noexcept { return program_; }
-  /// Bytes of the memory that holds the results of a session's run, and the offset of a value there; -1 if it has none.
-  std::int64_t fresh_bytes() const noexcept { return fresh_bytes_; }
+  /// Makes sessions place these results, which outlive their runs, apart from the others. Before the first session.
+  void set_apart(std::span<const std::size_t> results);
+  bool is_apart(Index value) const noexcept { return apart_[value]; }
+  /// Whether a run reads the argument.
+  bool reads_argument(std::size_t k) const noexcept;
+  /// Bytes of the memory that holds the results of a session's run, or of those apart, and the offset of a value there;
+  /// -1 if it has none.
+  std::int64_t fresh_bytes(bool apart = false) const noexcept { return fresh_bytes_[apart]; }
   std::int64_t fresh_offset(Index value) const noexcept { return fresh_offset_[value]; }
   /// Bytes that a run needs besides its results.
   std::int64_t bytes() const noexcept { return plan_.bytes; }
@@ -61,6 +67,7 @@ class Executable {
   std::unique_ptr<SessionFrame> new_session_frame() const;
   void find_results();
   void find_bound();
+  void place_fresh();
   template <class T>
   void bind(Frame& frame, std::span<T> arguments) const;
   template <class T>
@@ -79,7 +86,8 @@ class Executable {
   std::vector<std::uint32_t> made_;               // indices in Frame::outputs that a run fills
   std::vector<std::uint32_t> fresh_;              // those of them that it allocates before the first instruction
   std::vector<std::int64_t> fresh_offset_;        // for each value, its offset in the memory of a session's run
-  std::int64_t fresh_bytes_ = 0;                  // of that memory
+  std::vector<bool> apart_;                       // for each value: its offset is in the memory of results apart
+  std::int64_t fresh_bytes_[2] = {0, 0};          // of that memory, and of results apart
   mutable std::atomic<Frame*> latest_ = nullptr;  // an idle frame, the one used last: taken without the mutex
   mutable std::atomic<SessionFrame*> latest_session_ = nullptr;  // the same for sessions
   mutable std::mutex mutex_;

@@ -18,8 +18,8 @@ struct Executable::SessionFrame {
     std::int64_t offset;
   };
   std::unique_ptr<Frame> frame;
-  std::vector<Part> parts;  // operands of argument 0, of argument 1, ..., and of allocated values
-  // Index in `parts` for each argument and for allocated values; then the number of parts
+  std::vector<Part> parts;  // operands of argument 0, of argument 1, ..., of allocated values, and of those apart
+  // Index in `parts` for each argument, for allocated values, for those apart; then the number of parts
   std::vector<std::size_t> first;
   std::vector<std::vector<Index>> tokens;  // the operands of each argument that is a token
   std::vector<std::uint32_t> transient;    // indices in Frame::outputs of tokens and of unwanted outputs

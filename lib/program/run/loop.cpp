@@ -1,5 +1,5 @@
-// Loops of programs. The variables of a step lie in the memory of the step before it. If nothing is kept for a
-// gradient, the memory of two steps alternates.
+// Loops of programs. The variables of a step lie in the memory of steps before it. What no gradient reads lies in
+// memory of a few steps that take turns.
 #include "program/run/loop.hpp"
 
 #include <algorithm>
@@ -74,11 +74,11 @@ class Loop::Condition {
   bool holds(std::int64_t i) {
     if (!session_) return i < shape_.steps;
     if (shape_.most_steps >= 0 && i >= shape_.most_steps) return false;
-    session_->run(data(result_));
+    session_->run({data(result_)});
     return static_cast<bool>(session_->result(0));
   }
-  void set(std::size_t variable, std::byte* place) {
-    if (session_) session_->set(variable, place);
+  void set(std::span<std::byte* const> variables) {
+    for (std::size_t k = 0; session_ && k < variables.size(); ++k) session_->set(k, variables[k]);
   }
 
  private:
@@ -87,52 +87,53 @@ class Loop::Condition {
   Tensor result_;  // memory
 };
 
-// The memory of the steps, one after another.
-class Loop::Memory {
+// Memory that steps use in turns.
+class Loop::Turns {
  public:
-  enum class Use { alternate, keep, checkpoint };
-  Memory(std::int64_t bytes, Use use) : bytes_(bytes), use_(use) {}
+  explicit Turns(std::int64_t bytes, std::size_t count = 2) : bytes_(bytes), turns_(count) {}
   std::byte* next() {
-    switch (use_) {
-      case Use::alternate: {
-        Tensor& x = two_[count_++ % 2];
-        if (!x.defined()) x = memory_of(bytes_);
-        return data(x);
-      }
-      case Use::checkpoint:
-        before_last_ = std::exchange(last_, memory_of(bytes_));  // which the next step reads
-        return data(last_);
-      default:
-        break;
-    }
-    if (free_ == 0) {
-      free_ = chunk_;
-      chunk_ = std::min<std::int64_t>(2 * chunk_,
-                                      std::max<std::int64_t>(1, most_chunk_bytes / std::max<std::int64_t>(bytes_, 1)));
-      kept_.push_back(memory_of(free_ * bytes_));
-      place_ = data(kept_.back());
-    }
+    if (bytes_ == 0) return nullptr;
+    Tensor& x = turns_[at_];
+    if (++at_ == turns_.size()) at_ = 0;
+    if (!x.defined()) x = memory_of(bytes_);
+    return data(x);
+  }
+
+ private:
+  std::int64_t bytes_;
+  detail::List<Tensor> turns_;
+  std::size_t at_ = 0;
+};
+
+// The memory of all steps, one after another.
+class Loop::Kept {
+ public:
+  explicit Kept(std::int64_t bytes) : bytes_(bytes) {}
+  std::byte* next() {
+    if (free_ == 0) grow();
     --free_;
-    steps_.push_back(std::exchange(place_, place_ + bytes_));
+    steps_.push_back(place_);
+    place_ += bytes_;
     return steps_.back();
   }
   void leave(LoopRecord& record) {
     record.memory = std::move(kept_);
     record.steps = std::move(steps_);
   }
-  /// The memory of the last step; empty before the first.
-  const Tensor& last() const noexcept { return last_; }
 
  private:
   static constexpr std::int64_t most_chunk_bytes =
       256 * 1024;  // of several steps; a larger step has a chunk of its own
+  [[gnu::noinline]] void grow() {
+    free_ = chunk_;
+    chunk_ = std::min<std::int64_t>(2 * chunk_,
+                                    std::max<std::int64_t>(1, most_chunk_bytes / std::max<std::int64_t>(bytes_, 1)));
+    kept_.push_back(memory_of(free_ * bytes_));
+    place_ = data(kept_.back());
+  }
   std::int64_t bytes_;
-  Use use_;
-  std::array<Tensor, 2> two_;
   detail::List<Tensor> kept_;
   detail::List<std::byte*> steps_;
-  std::size_t count_ = 0;
-  Tensor last_, before_last_;
   std::int64_t chunk_ = 1, free_ = 0;  // in steps
   std::byte* place_ = nullptr;
 };
@@ -145,39 +146,38 @@ std::vector<Recurrence::Link> Loop::links() const {
 
 void Loop::run(std::span<const Tensor> inputs, std::span<const Tensor> results, LoopRecord* record) const {
   const bool keeps = record && shape_.memory_budget == 0, checkpoints = record && !keeps;
-  const Recurrence& recurrence = keeps ? backward_->forward : step_;
+  const Recurrence& recurrence = keeps ? backward_->forward : checkpoints ? step_ : run_;
   const Inputs in(shape_, inputs);
   Executable::Session step(keeps ? *backward_->programs.forward : *programs_.step);
   in.set_initial(step);
   in.set_read(step, shape_.variables + shape_.rows, shape_.step_reads);
   Condition condition(*this, in);
   if (checkpoints) record->checkpoints.limit(most_checkpoints());
-  Memory memory(recurrence.bytes(), keeps         ? Memory::Use::keep
-                                    : checkpoints ? Memory::Use::checkpoint
-                                                  : Memory::Use::alternate);
-  detail::List<const std::byte*> at;  // for each variable
+  Turns turns(recurrence.bytes(), recurrence.depth() + 2);
+  Kept kept(recurrence.bytes(true));
+  Tensor last, before_last;     // the memory of steps with checkpoints; a step reads that of the one before it
+  detail::List<std::byte*> at;  // for each variable
   for (std::size_t k = 0; k < shape_.variables; ++k) at.push_back(data(in.initial(k)));
   std::int64_t i = 0;
   for (; condition.holds(i); ++i) {
-    if (checkpoints) record->checkpoints.offer(i, memory.last());
-    std::byte* here = memory.next();
+    if (checkpoints) {
+      record->checkpoints.offer(i, last);
+      before_last = std::exchange(last, memory_of(recurrence.bytes()));
+    }
+    const Executable::Session::Memory here{checkpoints ? data(last) : turns.next(), keeps ? kept.next() : nullptr};
     in.set_rows(step, i);
     step.run(here);
     for (std::size_t k = shape_.variables; k < results.size(); ++k)
       copy_bytes(row(results[k], i), step.place(k), row_bytes(results[k]));
     recurrence.settle(step, here);
-    recurrence.carry(step, here);
-    for (std::size_t k = 0; k < shape_.variables; ++k)
-      if (std::byte* place = recurrence.settled(k, here)) {
-        at[k] = place;
-        condition.set(k, place);
-      }
+    recurrence.advance(step, at, here);
+    condition.set(at);
     if (keeps)
       for (const std::size_t r : backward_->tokens) record->tokens.push_back(step.result(r));
   }
   if (record) {
     record->iterations = i;
-    memory.leave(*record);
+    kept.leave(*record);
   }
   for (std::size_t k = 0; k < shape_.variables; ++k) copy_bytes(data(results[k]), at[k], bytes_of(results[k]));
 }
@@ -186,7 +186,7 @@ void Loop::run(std::span<const Tensor> inputs, std::span<const Tensor> results, 
 
 void Loop::set_gradient(Gradient gradient) {
   Backward b{.programs = std::move(gradient), .forward = {}, .back = {}};
-  b.forward = Recurrence(*b.programs.forward, links());
+  b.forward = Recurrence(*b.programs.forward, links(), shape_.memory_budget == 0);
   const Program &forward = b.programs.forward->program(), &backward = b.programs.backward->program();
   std::size_t argument = shape_.variables + shape_.rows + shape_.step_reads.size(), result = 0;
   b.cotangent_of.assign(shape_.variables + shape_.outputs, none);
@@ -203,21 +203,42 @@ void Loop::set_gradient(Gradient gradient) {
     links.push_back({b.result_of[s], to});
     b.linked.push_back(s);
   }
-  b.back = Recurrence(*b.programs.backward, links);
+  b.back = Recurrence(*b.programs.backward, links, false);
   const std::size_t own = forward.results.size() - b.programs.residuals;
   for (std::size_t r = 0; r < b.programs.residuals; ++r) {
     const Operand& residual = forward.operands[forward.results[own + r]];
-    b.residuals.push_back({argument++, b.programs.forward->fresh_offset(residual.value)});
+    b.residuals.push_back({argument++, is_token(residual.tensor) ? -1 : 0});
     if (is_token(residual.tensor)) b.tokens.push_back(own + r);
   }
   for (const Index v : backward.arguments) b.most_bytes = std::max(b.most_bytes, bytes_of(backward.values[v].tensor));
+  for (std::size_t k = 0; k < shape_.variables; ++k)
+    if (b.programs.backward->reads_argument(k)) b.read.push_back(k);
+  set_apart(b, shape_.variables);
+  for (std::size_t r = 0; r < b.programs.residuals; ++r)
+    if (b.residuals[r].offset >= 0)
+      b.residuals[r].offset = b.programs.forward->fresh_offset(forward.operands[forward.results[own + r]].value);
   backward_ = std::move(b);
+}
+
+// What the backward program reads is placed apart from the rest: residuals, and variables after a step.
+void Loop::set_apart(Backward& b, std::size_t variables) {
+  std::vector<bool> links(variables);
+  for (const std::size_t k : b.read)
+    if (const auto found = b.forward.find_maker(k, variables + 1); found.made) links[found.link] = true;
+  std::vector<std::size_t> results;
+  const std::size_t all = b.programs.forward->program().results.size();
+  for (std::size_t r = all - b.programs.residuals; r < all; ++r) results.push_back(r);
+  for (std::size_t k = 0; k < variables; ++k)
+    if (links[k] && !b.forward.copies(k)) results.push_back(k);
+  b.programs.forward->set_apart(results);
+  b.forward.set_apart(*b.programs.forward, links);
 }
 
 std::size_t Loop::most_checkpoints() const noexcept {
   constexpr std::int64_t handle_bytes = 128;  // header of a block, and its handle
   const std::int64_t one = step_.bytes() + handle_bytes;
-  const std::int64_t left = shape_.memory_budget - backward_->forward.bytes() - 2 * backward_->back.bytes() - 2 * one;
+  const std::int64_t left = shape_.memory_budget - backward_->forward.bytes() - backward_->forward.bytes(true) -
+                            2 * backward_->back.bytes() - 2 * one;
   return static_cast<std::size_t>(std::max<std::int64_t>(2, left / one));
 }
 
@@ -251,6 +272,7 @@ class Loop::Back {
       in_.set_read(*s, reads_at, loop.shape_.step_reads);
     }
     again_memory_ = memory_of(b_.forward.bytes());
+    again_apart_ = memory_of(b_.forward.bytes(true));
   }
 
   void run(std::span<const std::size_t> wanted, std::span<const Tensor> gradients) {
@@ -259,7 +281,7 @@ class Loop::Back {
     begin_sums(wanted, gradients);
     for (std::int64_t i = record_.iterations; i-- > 0;) {
       go_to(i);
-      std::byte* here = memory_.next();
+      const Executable::Session::Memory here{turns_.next()};
       session_.run(here);
       for (std::size_t w = 0; w < wanted.size(); ++w)
         if (is_row(wanted[w]) && b_.result_of[wanted[w]] != none)
@@ -300,14 +322,17 @@ class Loop::Back {
       before_ = checkpoints_.before(i, [&](std::int64_t k, const Tensor& state) { return advance(k, state); });
       for (Executable::Session* s : {&*again_, &session_}) begin_at(*s, before_, loop_.step_);
       in_.set_rows(*again_, i);
-      left = data(again_memory_);
-      again_->run(left);
+      left = data(again_apart_);
+      again_->run({data(again_memory_), left});
     } else {
       left = record_.steps[at];
-      if (at > 0)
-        b_.forward.carry(session_, record_.steps[at - 1]);
-      else
-        in_.set_initial(session_);
+      for (const std::size_t k : b_.read) {
+        const auto [link, back, made] = b_.forward.find_maker(k, at);
+        if (made)
+          session_.set(k, b_.forward.settled(link, {nullptr, record_.steps[at - back]}));
+        else
+          session_.set(k, in_.initial(link));
+      }
     }
     in_.set_rows(session_, i);
     std::size_t token = 0;
@@ -326,7 +351,7 @@ class Loop::Back {
   // The variables of step i: in the memory of the step before it, or the initial ones.
   void begin_at(Executable::Session& session, const Tensor& memory, const Recurrence& recurrence) const {
     if (memory.defined())
-      recurrence.carry(session, data(memory));
+      recurrence.carry(session, {data(memory)});
     else
       in_.set_initial(session);
   }
@@ -334,12 +359,12 @@ class Loop::Back {
     begin_at(*advance_, state, loop_.step_);
     in_.set_rows(*advance_, k);
     Tensor next = memory_of(loop_.step_.bytes());
-    advance_->run(data(next));
-    loop_.step_.settle(*advance_, data(next));
+    advance_->run({data(next)});
+    loop_.step_.settle(*advance_, {data(next)});
     return next;
   }
   // The cotangents of the variables before this step become those of the previous step's results.
-  void hand_back(std::byte* here) {
+  void hand_back(const Executable::Session::Memory& here) {
     b_.back.settle(session_, here);
     b_.back.carry(session_, here);
     for (std::size_t k = 0; k < b_.linked.size(); ++k)
@@ -358,11 +383,11 @@ class Loop::Back {
   const Inputs in_;
   Executable::Session session_;
   std::optional<Executable::Session> again_, advance_;  // under a memory budget
-  Tensor again_memory_, before_;
+  Tensor again_memory_, again_apart_, before_;
   const Tensor zeros_;
   detail::List<Tensor> cotangents_;
   detail::List<std::byte*> at_;  // the cotangent of each source so far
-  Memory memory_{b_.back.bytes(), Memory::Use::alternate};
+  Turns turns_{b_.back.bytes()};
 };
 
 void Loop::pull(std::span<const Tensor> inputs, const LoopRecord& record, std::span<const Tensor> cotangents,

@@ -11,7 +11,7 @@ namespace reel::program {
 struct LoopRecord {
   std::int64_t iterations = 0;
   detail::List<Tensor> memory;      // of all steps
-  detail::List<std::byte*> steps;   // the memory of each step
+  detail::List<std::byte*> steps;   // the memory of each step, of what the gradient reads
   detail::List<Tensor> tokens;      // the residuals of each step that are tokens
   Checkpoints<Tensor> checkpoints;  // under a memory budget, in place of the others; empty: the initial state
 };
@@ -40,7 +40,8 @@ class Loop {
   /// with respect to variables, rows and shared sources: what the step reads, and captured tensors. Gradients of summed
   /// sources are added to the sums.
   struct Gradient {
-    const Executable *forward, *backward;
+    Executable* forward;
+    const Executable* backward;
     std::vector<std::size_t> seeded;
     std::vector<bool> exists;
     std::vector<std::size_t> summed;
@@ -48,7 +49,10 @@ class Loop {
     std::size_t residuals;
   };
   Loop(const Shape& shape, const Programs& programs)
-      : shape_(shape), programs_(programs), step_(*programs.step, links()) {}
+      : shape_(shape),
+        programs_(programs),
+        step_(*programs.step, links(), false),
+        run_(*programs.step, links(), true) {}
   void set_gradient(Gradient gradient);
 
   /// Writes the final variables and the outputs. Leaves what the gradient needs in `record`, unless it is null.
@@ -61,15 +65,17 @@ class Loop {
  private:
   class Inputs;
   class Condition;
-  class Memory;
+  class Turns;
+  class Kept;
   class Back;
   struct Residual {
     std::size_t argument;
-    std::int64_t offset;  // in the memory of the forward program; -1: a token
+    std::int64_t offset;  // in the memory of the forward program, apart; -1: a token
   };
   struct Backward {
     Gradient programs;
     Recurrence forward, back;
+    std::vector<std::size_t> read = {};          // the variables that the backward program reads
     std::vector<std::size_t> result_of = {};     // for each source: its result, or none
     std::vector<std::size_t> cotangent_of = {};  // for each result of the step: its argument, or none
     std::vector<std::size_t> linked = {};        // for each link of `back`: its source
@@ -80,10 +86,11 @@ class Loop {
   };
   std::vector<Recurrence::Link> links() const;
   std::size_t most_checkpoints() const noexcept;
+  static void set_apart(Backward& b, std::size_t variables);
 
   Shape shape_;
   Programs programs_;
-  Recurrence step_;
+  Recurrence step_, run_;  // under a memory budget; if nothing is kept
   std::optional<Backward> backward_;
 };
 
