@@ -292,9 +292,9 @@ auto custom_gradient(F f, J jvp, const CustomGradientOptions& options = {}) {
 
 /// recompute_grad(f)(args...) is f(args...), but tapes keep only the arguments and the followed tensors and variables
 /// that f captures: for its derivatives f is run again. f must compute the same then; draws from a Generator are
-/// repeated. f and the arguments that are not trees are copied; what f captures by reference must live as long as the
-/// tape. May be nested. TensorFlow's tf.recompute_grad, PyTorch's checkpoint; Griewank and Walther 2000 analyse its
-/// cost.
+/// repeated, assigns are not. f and the arguments that are not trees are copied; what f captures by reference must live
+/// as long as the tape. May be nested. TensorFlow's tf.recompute_grad, PyTorch's checkpoint; Griewank and Walther 2000
+/// analyse its cost.
 template <class F>
 auto recompute_grad(F f) {
   return detail::Composite<F>{"recompute_grad", detail::Keep::inputs, std::move(f)};
