@@ -22,11 +22,13 @@
 // whose size is that of its leaves needs none; what it refers to by pointers counts as captured.
 //
 // What a trace cannot see is fixed when f is traced: C++ values and control flow, globals, and captured tensors as they
-// were. What may change must be an argument or a Variable. A number for a parameter of type auto or const Operand& is
-// an input of the program: f receives a WeakScalar, which gives way to tensors as a number does. A number, bool or
-// enumeration for any other parameter is part of the signature: each value has its own program. A Generator& is bound
-// at each call, and advances as it does without a program. Reading elements inside f (item, bool, data, to_vector,
-// printing) is a TraceError, and so are draws from a captured generator and the creation of Variables.
+// were. What may change must be an argument or a Variable. What f stores outside of itself while it is traced has no
+// value: every use of such a tensor is a TraceError that names the line which made it. A number for a parameter of type
+// auto or const Operand& is an input of the program: f receives a WeakScalar, which gives way to tensors as a number
+// does. A number, bool or enumeration for any other parameter is part of the signature: each value has its own program.
+// A Generator& is bound at each call, and advances as it does without a program. Reading elements inside f (item, bool,
+// data, to_vector, printing) is a TraceError, and so are draws from a captured generator, the creation of Variables,
+// and an AnomalyGuard: make it around the call, which then runs op by op.
 //
 // cond on a tensor, while_loop whose condition is a tensor, fori_loop with a tensor as counter, scans of many steps,
 // and recompute_grad under a tape become single instructions, which run programs of their own. Their assigns and draws

@@ -341,6 +341,8 @@ CallResult Programs::call(const CallView& call, const CallMakers& make) const {
   result.draws.assign(traced.draws().begin(), traced.draws().end());
   std::optional<PlainRun> plain;
   if (checked) plain.emplace(make);
+    require_known(who, x);
+  }
   result.tensors = traced.call(call.tensors);  // last: the call assigns variables
   take_unknown_draws(result);
   if (plain) plain->compare(result.tensors);

@@ -2,6 +2,7 @@
 // a tensor is returned to the user, only the reference count and free marks may change.
 #pragma once
 #include <reel/tensor.hpp>
+#include <string_view>
 
 namespace reel::detail {
 
@@ -96,9 +97,23 @@ inline Block* new_block(DType dtype, const Shape& shape) { return new_block(dtyp
 Block* new_like(const Block* like);
 /// A view of `base`: a block that shares its data, `offset` elements in, with these strides (in elements).
 Block* new_view(Block* base, std::int64_t offset, const Shape& shape, const Shape& strides);
-/// A block without data for an abstract tensor. Views of it are abstract too; each has an address as if there were
-/// data, from which its offset follows.
-Block* new_abstract(DType dtype, const Shape& shape, const Shape& strides);
+/// What made an abstract tensor: an op, and the line that called it. Null if unknown; the texts live forever.
+struct Maker {
+  const char* op = nullptr;
+  const char* file = nullptr;
+  int line = 0;
+};
+/// A block without data for an abstract tensor, with its maker behind the strides. Views of it are abstract too; each
+/// has an address as if there were data, from which its offset follows.
+Block* new_abstract(DType dtype, const Shape& shape, const Shape& strides, const Maker& maker = {});
+/// TraceError of an op that needs the elements of an abstract tensor: while a function is traced it names the ops that
+/// choose without elements, afterwards the maker.
+[[noreturn]] void fail_abstract(std::string_view op, const Block* b);
+/// TraceError of a trace whose function uses an abstract tensor of another trace.
+[[noreturn]] void fail_foreign(std::string_view op, const Block* b);
+/// fail_abstract() if nothing is traced on this thread: a traced function has stored the tensor, or another thread
+/// traces.
+void fail_unless_traced(std::string_view op, const Block* b);
 /// A block over memory that belongs to `base`, `bytes` in, with these strides (in elements).
 Block* new_placed(Block* base, std::int64_t bytes, DType dtype, const Shape& shape, const Shape& strides);
 /// A block over memory of the user.
@@ -184,6 +199,11 @@ inline bool reusable(const Block* b) noexcept {
 void renew(Block* b);
 /// A new tensor (fresh id) with the same data, shape and strides.
 Tensor alias(const Tensor& x);
+/// TraceError for an abstract tensor where nothing is traced.
+inline void require_known(std::string_view op, const Tensor& x) {
+  if (const Block* b = block(x); b && b->abstract()) [[unlikely]]
+    fail_unless_traced(op, b);
+}
 }  // namespace detail
 
 }  // namespace reel

@@ -357,8 +357,9 @@ std::int64_t row_stride(std::int64_t stride, std::int64_t extent) noexcept {
   return __builtin_mul_overflow(stride, extent, &product) ? 0 : product;
 }
 
-Block* new_header(DType dtype, const Shape& shape, const Shape& strides, std::byte* data) {
-  Block* b = take_block(sizeof(Block) + 16 * static_cast<std::size_t>(shape.rank()));
+// `more`: bytes behind the strides.
+Block* new_header(DType dtype, const Shape& shape, const Shape& strides, std::byte* data, std::size_t more = 0) {
+  Block* b = take_block(sizeof(Block) + 16 * static_cast<std::size_t>(shape.rank()) + more);
   b->dtype = dtype;
   b->rank = static_cast<std::uint8_t>(shape.rank());
   std::uint64_t size = 1;  // of the axes so far, from the last; it may overflow if another extent is 0
@@ -455,11 +456,12 @@ Block* new_placed(Block* base, std::int64_t bytes, DType dtype, const Shape& sha
   return b;
 }
 
-Block* new_abstract(DType dtype, const Shape& shape, const Shape& strides) {
+Block* new_abstract(DType dtype, const Shape& shape, const Shape& strides, const Maker& maker) {
   // No process maps memory there: reading elements by mistake crashes immediately.
   constexpr std::uintptr_t nowhere = std::uintptr_t{1} << 47;
-  Block* b = new_header(dtype, shape, strides, reinterpret_cast<std::byte*>(nowhere));
+  Block* b = new_header(dtype, shape, strides, reinterpret_cast<std::byte*>(nowhere), sizeof(Maker));
   b->flags = static_cast<std::uint8_t>((b->flags & ~plain_flag) | abstract_flag);
+  new (b->strides() + b->rank) Maker(maker);
   return b;
 }
 

@@ -60,12 +60,7 @@ void require_defined(const char* op, const Tensor& x, const char* operand) {
 
 void require_elements(const char* op, const Tensor& x) {
   require_defined(op, x);
-  if (detail::block(x)->abstract())
-    fail<TraceError>(
-        op,
-        "the tensor, {} {}, has no value while the function that computes it is traced; choose with where, "
-        "cond or while_loop, or compute what is read before the traced function",
-        x.dtype(), x.shape());
+  if (detail::block(x)->abstract()) detail::fail_abstract(op, detail::block(x));
 }
 
 void require_rank(const char* op, int rank) {

@@ -460,6 +460,7 @@ detail::List<Part> checked_parts(const char* op, std::span<const Gradient> gradi
       parts[i] = Part(whole);
     }
   }
+      detail::require_known(op, whole);
   return parts;
 }
 

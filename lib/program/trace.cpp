@@ -86,8 +86,7 @@ Index Trace::operand_of(const Tensor& x, const char* op) {
     adopt(x);
     return program_.whole(values_.at(detail::block(x)));
   }
-  fail<TraceError>(op, "an operand, {} {}, belongs to another trace; use it only inside the function that made it",
-                   x.dtype(), x.shape());
+  detail::fail_foreign(op, detail::block(x));
 }
 
 void Trace::note(const Tensor& x) {

@@ -74,6 +74,7 @@ struct FinishDeferred {
 };
 
 void check_fits(const Rule& rule, const Record& record, std::size_t k, const Tensor& dy) {
+  detail::require_known(rule.name, dy);
   if (dy.shape() != record.output_shape(k))
     fail<ShapeError>(rule.name, "its jvp gave output {} of shape {} a tangent of shape {}", k, record.output_shape(k),
                      dy.shape());

@@ -24,6 +24,7 @@
 #include "hostile/binary_ops.hpp"
 #include "hostile/further_ops.hpp"
 #include "hostile/grids.hpp"
+#include "hostile/kept_tensors.hpp"
 #include "hostile/operands.hpp"
 #include "hostile/ops.hpp"
 
@@ -586,6 +587,7 @@ int main() {
   }
   for (const int s : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGILL}) std::signal(s, report_crash);
   ops_of_few_operands();
+  use_kept_tensors(running, sizeof running, calls, refused);
   ops_of_tensors();
   too_large();
   axes_and_sizes();

@@ -23,6 +23,7 @@ detail::List<Tensor> fitting(const char* who, std::span<const Source> primals, c
   for (std::size_t i = 0; i < primals.size(); ++i) {
     if (!primals[i].is_variable() && !primals[i].tensor().defined())
       fail<ValueError>(who, "primal {} is empty (default-constructed or moved from)", i);
+    detail::require_known(who, primals[i].tensor());
     const Shape shape = shape_of(primals[i]);
     const DType dtype = dtype_of_source(primals[i]);
     if (!is_differentiable(dtype))
@@ -33,6 +34,7 @@ detail::List<Tensor> fitting(const char* who, std::span<const Source> primals, c
     }
     if (!list[i]) fail<ValueError>(who, "tangent {} is none: {}", i, list[i].why_none());
     result.push_back(list[i].dense());
+    detail::require_known(who, result[i]);
     if (result[i].shape() != shape)
       fail<ShapeError>(who, "tangent {} has shape {}, its primal {}", i, result[i].shape(), shape);
     if (result[i].dtype() != dtype)

@@ -33,6 +33,7 @@ Gradient stacked(const Gradients& rows, const Shape& shape, DType dtype) {
   for (std::size_t i = 0; i < dx.size(); ++i) {
     const Gradient& d = dx[i];
     if (!r.wanted(i) || !d) continue;
+    detail::require_known(r.name(), GradientAccess::value(d));
     const DType dtype = d.is_slices() ? d.slices().values.dtype() : d.dense().dtype();
     if (dtype != r.dtype(i))
       fail<ValueError>(r.name(), "Gradient type {} generated for op {} does not match input type {}", dtype, r.name(),

@@ -26,6 +26,7 @@ Gradient seed(const char* op, std::size_t i, const Tensor& y, const Gradient* ou
   }
   const bool slices = output_gradient->is_slices();
   IndexedSlices g = slices ? output_gradient->slices() : IndexedSlices{output_gradient->dense(), {}, {}};
+  detail::require_known(op, g.values);
   if (y.dtype() == DType::boolean)
     fail<TypeError>(op, "Tensor {} with type {} must be numeric to obtain a default gradient", label(i, y), y.dtype());
   if (!complex && (g.dtype() == DType::boolean || is_complex(g.dtype())))
@@ -81,9 +82,11 @@ void check(const char* who, const tape::Tape& t, std::span<const Target> targets
   for (std::size_t i = 0; i < targets.size(); ++i)
     if (!targets[i].tensor().defined())
       fail<ValueError>(who, "target {} is empty (default-constructed or moved from)", i);
+  for (const Target& y : targets) detail::require_known(who, y.tensor());
   for (std::size_t i = 0; i < sources.size(); ++i)
     if (!sources[i].is_variable() && !sources[i].tensor().defined())
       fail<ValueError>(who, "source {} is empty (default-constructed or moved from)", i);
+  for (const Source& x : sources) detail::require_known(who, x.tensor());
   const std::size_t count = o.output_gradients.list().size();
   if (o.output_gradients.given() && !o.output_gradients.is_number() && count != targets.size())
     fail<ValueError>(who, "Passed {} grad_ys for {} ys: output_gradients needs one entry for each target", count,

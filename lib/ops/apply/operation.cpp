@@ -1,7 +1,8 @@
 // Evaluation of recorded operations, and tracing of ops in place of evaluation.
 #include "ops/apply/operation.hpp"
 
-#include "core/fail.hpp"
+#include <algorithm>
+
 #include "loops/loops.hpp"
 #include "loops/reduce/reduce.hpp"
 #include "ops/apply/apply.hpp"
@@ -25,11 +26,11 @@ void evaluate_summed(kernels::Loop loop, Inputs inputs, const Tensor& out) {
   loops::reduce(loops::ReduceFunction::sum, derivative, axes, out);
 }
 
-Tracer& tracer_of(const char* op) {
+// Of an op that is traced: either there is a tracer, or an input is abstract.
+Tracer& tracer_of(const char* op, Inputs inputs) {
   if (Tracer* tracer = Tracer::current()) return *tracer;
-  fail<TraceError>(op,
-                   "an operand stands for a value of a function that was traced, and has none of its own; use it only "
-                   "inside that function, on the thread that traces it");
+  detail::fail_abstract(
+      op, detail::block(**std::find_if(inputs.begin(), inputs.end(), [](const Tensor* x) { return is_abstract(*x); })));
 }
 
 }  // namespace
@@ -42,29 +43,41 @@ void evaluate_pointwise(const Operation& o, Inputs inputs, const Tensor& out) {
   if (to->size != 0) loops::pointwise(loop, inputs, out);
 }
 
-Tensor abstract(DType dtype, const Shape& shape) {
+namespace {
+
+Tensor abstract_by(const detail::Maker& maker, DType dtype, const Shape& shape) {
   Shape strides = shape;
   std::int64_t stride = 1;
   for (int d = shape.rank(); d-- > 0; stride *= shape[d]) strides[d] = stride;
-  return TensorAccess::adopt(detail::new_abstract(dtype, shape, strides));
+  return TensorAccess::adopt(detail::new_abstract(dtype, shape, strides, maker));
 }
 
+detail::Maker running(const char* op) noexcept {
+  const tape::Site line = tape::here();
+  return {op, line.file, line.line};
+}
+
+}  // namespace
+
+Tensor abstract(DType dtype, const Shape& shape) { return abstract_by({}, dtype, shape); }
+
 void trace(const Primitive& p, const Call& call, const Metas& metas, bool residuals_wanted, std::span<Tensor> outputs) {
-  Tracer& tracer = tracer_of(p.rule.name);
+  Tracer& tracer = tracer_of(p.rule.name, call.inputs);
+  const detail::Maker maker = running(p.rule.name);
   const std::size_t wanted = metas.size() - (residuals_wanted ? 0 : p.residuals);
   bool computes = false;
   for (std::size_t k = 0; k < wanted; ++k) {
     const Meta m = metas[k];
     computes = computes || m.view_of < 0;
-    outputs[k] = m.view_of < 0 ? abstract(m.dtype, m.shape) : view_of(m, call.inputs);
+    outputs[k] = m.view_of < 0 ? abstract_by(maker, m.dtype, m.shape) : view_of(m, call.inputs);
   }
   for (const Tensor* x : call.inputs) tracer.note(*x);
   if (computes) tracer.add({p.rule.name, &p}, call, outputs.first(metas.size()));
 }
 
 Tensor trace(const Operation& operation, Inputs inputs, DType dtype, const Shape& shape) {
-  Tracer& tracer = tracer_of(operation.name);
-  Tensor z = abstract(dtype, shape);
+  Tracer& tracer = tracer_of(operation.name, inputs);
+  Tensor z = abstract_by(running(operation.name), dtype, shape);
   tracer.add(operation, {inputs, {}}, {&z, 1});
   return z;
 }

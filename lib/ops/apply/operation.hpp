@@ -65,8 +65,8 @@ bool unobserved(Inputs inputs) noexcept;
 /// An abstract tensor, row-major without gaps.
 Tensor abstract(DType dtype, const Shape& shape);
 
-/// Traces a call of a primitive and returns its abstract outputs. TraceError if an input is abstract but nothing is
-/// traced.
+/// Traces a call of a primitive and returns its abstract outputs. TraceError, naming what made the input, if an input
+/// is abstract but nothing is traced.
 void trace(const Primitive& primitive, const Call& call, const Metas& metas, bool residuals_wanted,
            std::span<Tensor> outputs);
 /// The same for a definition or derivative of the table.

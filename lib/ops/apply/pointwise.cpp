@@ -72,21 +72,22 @@ void evaluate(const PointwisePrimitive& p, Inputs inputs, const Tensor& out) {
   }
   const Inputs inputs{x, operands.size()};
   const Shape shape = infer_shape(p, inputs);
+  Tensor z;
+  if (traced(inputs)) [[unlikely]] {
+    z = trace(p.operation(), inputs, d, shape);
+    if (tape::active()) record(p, inputs, z);
+    return z;
+  }
   if (detail::Block* reused = reusable_operand(operands, x, d, shape)) {
-    Tensor z = TensorAccess::adopt(reused);
+    z = TensorAccess::adopt(reused);
     for (const Tensor*& input : x)
       if (input && !input->defined()) input = &z;
     evaluate(p, inputs, z);
     detail::renew(reused);
     return z;
   }
-  Tensor z;
-  if (traced(inputs)) [[unlikely]] {
-    z = trace(p.operation(), inputs, d, shape);
-  } else {
-    z = detail::empty(d, shape);
-    evaluate(p, inputs, z);
-  }
+  z = detail::empty(d, shape);
+  evaluate(p, inputs, z);
   if (tape::active()) record(p, inputs, z);
   return z;
 }

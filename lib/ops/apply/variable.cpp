@@ -68,6 +68,7 @@ void check_fits(const char* op, const Variable& v, DType dtype, const Shape& sha
 void check_fits(const char* op, const Variable& v, const Tensor& value) {
   if (!value.defined()) fail<ValueError>(op, "the value for variable '{}' is empty", v.name());
   check_fits(op, v, value.dtype(), value.shape());
+  detail::require_known(op, value);
 }
 
 void write(const Primitive& primitive, const Variable& v, std::initializer_list<const Tensor*> inputs) {
@@ -100,6 +101,7 @@ Variable::Variable(const Tensor& initial, std::string name, bool trainable) : st
   if (!initial.defined()) fail<ValueError>("Variable", "the value for variable '{}' is empty", name);
   if (detail::this_thread.state->tracer)
     fail<TraceError>("Variable", "variable '{}' is made in a function that is traced; make it before", name);
+  detail::require_known("Variable", initial);
   state_ = VariableAccess::make(detail::alias(loops::contiguous(initial)), std::move(name), trainable);
 }
 

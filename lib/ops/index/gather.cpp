@@ -303,6 +303,8 @@ void ops::check_slices(const char* op, const IndexedSlices& s) {
     fail<ShapeError>(
         op, "values of shape {} and indices of shape {} do not fit dense_shape {}: indices [n] go with values {} of it",
         s.values.shape(), s.indices.shape(), s.dense_shape, "[n, rest]");
+  detail::require_known(op, s.values);
+  detail::require_known(op, s.indices);
 }
 
 Tensor IndexedSlices::dense() const {
