@@ -14,9 +14,9 @@ namespace {
 
 constexpr const char* clipping = "clip_by_global_norm";
 
-// The elements whose squares enter the norm; IndexedSlices with duplicates summed.
-Tensor elements_of(const Gradient& g) {
-  return g.is_slices() ? ops::distinct_rows(ops::checked_rows(clipping, g.slices())).values : g.dense();
+// The norm of a gradient; of IndexedSlices that of the tensor, with duplicates summed.
+Tensor length_of(const Gradient& g) {
+  return g.is_slices() ? ops::norm_of_rows(ops::checked_rows(clipping, g.slices())) : norm(abs(g.dense()));
 }
 
 Gradient scaled(const Gradient& g, const Tensor& factor) {
@@ -36,7 +36,7 @@ ClippedGradients clip_by_global_norm(std::span<const Gradient> gradients, double
   if (!(limit > 0)) fail<ValueError>(clipping, "limit is {}, must be positive", limit);
   std::vector<Tensor> lengths;
   for (const Gradient& g : gradients)
-    if (g) lengths.push_back(cast(norm(abs(elements_of(g))), DType::float64));
+    if (g) lengths.push_back(cast(length_of(g), DType::float64));
   ClippedGradients clipped;
   clipped.norm = lengths.empty() ? scalar(0.) : norm(stack(lengths));
   // An infinite norm would scale finite gradients to 0.

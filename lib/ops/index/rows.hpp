@@ -10,8 +10,11 @@ struct Rows {
 };
 /// The rows that slices name, in their order, as positions. Throws what check_slices and checked_indices throw.
 Rows checked_rows(const char* op, const IndexedSlices& slices);
-/// The same rows, ascending, with duplicates summed in order. Not recorded.
+/// The same rows, ascending, with duplicates summed in order. Not recorded. Their number depends on the indices, so a
+/// trace cannot call it.
 Rows distinct_rows(Rows rows);
+/// The norm of the elements of distinct_rows(). Recorded.
+Tensor norm_of_rows(const Rows& rows);
 /// Makes x writable: itself with a fresh id if no other handle holds its memory, otherwise a copy.
 void make_writable(Tensor& x);
 
