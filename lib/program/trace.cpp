@@ -264,7 +264,10 @@ Program Trace::finish(std::span<const Tensor> results) {
   return std::move(program_);
 }
 
-Untraced::Untraced() : tracer_(ops::Tracer::current()), traces_((tape::watching() & tape::watch_program) != 0) {
+Untraced::Untraced()
+    : tracer_(ops::Tracer::current()),
+      watches_(tracer_ && (tape::watching() & tape::watch_program)),
+      keeps_((tape::watching() & tape::keep_observer) != 0) {
   if (!tracer_) return;
   detail::this_thread.state->tracer = nullptr;
   tape::set_watching(tape::watch_program, false);
@@ -272,7 +275,11 @@ Untraced::Untraced() : tracer_(ops::Tracer::current()), traces_((tape::watching(
 Untraced::~Untraced() {
   if (!tracer_) return;
   detail::this_thread.state->tracer = tracer_;
-  tape::set_watching(tape::watch_program, traces_);
+  if (!watches_) return;
+  tape::set_watching(tape::watch_program, true);
+  tape::set_watching(tape::keep_observer, keeps_);
 }
 
 }  // namespace reel::program
+  if (!watches_) return;
+  tape::set_watching(tape::keep_observer, true);

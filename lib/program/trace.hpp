@@ -153,7 +153,7 @@ class Untraced {
 
  private:
   ops::Tracer* tracer_;
-  bool traces_;
+  bool watches_, keeps_;
   tape::Suspend unseen_;
 };
 

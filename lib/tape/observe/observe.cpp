@@ -163,7 +163,7 @@ void Sites::clear() noexcept {
 }
 
 void set_watching(Watching what, bool on) {
-  constexpr int all_ops = watch_anomalies | watch_times | watch_program;
+  constexpr int all_ops = watch_anomalies | watch_times | watch_program | keep_observer;
   const int next = on ? watching() | what : watching() & ~what;
   if (next == watching()) return;
   detail::ThreadState& state = detail::thread_state();

@@ -26,6 +26,7 @@ enum Watching : std::uint8_t {
   watch_anomalies = 4,
   watch_times = 8,
   watch_program = 32,  // a function is traced: every op must go through apply(), and write into no tensor
+  keep_observer = 64,  // watch_program is off for a while: turning it on again takes no memory
   watch_error =
       detail::ThreadState::error_awaits_line  // an error was thrown: op scopes that it leaves add the caller's line
 };
