@@ -21,7 +21,8 @@ struct AnomalyOptions {
 /// forward op, if it was recorded under a guard), shapes, how many elements are not finite and the first of them, and
 /// whether an input or cotangent was not finite already. No tape is needed. Inside a rule only its results are checked.
 /// A checksum of borrowed memory that a rule saves under a guard is compared when the rule runs: ValueError if the
-/// memory has changed. Guards nest; the options of the innermost one apply. It reads every result: for debugging.
+/// memory has changed. Guards nest; the options of the innermost one apply. It reads every result: for debugging. A
+/// compiled function that is called under a guard runs op by op. TraceError in a function that is being traced.
 class AnomalyGuard {
  public:
   explicit AnomalyGuard(const AnomalyOptions& options = {});

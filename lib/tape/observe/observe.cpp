@@ -272,6 +272,10 @@ void check_borrowed(const Tape& t, const Entry& e) {
 
 AnomalyGuard::AnomalyGuard(const AnomalyOptions& options)
     : outer_(detail::thread_state().anomalies), nested_((tape::watching() & tape::watch_anomalies) != 0) {
+  if (detail::this_thread.state->tracer)
+    detail::fail<TraceError>("AnomalyGuard",
+                             "it is made in a function that is traced, where nothing is computed, and would see "
+                             "nothing; make it around the call of the compiled function");
   tape::set_watching(tape::watch_anomalies, true);
   detail::this_thread.state->anomalies = options;
 }
