@@ -37,11 +37,17 @@
 // second order have been taken; first derivatives do not need them. Other loops, and branches on C++ values, are traced
 // as they run.
 //
-// Variables that f reads are read at each call; those that it assigns are assigned when the program has run, so that a
-// call that throws changes none. A call is one entry on the tapes and accumulators that follow its arguments, its
-// variables or captured tensors, to any order; its derivative is a program too, traced on first request. For that the
-// entry keeps a copy of f and runs it: objects that f captures by reference must live until then. In a function that
-// returns the compiled object, or results that its caller differentiates, capture by value.
+// Variables that f reads are read at each call; those that it assigns are assigned when the program has run and the
+// results exist, so that a call that throws changes none.
+//
+// Threads: a call that reads and assigns a variable, as assign_add and the steps of optimisers do, runs anew if another
+// thread has assigned the variable between the two, so that no update is lost. Threads that update one variable so take
+// turns. While f is traced, calls of the same object by other threads wait: f must not wait for one of them.
+//
+// A call is one entry on the tapes and accumulators that follow its arguments, its variables or captured tensors, to
+// any order; its derivative is a program too, traced on first request. For that the entry keeps a copy of f and runs
+// it: objects that f captures by reference must live until then. In a function that returns the compiled object, or
+// results that its caller differentiates, capture by value.
 #pragma once
 #include <array>
 #include <iterator>
@@ -59,7 +65,8 @@ namespace [[gnu::visibility("default")]] reel {
 /// Options of compile().
 struct CompileOptions {
   /// The number of programs that an object keeps. Beyond it the least recently used one is dropped, with one warning
-  /// per object.
+  /// per object. Each of them keeps as many programs of its gradients, which differ by arguments, cotangents and
+  /// results, and of its tangents; the least recently used of these are dropped without a warning.
   int max_signatures = 64;
   /// The number of first calls of each signature that are checked: f is traced anew, and runs op by op beside the
   /// program, on copies of the variables that it assigns and the generators that it draws from. Throws Error, naming
@@ -151,10 +158,13 @@ struct FlatCall {
   FlatFunction function;
   std::shared_ptr<const void> structure;
 };
+// A call that has assigned nothing yet.
 struct CallResult {
-  List<Tensor> tensors;
+  List<Tensor> tensors;  // the results, then the new values of variables
+  List<Tensor> read;     // the values that were read of these variables; empty where none was
   std::shared_ptr<const void> structure;
   List<std::int64_t> draws;  // number of blocks taken from each generator
+  std::shared_ptr<void> program;
 };
 
 // From a context, which knows the function and its arguments: the function to trace, and one that calls it without a
@@ -182,6 +192,9 @@ class Programs {
   bool inlined() const;
   /// Runs the program for these arguments, tracing it if there is none yet.
   CallResult call(const CallView& call, const CallMakers& make) const;
+  /// Assigns what the call has computed, last: nothing may throw afterwards. If another thread has assigned one of the
+  /// variables meanwhile that the call has read and assigns, it assigns none and returns false: call again.
+  bool commit(CallResult& made) const;
   CompileStats stats() const;
   std::string to_dot() const;
 
@@ -460,7 +473,7 @@ inline constexpr bool takes_kept<F, std::tuple<K...>> = requires(F& f, std::span
 
 }  // namespace detail
 /// A function made by compile(). Copies share its programs. Several threads may call it at once: tracing is serialised,
-/// runs share nothing but constants.
+/// runs share nothing but constants, and no update of a variable is lost.
 template <class F>
 class Compiled {
  public:
@@ -573,17 +586,25 @@ class Compiled {
     const auto call_it = [&] { return plain_leaves<Result>(args...); };
     const std::pair both(&make, &call_it);
     using Both = std::remove_const_t<decltype(both)>;
-    detail::CallResult made =
-        programs_.call({arguments.tensors, arguments.words, parts},
-                       {[](const void* context) { return (*static_cast<const Both*>(context)->first)(); },
-                        [](const void* context) { return (*static_cast<const Both*>(context)->second)(); }, &both});
-    for (std::size_t k = 0; k < arguments.generators.size(); ++k)
-      arguments.generators[k]->take(static_cast<std::uint64_t>(made.draws[k]));
-    if constexpr (std::is_same_v<Result, std::tuple<>>) {
-      return {};
-    } else {
-      detail::Flat<Tensor> flat{std::move(made.tensors)};
-      return map_leaves<Tensor>(**static_cast<const std::optional<Result>*>(made.structure.get()), flat);
+    for (;;) {
+      detail::CallResult made =
+          programs_.call({arguments.tensors, arguments.words, parts},
+                         {[](const void* context) { return (*static_cast<const Both*>(context)->first)(); },
+                          [](const void* context) { return (*static_cast<const Both*>(context)->second)(); }, &both});
+      const auto take_effect = [&] {
+        if (!programs_.commit(made)) return false;
+        for (std::size_t k = 0; k < arguments.generators.size(); ++k)
+          arguments.generators[k]->take(static_cast<std::uint64_t>(made.draws[k]));
+        return true;
+      };
+      if constexpr (std::is_same_v<Result, std::tuple<>>) {
+        if (take_effect()) return {};
+      } else {
+        detail::Flat<Tensor> flat{std::move(made.tensors)};
+        auto result = map_leaves<Tensor>(**static_cast<const std::optional<Result>*>(made.structure.get()), flat);
+        made.tensors = std::move(flat.values);
+        if (take_effect()) return result;
+      }
     }
   }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <reel/ops/shape.hpp>
 
 #include "core/fail.hpp"
@@ -59,14 +58,6 @@ program::Program traced_program(const char* owner, const FlatFunction& f, std::s
   std::vector<Tensor> results = f(traced);
   for (const Tensor& value : trace.assigned_values()) results.push_back(value);
   return trace.finish(results);
-}
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
-  const tape::Suspend unseen;
-  const Tensor x = contiguous(a), y = contiguous(b);
-  const std::size_t bytes = static_cast<std::size_t>(x.size()) * item_size(x.dtype());
-  return bytes == 0 || std::memcmp(block(x)->data, block(y)->data, bytes) == 0;
 }
 
 namespace {
@@ -131,7 +122,7 @@ class Comparison {
                          name(y.tensor.dtype()), to_string(y.tensor.shape()));
     if (v.origin != w.origin) return "comes from elsewhere";
     if (v.origin == Value::Origin::constant)
-      return same_bits(v.tensor, w.tensor) ? "" : "is a constant of the program, and has another value now";
+      return ops::same_bits(v.tensor, w.tensor) ? "" : "is a constant of the program, and has another value now";
     return x.offset == y.offset && number(before_, x.value) == number(now_, y.value) ? "" : "comes from elsewhere";
   }
   // Compares a value that is not a constant.

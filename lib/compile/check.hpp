@@ -34,6 +34,4 @@ program::Program traced_program(const char* owner, const FlatFunction& f, std::s
 /// Describes the first operation that differs; empty if none does.
 std::string first_difference(const program::Program& before, const program::Program& now);
 
-bool same_bits(const Tensor& a, const Tensor& b);
-
 }  // namespace reel::detail

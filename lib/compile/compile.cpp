@@ -12,14 +12,15 @@
 #include <thread>
 
 #include "compile/check.hpp"
-#include "compile/published.hpp"
 #include "core/fail.hpp"
 #include "gradient/gradient.hpp"
+#include "gradient/programs/recent.hpp"
 #include "gradient/programs/traced.hpp"
 #include "ops/engine.hpp"
 #include "program/dot.hpp"
 #include "program/trace.hpp"
 #include "tape/tape.hpp"
+#include "tape/variable.hpp"
 
 namespace reel::detail {
 
@@ -69,14 +70,12 @@ FlatFunction with_unknown_draws(FlatFunction f) {
     return results;
   };
 }
-void take_unknown_draws(CallResult& result) {
+// They are the last results; `count` of all.
+void take_unknown_draws(CallResult& result, std::size_t count) {
   const auto unknown = std::count(result.draws.begin(), result.draws.end(), -1);
-  if (unknown == 0) return;
-  const std::size_t own = result.tensors.size() - static_cast<std::size_t>(unknown);
-  std::size_t next = own;
+  std::size_t next = count - static_cast<std::size_t>(unknown);
   for (std::int64_t& blocks : result.draws)
     if (blocks < 0) blocks = mutable_data<std::int64_t>(result.tensors[next++])[1];
-  result.tensors.resize(own);
 }
 
 }  // namespace
@@ -193,7 +192,7 @@ struct Programs::State {
   CompileOptions options;
   std::mutex mutex;                        // of those who trace
   std::atomic<std::thread::id> tracing{};  // the thread that traces f
-  Published<Table> table{std::make_unique<Table>()};
+  autodiff::Published<Table> table{std::make_unique<Table>()};
   std::atomic<std::int64_t> latest_use{1};
   std::int64_t traces = 0;
   bool warned = false;
@@ -247,7 +246,9 @@ struct Programs::State {
     made->signature = signature_of(call);
     if (options.check > 0)
       made->reference = std::make_shared<const program::Program>(traced_program(who, f.function, call.tensors));
-    made->traced = std::make_shared<autodiff::Traced>(who, with_unknown_draws(std::move(f.function)), call.tensors);
+    made->traced = std::make_shared<autodiff::Traced>(who, with_unknown_draws(std::move(f.function)), call.tensors,
+                                                      std::span<const Tensor>(), nullptr,
+                                                      static_cast<std::size_t>(options.max_signatures));
     made->structure = std::move(f.structure);
     made->aspects = Aspects(call);
     made->unchecked = options.check;
@@ -315,22 +316,30 @@ struct PlainRun {
     results = make.plain(make.context);
     variables = beside.values();
   }
-  void compare(std::span<const Tensor> got) const {
+  // `assigned`: the variables whose new values `got` has behind the results.
+  void compare(std::span<const Tensor> got, std::span<const Variable> assigned) const {
     for (std::size_t k = 0; k < results.size(); ++k)
-      if (!same_bits(results[k], got[k]))
+      if (!ops::same_bits(results[k], got[k]))
         fail<Error>(who, "result {} of the program differs from what the function gives op by op", k + 1);
-    for (const auto& [id, one] : variables)
-      if (one.written && !same_bits(one.value, one.variable.read()))
+    const auto new_values = got.last(assigned.size());
+    for (const auto& [id, one] : variables) {
+      if (!one.written) continue;
+      const auto at =
+          static_cast<std::size_t>(std::find(assigned.begin(), assigned.end(), one.variable) - assigned.begin());
+      if (!ops::same_bits(one.value, at < assigned.size() ? new_values[at] : one.variable.read()))
         fail<Error>(who, "the program gives variable '{}' another value than the function does op by op",
                     one.variable.name());
+    }
   }
 };
 
 }  // namespace
 
 CallResult Programs::call(const CallView& call, const CallMakers& make) const {
-  for (const Tensor& x : call.tensors)
+  for (const Tensor& x : call.tensors) {
     if (!x.defined()) fail<ValueError>(who, "an argument holds an empty tensor (default-constructed or moved from)");
+    require_known(who, x);
+  }
   bool checked = false;
   State::Found found;
   if (state_->options.check == 0) found = state_->find(call);
@@ -341,12 +350,18 @@ CallResult Programs::call(const CallView& call, const CallMakers& make) const {
   result.draws.assign(traced.draws().begin(), traced.draws().end());
   std::optional<PlainRun> plain;
   if (checked) plain.emplace(make);
-    require_known(who, x);
-  }
-  result.tensors = traced.call(call.tensors);  // last: the call assigns variables
-  take_unknown_draws(result);
-  if (plain) plain->compare(result.tensors);
+  autodiff::Traced::Made made = traced.make(call.tensors);
+  result.tensors = std::move(made.tensors);
+  result.read = std::move(made.read);
+  take_unknown_draws(result, traced.size());
+  if (plain) plain->compare(result.tensors, traced.assigned());
+  result.program = std::move(found.traced);
   return result;
+}
+
+bool Programs::commit(CallResult& made) const {
+  if (made.read.empty()) return true;
+  return static_cast<const autodiff::Traced*>(made.program.get())->commit(made.tensors, made.read);
 }
 
 CompileStats Programs::stats() const {

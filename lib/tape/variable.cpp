@@ -19,20 +19,26 @@ struct Variable::State {
   std::string name;
   bool trainable;
   std::uint64_t id;
+  std::atomic<bool> abandoned{false};
+  Variable number;  // of the optimiser that the variable belongs to, if any
 };
 
 namespace {
 
 std::atomic<std::uint64_t> next_variable{1};  // thread part 0: never a tensor's id
 
+// Several variables are locked by ascending id.
+void acquire(std::atomic<bool>& flag) noexcept {
+  while (flag.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
+}
+void release(std::atomic<bool>& flag) noexcept { flag.store(false, std::memory_order_release); }
+
 class Lock {
  public:
-  explicit Lock(std::atomic<bool>& flag) noexcept : flag_(flag) {
-    while (flag_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
-  }
+  explicit Lock(std::atomic<bool>& flag) noexcept : flag_(flag) { acquire(flag_); }
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
-  ~Lock() { flag_.store(false, std::memory_order_release); }
+  ~Lock() { release(flag_); }
 
  private:
   std::atomic<bool>& flag_;
@@ -43,7 +49,20 @@ class Lock {
 Variable::State* VariableAccess::make(Tensor value, std::string name, bool trainable) {
   const Shape shape = value.shape();
   const DType dtype = value.dtype();
-  return new Variable::State{{1}, {false}, std::move(value), shape, dtype, std::move(name), trainable, next_variable++};
+  return new Variable::State{{1}, {false}, std::move(value), shape, dtype, std::move(name), trainable, next_variable++,
+                             {},  {}};
+}
+std::uint64_t VariableAccess::next_id() noexcept { return next_variable.load(std::memory_order_relaxed); }
+void VariableAccess::abandon(const Variable& number) noexcept { number.state_->abandoned = true; }
+void VariableAccess::belongs_to(const Variable& state, const Variable& number) {
+  Variable::State*& to = state.state_->number.state_;
+  if (to) return;
+  to = number.state_;
+  ++to->uses;
+}
+bool VariableAccess::abandoned(const Variable& v) noexcept {
+  const Variable::State* number = v.state_->number.state_;
+  return v.state_->abandoned || (number && number->abandoned);
 }
 Variable::Variable(const Variable& other) noexcept : state_(other.state_) {
   if (state_) ++state_->uses;
@@ -102,6 +121,19 @@ void VariableAccess::on_read(const Variable& v, Tensor& value) {
       t->by_id.reserve(1);
       t->by_id.set(detail::block(value)->id, t->by_id.find(v.id()));
     }
+}
+
+// A value that somebody holds keeps its memory: another assign has given the variable other memory.
+bool VariableAccess::exchange(std::span<const Variable> variables, std::span<const Tensor> read,
+                              std::span<Tensor> values) noexcept {
+  for (const Variable& v : variables) acquire(v.state_->locked);
+  bool unchanged = true;
+  for (std::size_t k = 0; k < variables.size(); ++k)
+    if (const detail::Block* b = detail::block(read[k]))
+      unchanged = unchanged && detail::block(variables[k].state_->value)->data == b->data;
+  for (std::size_t k = 0; unchanged && k < variables.size(); ++k) std::swap(variables[k].state_->value, values[k]);
+  for (const Variable& v : variables) release(v.state_->locked);
+  return unchanged;
 }
 
 void VariableAccess::modify(const Variable& v, void (*change)(void* context, Tensor& value), void* context) {

@@ -1,6 +1,7 @@
 // Access to the values of variables for the layers above.
 #pragma once
 #include <reel/tape.hpp>
+#include <span>
 #include <string>
 #include <type_traits>
 
@@ -9,6 +10,18 @@ namespace reel {
 struct VariableAccess {
   /// The state of a new variable.
   static Variable::State* make(Tensor value, std::string name, bool trainable);
+  /// The id of the next new variable.
+  static std::uint64_t next_id() noexcept;
+  /// Notes that the optimiser whose number is the value of this variable has been destroyed.
+  static void abandon(const Variable& number) noexcept;
+  /// Makes `state`, of an optimiser with this number, abandoned as soon as the number is.
+  static void belongs_to(const Variable& state, const Variable& number);
+  /// Whether the optimiser that the variable belongs to has been destroyed: nobody outside of traces reads it again.
+  static bool abandoned(const Variable& v) noexcept;
+  /// Swaps the values of several variables, by ascending id, with these. False, and nothing changes, if a variable has
+  /// another value than the one that was `read` of it; an empty handle stands for any value.
+  static bool exchange(std::span<const Variable> variables, std::span<const Tensor> read,
+                       std::span<Tensor> values) noexcept;
   /// The value; counts as a read for each tape of this thread.
   static Tensor read(const Variable& v);
   /// Notes for each tape of this thread that `value`, which no other thread sees meanwhile, was read of the variable.

@@ -29,6 +29,12 @@ bool any_followed(std::span<const Tensor> list) {
   return std::any_of(list.begin(), list.end(), [](const Tensor& x) { return tape::followed(x); });
 }
 
+// The index of a variable in the list, or the length of it.
+std::size_t index_of(const Variable& v, std::span<const Source> list) {
+  const auto is = [&](const Source& s) { return s.is_variable() && s.variable() == v; };
+  return static_cast<std::size_t>(std::find_if(list.begin(), list.end(), is) - list.begin());
+}
+
 template <class List>
 void append(List& to, std::span<const Tensor> more) {
   to.insert(to.end(), more.begin(), more.end());
@@ -55,8 +61,13 @@ std::int64_t largest_result(const program::Program& p) {
 }  // namespace
 
 Traced::Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor> arguments,
-               std::span<const Source> reads, program::Trace* enclosing)
-    : owner_(owner), f_(std::move(f)), arguments_(arguments.size()) {
+               std::span<const Source> reads, program::Trace* enclosing, std::size_t most_derivatives)
+    : owner_(owner),
+      f_(std::move(f)),
+      arguments_(arguments.size()),
+      pulls_(most_derivatives),
+      pushes_(most_derivatives),
+      pullbacks_(most_derivatives) {
   program::Program program;
   {
     program::Trace trace(owner, enclosing);
@@ -70,6 +81,7 @@ Traced::Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor
     for (const Tensor& value : trace.assigned_values()) results.push_back(value);
     program = trace.finish(results);
     reads_ = {trace.reads().begin(), trace.reads().end()};
+    for (const Variable& v : assigned_) read_as_.push_back(index_of(v, reads_));
     captured_.assign(trace.captured().begin(), trace.captured().end());
     draws_ = trace.draws();
     drawn_ = trace.drawn();
@@ -96,17 +108,21 @@ bool Traced::Inputs::followed(std::span<const Tensor> also) const {
   return any;
 }
 
-// Takes the values, except those that others hold too. All memory is allocated before the first variable changes.
-void Traced::assign(std::span<Tensor> values) const {
+// Takes the values, except those that others hold too. A handler, such as one that refuses assigns, does not see those
+// of branches that did not run: they leave the value that was read.
+bool Traced::commit(std::span<Tensor> tensors, std::span<const Tensor> read) const {
+  if (assigned_.empty()) return true;
+  const std::span values = tensors.subspan(results_);
   if (ops::handled(ops::writes_variables)) {
-    for (std::size_t k = 0; k < assigned_.size(); ++k) assigned_[k].assign(values[k]);
-    return;
+    const tape::Suspend unseen;
+    for (std::size_t k = 0; k < assigned_.size(); ++k)
+      if (!read[k].defined() || !ops::same_bits(assigned_[k].read(), values[k])) assigned_[k].assign(values[k]);
+    return true;
   }
   for (Tensor& x : values)
     if (const detail::Block* b = detail::block(x); !b->contiguous() || !detail::held_once(b))
       x = detail::alias(loops::contiguous(x));
-  for (std::size_t k = 0; k < assigned_.size(); ++k)
-    VariableAccess::modify(assigned_[k], [&](Tensor& value) { std::swap(value, values[k]); });
+  return VariableAccess::exchange(assigned_, read, values);
 }
 
 // Returns the results, then the values of assigned variables.
@@ -128,13 +144,13 @@ detail::List<Tensor> Traced::run_keeping(Inputs& inputs) const {
   return results;
 }
 
-detail::List<Tensor> Traced::run_and_assign(std::span<Tensor> inputs) const {
-  detail::List<Tensor> results(results_ + assigned_.size());
-  executable_->run_taking(inputs, results);
-  if (assigned_.empty()) return results;
-  assign(std::span(results).subspan(results_));
-  results.resize(results_);
-  return results;
+detail::List<Tensor> Traced::call(std::span<const Tensor> arguments, std::span<const Tensor> given) {
+  for (;;) {
+    Made made = make(arguments, given);
+    if (!commit(made.tensors, made.read)) continue;
+    made.tensors.resize(results_);
+    return std::move(made.tensors);
+  }
 }
 
 namespace {
@@ -150,22 +166,35 @@ void append_values(List& to, std::span<const Source> variables) {
 
 }  // namespace
 
-detail::List<Tensor> Traced::call(std::span<const Tensor> arguments, std::span<const Tensor> given) {
+Traced::Made Traced::make(std::span<const Tensor> arguments, std::span<const Tensor> given) {
+  for (const Tensor& x : arguments) detail::require_known(owner_, x);
+  Made made;
   Inputs inputs;
   List& all = inputs.all;
   all.reserve(arguments.size() + reads_.size());
   append(all, arguments);
   append(all, given);
-  append_values(all, reads().subspan(given.size()));
-  if (!tape::active()) return run_and_assign(all);
+  for (const Source& v : reads().subspan(given.size())) all.push_back(v.variable().read());
+  made.read.reserve(assigned_.size());
+  for (const std::size_t i : read_as_)
+    made.read.push_back(i >= given.size() && i < reads_.size() ? all[arguments.size() + i] : Tensor());
+  for (std::size_t i = arguments.size() + given.size(); i < all.size(); ++i)
+    if (!detail::block(all[i])->contiguous()) all[i] = contiguous(all[i]);  // the layout that was traced
+  const auto unrecorded = [&] {
+    made.tensors.resize(results_ + assigned_.size());
+    executable_->run_taking(all, made.tensors);
+    return std::move(made);
+  };
+  if (!tape::active()) return unrecorded();
   any_followed(captured_);
   for (const Tensor& x : captured_)
     if (tape::followed(x)) inputs.captured.push_back(x);
-  if (!any_followed(all) && inputs.captured.empty()) return run_and_assign(all);
+  if (!any_followed(all) && inputs.captured.empty()) return unrecorded();
   inputs.wanted.reserve(all.size());
   for (const Tensor& x : all) inputs.wanted.push_back(tape::followed(x));
   inputs.num_arguments = arguments_;
-  return record(inputs);
+  made.tensors = record(inputs);
+  return made;
 }
 
 // Whether an entry with these inputs can have this pullback.
@@ -244,15 +273,18 @@ class Traced::Entry {
 };
 
 detail::List<Tensor> Traced::record(Inputs& inputs) {
-  if (const Pullback* p = latest_.load(std::memory_order_acquire); p && fits(*p, inputs))
-    inputs.pullback = p->shared_from_this();
+  if (auto p = latest(); p && fits(*p, inputs)) inputs.pullback = std::move(p);
   List made = inputs.pullback ? run_keeping(inputs) : run(inputs.all);
-  List outputs;  // new handles, so that a tape can follow them as the outputs of this entry
-  outputs.reserve(results_);
-  for (std::size_t k = 0; k < results_; ++k) outputs.push_back(detail::alias(made[k]));
-  Entry::record(shared_from_this(), std::move(inputs), outputs);
-  assign(std::span(made).subspan(results_));
-  return outputs;
+  // New handles, so that a tape can follow them as the outputs of this entry.
+  for (std::size_t k = 0; k < results_; ++k) made[k] = detail::alias(made[k]);
+  Entry::record(shared_from_this(), std::move(inputs), std::span(made).first(results_));
+  return made;
+}
+
+// The derivative by the gradient that was asked for last.
+std::shared_ptr<const Pullback> Traced::latest() const {
+  auto p = pullbacks_.latest();
+  return p ? p : prepared_;
 }
 
 // ---- Derivatives
@@ -296,7 +328,7 @@ Traced::Derivative Traced::make_derivative(DerivativeFunction function, Differen
   auto f = [what = std::move(what), exists, function](std::span<const Tensor> x) {
     return existing(function(what, x), *exists);
   };
-  auto traced = std::make_shared<Traced>(owner_, std::move(f), arguments, reads_);
+  auto traced = std::make_shared<Traced>(owner_, std::move(f), arguments, reads_, nullptr, pulls_.most());
   return {std::move(traced), *exists};
 }
 
@@ -305,13 +337,15 @@ detail::List<Tensor> Traced::differentiate(Derivatives& known, DerivativeFunctio
   List arguments(inputs.arguments().begin(), inputs.arguments().end());
   append(arguments, seeds.tensors);
   Key key = key_of(inputs, seeds);
-  const Derivative* d = known.find(key);
+  std::shared_ptr<const Derivative> d = known.find(key);
   if (!d) {
     const std::lock_guard lock(mutex_);
     d = known.find(key);
-    if (!d)
-      d = &known.add(std::move(key),
-                     make_derivative(function, differentiated(inputs, seeds.numbers, seeds.rows), arguments));
+    if (!d) {
+      d = std::make_shared<const Derivative>(
+          make_derivative(function, differentiated(inputs, seeds.numbers, seeds.rows), arguments));
+      known.add(std::move(key), d);
+    }
   }
   detail::List<Tensor> some = d->traced->call(arguments, inputs.read());
   return with_gaps(some, d->exists);
@@ -399,20 +433,20 @@ std::shared_ptr<const Pullback> Traced::pullback(const Inputs& inputs, const Def
   if (const auto& p = inputs.pullback;
       p && p->rows == seeds.rows &&
       std::equal(p->seeded.begin(), p->seeded.end(), seeds.numbers.begin(), seeds.numbers.end())) {
-    if (latest_.load(std::memory_order_relaxed) != p.get()) latest_.store(p.get(), std::memory_order_release);
+    if (p != latest()) static_cast<void>(pullbacks_.find(key_of(inputs, seeds)));  // now it is
     return p;
   }
   Key key = key_of(inputs, seeds);
-  const std::shared_ptr<const Pullback>* known = pullbacks_.find(key);
+  std::shared_ptr<const Pullback> known = pullbacks_.find(key);
   if (!known) {
     const std::lock_guard lock(mutex_);
     known = pullbacks_.find(key);
-    if (!known)
-      known = &pullbacks_.add(std::move(key),
-                              make_pullback(inputs, differentiated(inputs, seeds.numbers, seeds.rows), seeds.tensors));
+    if (!known) {
+      known = make_pullback(inputs, differentiated(inputs, seeds.numbers, seeds.rows), seeds.tensors);
+      pullbacks_.add(std::move(key), known);
+    }
   }
-  latest_.store(known->get(), std::memory_order_release);
-  return *known;
+  return known;
 }
 
 namespace {
@@ -449,10 +483,8 @@ void Traced::prepare(const std::vector<bool>& followed) {
   Inputs inputs = examples(followed);
   const std::vector<Tensor> ys = results();
   const std::vector<std::size_t> with_cotangent = differentiable(ys);
-  if (!with_cotangent.empty() && any_reverse()) {
+  if (!with_cotangent.empty() && any_reverse())
     prepared_ = make_pullback(inputs, differentiated(inputs, with_cotangent), like(ys, with_cotangent));
-    latest_.store(prepared_.get(), std::memory_order_release);
-  }
   for (std::size_t k = 0; k < arguments_; ++k) inputs.wanted[k] = is_differentiable(inputs.all[k].dtype());
   if (any_forward()) prepare_push(inputs);
 }
@@ -579,11 +611,11 @@ CompileStats Traced::stats() const {
   for (const program::Value& v : program().values)
     if (v.origin == program::Value::Origin::constant)
       s.constant_bytes += v.tensor.size() * static_cast<std::int64_t>(item_size(v.tensor.dtype()));
-  const Pullback* latest = latest_.load(std::memory_order_acquire);
-  if (!latest) return s;
-  const program::Program& forward = latest->forward->program();
+  const auto last = latest();
+  if (!last) return s;
+  const program::Program& forward = last->forward->program();
   s.forward_instructions = static_cast<std::int64_t>(forward.instructions.size());
-  s.backward_instructions = static_cast<std::int64_t>(latest->backward->program().instructions.size());
+  s.backward_instructions = static_cast<std::int64_t>(last->backward->program().instructions.size());
   for (std::size_t k = results_ + assigned_.size(); k < forward.results.size(); ++k) {
     const Tensor& x = forward.operands[forward.results[k]].tensor;
     s.residual_bytes += x.size() * static_cast<std::int64_t>(item_size(x.dtype()));

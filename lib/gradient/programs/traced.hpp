@@ -6,7 +6,7 @@
 #include <mutex>
 #include <reel/compile.hpp>
 
-#include "ops/elementwise/growing_map.hpp"
+#include "gradient/programs/recent.hpp"
 #include "program/passes/passes.hpp"
 #include "program/run/executable.hpp"
 #include "program/trace.hpp"
@@ -23,13 +23,28 @@ class Traced : public std::enable_shared_from_this<Traced> {
   /// Traces f on abstract tensors with the dtypes, shapes and strides of `arguments`. `owner` is named in errors.
   /// `reads`: what f reads besides them, if known; what else it reads is added, tensors only of the `enclosing` trace,
   /// while that is open. Throws what f throws.
+  /// `most_derivatives`: how many of its gradients with respect to different arguments are kept, and how many of its
+  /// tangents; beyond it the least recently used one is dropped.
   Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor> arguments,
-         std::span<const Source> reads = {}, program::Trace* enclosing = nullptr);
+         std::span<const Source> reads = {}, program::Trace* enclosing = nullptr,
+         std::size_t most_derivatives = usual_derivatives);
+  static constexpr std::size_t usual_derivatives = 64;
   ~Traced();
   /// f(arguments), which have the signature that was traced. `given`: the values of the first of its reads, row-major
   /// where these are variables; the others are variables, which the call reads. Recorded as one entry on the tapes that
   /// follow one of its inputs.
   detail::List<Tensor> call(std::span<const Tensor> arguments, std::span<const Tensor> given = {});
+  /// A call that has assigned nothing yet.
+  struct Made {
+    detail::List<Tensor> tensors;  // the results, then the new values of assigned()
+    detail::List<Tensor> read;     // of each of these variables the value that was read; empty: none was
+  };
+  Made make(std::span<const Tensor> arguments, std::span<const Tensor> given = {});
+  /// Assigns the new values, unless another thread has assigned a variable between the read and this assign: then it
+  /// returns false, assigns none, and the call has to be made again. Allocates before the first variable changes.
+  bool commit(std::span<Tensor> tensors, std::span<const Tensor> read) const;
+  /// The number of results.
+  std::size_t size() const noexcept { return results_; }
   /// Traces the derivatives that the tapes and accumulators of the enclosing trace may ask for, while objects that f
   /// captures by reference still live: gradients with respect to the `followed` arguments and reads, for cotangents of
   /// all results; tangents along all arguments and the followed reads.
@@ -94,15 +109,14 @@ class Traced : public std::enable_shared_from_this<Traced> {
     std::shared_ptr<Traced> traced;
     std::vector<bool> exists;  // for each gradient or tangent
   };
-  using Derivatives = ops::GrowingMap<Key, Derivative>;
+  using Derivatives = RecentMap<Key, Derivative>;
   using DerivativeFunction = std::vector<Derived> (*)(const Differentiated& what, std::span<const Tensor> x);
 
   List filled_all(std::span<const Tensor> cotangents) const;
   List run(std::span<const Tensor> inputs) const;
   List run_keeping(Inputs& inputs) const;
-  List run_and_assign(std::span<Tensor> inputs) const;
   List record(Inputs& inputs);
-  void assign(std::span<Tensor> values) const;
+  std::shared_ptr<const Pullback> latest() const;
   Differentiated differentiated(const Inputs& inputs, std::span<const std::size_t> seeded, std::int64_t rows = 0) const;
   List differentiate(Derivatives& known, DerivativeFunction function, const Inputs& inputs,
                      const DefinedTensors& seeds);
@@ -124,6 +138,7 @@ class Traced : public std::enable_shared_from_this<Traced> {
   std::size_t arguments_ = 0, results_ = 0;
   std::vector<Source> reads_;
   std::vector<Variable> assigned_, read_and_assigned_;
+  std::vector<std::size_t> read_as_;  // for each of assigned_ its index in reads_, or their number
   std::vector<Tensor> captured_;  // differentiable: a tape may follow them
   std::vector<std::int64_t> draws_;
   std::vector<const Generator*> drawn_;
@@ -132,9 +147,7 @@ class Traced : public std::enable_shared_from_this<Traced> {
   std::vector<program::PassCounts> passes_;  // that made the program of executable_
   mutable std::mutex mutex_;                 // of those who trace derivatives
   Derivatives pulls_, pushes_;
-  ops::GrowingMap<Key, std::shared_ptr<const Pullback>> pullbacks_;
-  // The one that was asked for last, read without the mutex; pullbacks_ or prepared_ keeps it.
-  std::atomic<const Pullback*> latest_{nullptr};
+  RecentMap<Key, Pullback> pullbacks_;
   std::shared_ptr<const Pullback> prepared_;  // for all results, and for every source that may be wanted
   std::shared_ptr<const Derivative> prepared_push_;
   std::vector<Tensor> moved_;  // the sources with a tangent in prepared_push_, the others empty

@@ -2,6 +2,7 @@
 #include "ops/apply/effect.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "loops/loops.hpp"
 #include "loops/make/random.hpp"
@@ -66,6 +67,13 @@ void EffectHandler::perform_from(EffectHandler* handler, const Effect& e) {
     write(e);
   else
     read(e);
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+  const Tensor x = loops::contiguous(a), y = loops::contiguous(b);
+  const std::size_t bytes = static_cast<std::size_t>(x.size()) * item_size(x.dtype());
+  return bytes == 0 || std::memcmp(detail::block(x)->data, detail::block(y)->data, bytes) == 0;
 }
 
 void copy_to_output(const Call& call, Outputs& out, std::size_t k) {

@@ -99,6 +99,8 @@ void evaluate_in_own_memory(const Primitive& primitive, const std::array<Tensor*
   primitive.evaluate({inputs, {}}, out);
   for (const Tensor& value : borrowed.values) detail::renew(detail::block(value));
 }
+/// Whether dtypes, shapes and the bits of all elements are equal.
+bool same_bits(const Tensor& a, const Tensor& b);
 /// Makes output k a copy of input k, unless they share memory.
 void copy_to_output(const Call& call, Outputs& out, std::size_t k);
 
