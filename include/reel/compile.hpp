@@ -167,6 +167,23 @@ struct CallResult {
   std::shared_ptr<void> program;
 };
 
+// While it lives, a function is called as it is, as a part of the trace that has the list, if it is one of a trace.
+class CalledPlainly {
+ public:
+  CalledPlainly() noexcept = default;
+  explicit CalledPlainly(List<const void*>* list) noexcept : is_(true), list_(list) {}
+  CalledPlainly(const CalledPlainly&) = delete;
+  CalledPlainly& operator=(const CalledPlainly&) = delete;
+  ~CalledPlainly() {
+    if (list_) list_->pop_back();
+  }
+  explicit operator bool() const noexcept { return is_; }
+
+ private:
+  bool is_ = false;
+  List<const void*>* list_ = nullptr;
+};
+
 // From a context, which knows the function and its arguments: the function to trace, and one that calls it without a
 // program.
 struct CallMakers {
@@ -189,7 +206,7 @@ class Programs {
   ~Programs();
   /// Whether the function must be called as it is: it becomes part of a trace around it, or an observer is active.
   /// TraceError when it calls itself.
-  bool inlined() const;
+  CalledPlainly inlined() const;
   /// Runs the program for these arguments, tracing it if there is none yet.
   CallResult call(const CallView& call, const CallMakers& make) const;
   /// Assigns what the call has computed, last: nothing may throw afterwards. If another thread has assigned one of the
@@ -560,7 +577,7 @@ class Compiled {
 
   template <class Result, class Kept, class... A>
   Result run(A&... args) const {
-    if (programs_.inlined()) return call_plainly<Result>(args...);
+    if (const auto plainly = programs_.inlined()) return call_plainly<Result>(args...);
     constexpr auto numbers = std::index_sequence_for<A...>();
     detail::CallArguments arguments;
     arguments.tensors.reserve(sizeof...(A));

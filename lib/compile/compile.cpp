@@ -295,12 +295,15 @@ Programs::~Programs() {
   if (--state_->uses == 0) delete state_;
 }
 
-bool Programs::inlined() const {
+CalledPlainly Programs::inlined() const {
   constexpr int per_op = tape::watch_anomalies | tape::watch_times | tape::watch_lines;
-  if (!program::Trace::current() && !(tape::watching() & per_op)) return false;
-  if (state_->tracing.load() == std::this_thread::get_id())
+  program::Trace* trace = program::Trace::current();
+  if (!trace && !(tape::watching() & per_op)) return {};
+  if (state_->tracing.load() == std::this_thread::get_id() || (trace && trace->inlines(state_)))
     fail<TraceError>(who, "a compiled function calls itself; a program has no recursion: use while_loop or scan");
-  return true;
+  if (!trace) return CalledPlainly(nullptr);
+  trace->inlined().push_back(state_);
+  return CalledPlainly(&trace->inlined());
 }
 
 namespace {

@@ -37,6 +37,12 @@ Trace::Trace(const char* op, Trace* enclosing)
 Trace::~Trace() { detail::this_thread.state->tracer = below_; }
 
 Tensor Trace::argument(const Tensor& example) {
+bool Trace::inlines(const void* function) const noexcept {
+  for (const auto* t = this; t; t = static_cast<const Trace*>(t->below_))
+    if (std::find(t->inlined_.begin(), t->inlined_.end(), function) != t->inlined_.end()) return true;
+  return false;
+}
+
   const detail::Block* like = detail::block(example);
   Tensor x = TensorAccess::adopt(
       detail::new_abstract(like->dtype, like->shape(), {like->strides(), static_cast<std::size_t>(like->rank)}));

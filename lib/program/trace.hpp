@@ -96,6 +96,11 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
 
  private:
   struct Stream {
+  /// The compiled functions that run as a part of this trace, innermost last.
+  detail::List<const void*>& inlined() noexcept { return inlined_; }
+  /// Whether a compiled function runs as a part of this trace or of those around it.
+  bool inlines(const void* function) const noexcept;
+
     enum class Origin : std::uint8_t { bound, adopted, moved };
     const Generator* generator;
     Tensor tensor;
@@ -140,6 +145,7 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   std::vector<Source> reads_;
   std::vector<Stream> streams_;
   std::map<std::uint64_t, State> states_;  // by variable id, so in the order of construction
+  detail::List<const void*> inlined_;
   ops::Tracer* below_;
 };
 
