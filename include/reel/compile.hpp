@@ -38,7 +38,8 @@
 // as they run.
 //
 // Variables that f reads are read at each call; those that it assigns are assigned when the program has run and the
-// results exist, so that a call that throws changes none.
+// results exist, so that a call that throws changes none. An optimiser that f makes and destroys begins each call with
+// fresh state.
 //
 // Threads: a call that reads and assigns a variable, as assign_add and the steps of optimisers do, runs anew if another
 // thread has assigned the variable between the two, so that no update is lost. Threads that update one variable so take

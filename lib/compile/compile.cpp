@@ -326,7 +326,7 @@ struct PlainRun {
         fail<Error>(who, "result {} of the program differs from what the function gives op by op", k + 1);
     const auto new_values = got.last(assigned.size());
     for (const auto& [id, one] : variables) {
-      if (!one.written) continue;
+      if (!one.written || VariableAccess::abandoned(one.variable)) continue;
       const auto at =
           static_cast<std::size_t>(std::find(assigned.begin(), assigned.end(), one.variable) - assigned.begin());
       if (!ops::same_bits(one.value, at < assigned.size() ? new_values[at] : one.variable.read()))

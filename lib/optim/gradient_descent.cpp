@@ -288,8 +288,11 @@ class Step {
     detail::List<Variable> all;
     all.reserve(written + Program::options);
     all.push_back(variables_[i]);
-    for (std::size_t j = 0; j + 1 < states; ++j)
+    const Variable& rate = OptimizerAccess::made(*options_[0].number, options_[0].name);
+    for (std::size_t j = 0; j + 1 < states; ++j) {
       all.push_back(OptimizerAccess::made(*memory.tensors[j], variables_[i], Formula::remembered[j]));
+      VariableAccess::belongs_to(all.back(), rate);
+    }
     if constexpr (Formula::counters != 0) all.push_back(OptimizerAccess::made(*memory.steps, "steps"));
     for (const Option& option : options_) all.push_back(OptimizerAccess::made(*option.number, option.name));
     const Part& part = parts_[i];
@@ -457,10 +460,10 @@ detail::List<Part> checked_parts(const char* op, std::span<const Gradient> gradi
     } else {
       const Tensor& whole = GradientAccess::value(g);
       check(whole.shape(), whole.dtype());
+      detail::require_known(op, whole);
       parts[i] = Part(whole);
     }
   }
-      detail::require_known(op, whole);
   return parts;
 }
 

@@ -32,6 +32,7 @@ void StateNumber<T>::write(T number) const {
 }
 template <class T>
 void StateNumber<T>::release() const noexcept {
+  VariableAccess::abandon(*variable_);
   delete variable_;
 }
 template class StateNumber<double>;

@@ -31,18 +31,19 @@ Trace::Trace(const char* op, Trace* enclosing)
       enclosing_(enclosing),
       keeps_parts_(enclosing && enclosing->keeps_parts()),
       first_id_(enclosing ? ops::abstract(DType::boolean, {}).id() : 0),
+      first_variable_(VariableAccess::next_id()),
       below_(current()) {
   detail::thread_state().tracer = this;
 }
 Trace::~Trace() { detail::this_thread.state->tracer = below_; }
 
-Tensor Trace::argument(const Tensor& example) {
 bool Trace::inlines(const void* function) const noexcept {
   for (const auto* t = this; t; t = static_cast<const Trace*>(t->below_))
     if (std::find(t->inlined_.begin(), t->inlined_.end(), function) != t->inlined_.end()) return true;
   return false;
 }
 
+Tensor Trace::argument(const Tensor& example) {
   const detail::Block* like = detail::block(example);
   Tensor x = TensorAccess::adopt(
       detail::new_abstract(like->dtype, like->shape(), {like->strides(), static_cast<std::size_t>(like->rank)}));
@@ -120,8 +121,49 @@ void Trace::add(const ops::Operation& operation, const ops::Call& call, std::spa
 
 Tensor& Trace::value_of(const Variable& v) {
   if (const auto found = states_.find(v.id()); found != states_.end()) return found->second.value;
-  reads_.emplace_back(v);
-  return states_.try_emplace(v.id(), State{v, argument(ops::abstract(v.dtype(), v.shape()))}).first->second.value;
+  const Tensor like = ops::abstract(v.dtype(), v.shape());
+  if (v.id() < first_variable_) {
+    reads_.emplace_back(v);
+    return states_.try_emplace(v.id(), State{v, argument(like)}).first->second.value;
+  }
+  const Index value = program_.add_value(Value::Origin::argument, like);
+  values_.emplace(detail::block(like), value);
+  const tape::Suspend unseen;
+  made_.push_back({v, value, like, loops::contiguous(VariableAccess::read(v))});
+  return states_.try_emplace(v.id(), State{v, like}).first->second.value;
+}
+
+bool Trace::is_local(const Variable& v) const noexcept {
+  return v.id() >= first_variable_ && VariableAccess::abandoned(v);
+}
+
+// Decides for each variable that was made in this trace whether its value is an argument.
+void Trace::settle_made() {
+  for (const Made& one : made_) {
+    if (is_local(one.variable)) {
+      make_constant(one.value, one.initial);
+    } else {
+      program_.arguments.push_back(one.value);
+      reads_.emplace_back(one.variable);
+    }
+    settled_.push_back(one.argument);
+  }
+  made_.clear();
+}
+
+void Trace::make_constant(Index value, const Tensor& x) {
+  Value& v = program_.values[value];
+  v.origin = Value::Origin::constant;
+  v.tensor = x;
+  for (Index o = v.operands; o != nothing; o = program_.operands[o].next) {
+    Operand& operand = program_.operands[o];
+    operand.tensor = operand.whole ? x : laid_out(x, operand.offset, operand.tensor);
+  }
+}
+
+std::span<const Source> Trace::reads() {
+  settle_made();
+  return reads_;
 }
 
 void Trace::set(const Variable& v, const Tensor& value, bool assigned) {
@@ -248,24 +290,25 @@ void Trace::draw_again(const ops::Effect& e, std::uint64_t stream, std::uint64_t
 std::vector<Variable> Trace::assigned() const {
   std::vector<Variable> list;
   for (const auto& [id, state] : states_)
-    if (state.assigned) list.push_back(state.variable);
+    if (state.assigned && !is_local(state.variable)) list.push_back(state.variable);
   return list;
 }
 std::vector<Tensor> Trace::assigned_values() const {
   std::vector<Tensor> list;
   for (const auto& [id, state] : states_)
-    if (state.assigned) list.push_back(state.value);
+    if (state.assigned && !is_local(state.variable)) list.push_back(state.value);
   return list;
 }
 
 std::vector<Variable> Trace::read_and_assigned() const {
   std::vector<Variable> list;
   for (const auto& [id, state] : states_)
-    if (state.assigned && state.read) list.push_back(state.variable);
+    if (state.assigned && state.read && !is_local(state.variable)) list.push_back(state.variable);
   return list;
 }
 
 Program Trace::finish(std::span<const Tensor> results) {
+  settle_made();
   for (const Tensor& y : results) program_.results.push_back(operand_of(y, op_));
   return std::move(program_);
 }
@@ -276,6 +319,8 @@ Untraced::Untraced()
       keeps_((tape::watching() & tape::keep_observer) != 0) {
   if (!tracer_) return;
   detail::this_thread.state->tracer = nullptr;
+  if (!watches_) return;
+  tape::set_watching(tape::keep_observer, true);
   tape::set_watching(tape::watch_program, false);
 }
 Untraced::~Untraced() {
@@ -287,5 +332,3 @@ Untraced::~Untraced() {
 }
 
 }  // namespace reel::program
-  if (!watches_) return;
-  tape::set_watching(tape::keep_observer, true);

@@ -44,8 +44,10 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   void draw_again(const ops::Effect& effect, std::uint64_t seed, std::uint64_t first) override;
   /// What the function reads besides its arguments: abstract tensors of enclosing traces, and variables that it reads
   /// before it assigns them. Each is a further argument, in this order. A tensor keeps its identity; a variable is
-  /// identified by itself, whatever tensors its reads return.
-  std::span<const Source> reads() const noexcept { return reads_; }
+  /// identified by itself, whatever tensors its reads return. Call it when the function has returned: the state of an
+  /// optimiser that it has made and destroyed is not among them, nor among the assigned variables, since every call
+  /// begins with the initial values, which are constants.
+  std::span<const Source> reads();
   /// Makes it a further argument, as if the function had read it.
   void add_read(const Source& source);
   /// Draws from the generator use `stream` instead: int64 [2], seed and position, an argument.
@@ -94,13 +96,22 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   /// Ends the trace: the program that computes `results`. TraceError when one of them belongs to another trace.
   Program finish(std::span<const Tensor> results);
 
- private:
-  struct Stream {
   /// The compiled functions that run as a part of this trace, innermost last.
   detail::List<const void*>& inlined() noexcept { return inlined_; }
   /// Whether a compiled function runs as a part of this trace or of those around it.
   bool inlines(const void* function) const noexcept;
 
+ private:
+  // A variable that was made in this trace: the state of an optimiser.
+  struct Made {
+    Variable variable;
+    Index value;
+    Tensor argument, initial;
+  };
+  bool is_local(const Variable& v) const noexcept;
+  void settle_made();
+  void make_constant(Index value, const Tensor& x);
+  struct Stream {
     enum class Origin : std::uint8_t { bound, adopted, moved };
     const Generator* generator;
     Tensor tensor;
@@ -144,8 +155,12 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   std::uint64_t first_id_;  // ids of tensors made in this trace are larger
   std::vector<Source> reads_;
   std::vector<Stream> streams_;
+  std::uint64_t first_variable_;  // ids of variables that are made in this trace are not smaller
+  std::vector<Made> made_;        // of which it is not known yet whether they are arguments
+  std::vector<Tensor> settled_;   // the abstract values of the others
   std::map<std::uint64_t, State> states_;  // by variable id, so in the order of construction
   detail::List<const void*> inlined_;
+  std::map<std::uint64_t, State> states_;  // by variable id, so in the order of construction
   ops::Tracer* below_;
 };
 
