@@ -247,7 +247,7 @@ struct Programs::State {
     if (options.check > 0)
       made->reference = std::make_shared<const program::Program>(traced_program(who, f.function, call.tensors));
     made->traced = std::make_shared<autodiff::Traced>(who, with_unknown_draws(std::move(f.function)), call.tensors,
-                                                      std::span<const Tensor>(), nullptr,
+                                                      std::span<const Source>(), nullptr,
                                                       static_cast<std::size_t>(options.max_signatures));
     made->structure = std::move(f.structure);
     made->aspects = Aspects(call);

@@ -158,7 +158,6 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   std::uint64_t first_variable_;  // ids of variables that are made in this trace are not smaller
   std::vector<Made> made_;        // of which it is not known yet whether they are arguments
   std::vector<Tensor> settled_;   // the abstract values of the others
-  std::map<std::uint64_t, State> states_;  // by variable id, so in the order of construction
   detail::List<const void*> inlined_;
   std::map<std::uint64_t, State> states_;  // by variable id, so in the order of construction
   ops::Tracer* below_;

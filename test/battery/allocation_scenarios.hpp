@@ -53,4 +53,23 @@ Results drawn();
 Results made();
 Results parallel();
 
+// Scenarios of compiled functions, in allocation_compiled.cpp.
+Results compiled_call();
+Results compiled_modes();
+Results compiled_hessian();
+Results compiled_inside();
+Results compiled_check();
+Results compiled_eviction();
+Results compiled_while_loop();
+Results compiled_cond();
+Results compiled_scan();
+Results compiled_checkpoint();
+Results compiled_custom_gradient();
+Results compiled_tree();
+Results compiled_assigns();
+Results compiled_loop_with_effects();
+Results compiled_adam();
+Results compiled_clipped_sgd();
+Results compiled_local_adam();
+
 }  // namespace battery
