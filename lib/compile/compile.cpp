@@ -339,10 +339,8 @@ struct PlainRun {
 }  // namespace
 
 CallResult Programs::call(const CallView& call, const CallMakers& make) const {
-  for (const Tensor& x : call.tensors) {
+  for (const Tensor& x : call.tensors)
     if (!x.defined()) fail<ValueError>(who, "an argument holds an empty tensor (default-constructed or moved from)");
-    require_known(who, x);
-  }
   bool checked = false;
   State::Found found;
   if (state_->options.check == 0) found = state_->find(call);

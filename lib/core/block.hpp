@@ -200,7 +200,7 @@ void renew(Block* b);
 /// A new tensor (fresh id) with the same data, shape and strides.
 Tensor alias(const Tensor& x);
 /// TraceError for an abstract tensor where nothing is traced.
-inline void require_known(std::string_view op, const Tensor& x) {
+inline void require_known(const char* op, const Tensor& x) {
   if (const Block* b = block(x); b && b->abstract()) [[unlikely]]
     fail_unless_traced(op, b);
 }

@@ -153,19 +153,6 @@ detail::List<Tensor> Traced::call(std::span<const Tensor> arguments, std::span<c
   }
 }
 
-namespace {
-
-// The values of variables, in the layout that was traced.
-template <class List>
-void append_values(List& to, std::span<const Source> variables) {
-  for (const Source& v : variables) {
-    Tensor x = v.variable().read();
-    to.push_back(detail::block(x)->contiguous() ? std::move(x) : contiguous(x));
-  }
-}
-
-}  // namespace
-
 Traced::Made Traced::make(std::span<const Tensor> arguments, std::span<const Tensor> given) {
   for (const Tensor& x : arguments) detail::require_known(owner_, x);
   Made made;
@@ -347,7 +334,7 @@ detail::List<Tensor> Traced::differentiate(Derivatives& known, DerivativeFunctio
       known.add(std::move(key), d);
     }
   }
-  detail::List<Tensor> some = d->traced->call(arguments, inputs.read());
+  detail::List<Tensor> some = d->traced->make(arguments, inputs.read()).tensors;  // a derivative assigns nothing
   return with_gaps(some, d->exists);
 }
 
@@ -595,7 +582,7 @@ detail::List<Tensor> Traced::push(const Inputs& inputs, std::span<const Tensor> 
       if (moved_[i].defined())
         arguments.push_back(tangents[i].defined() ? contiguous(tangents[i])
                                                   : zeros(moved_[i].shape(), moved_[i].dtype()));
-    List some = prepared_push_->traced->call(arguments, inputs.read());
+    List some = prepared_push_->traced->make(arguments, inputs.read()).tensors;
     return with_gaps(some, prepared_push_->exists);
   }
   return differentiate(pushes_, tangents_of, inputs, DefinedTensors(tangents));

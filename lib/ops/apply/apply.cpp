@@ -150,14 +150,10 @@ Tensor apply(const Primitive& p, Inputs inputs, Attributes attributes) {
   Metas metas;
   p.infer(call, metas);
   if (!metas.one_view()) return apply_dense(p, call, metas);
-  Tracer* tracer = Tracer::current();
-  for (const Tensor* x : inputs) {
-    if (tracer) [[unlikely]]
-      tracer->note(*x);
-    else
-      detail::require_known(p.rule.name, *x);
-  }
+  if (Tracer* tracer = Tracer::current()) [[unlikely]]
+    for (const Tensor* x : inputs) tracer->note(*x);
   Tensor y = view_of(p, call, metas);
+  detail::require_known(p.rule.name, y);  // abstract as its input is
   record_if_active(p, call, {&y, 1});
   return y;
 }

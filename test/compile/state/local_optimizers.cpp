@@ -102,7 +102,7 @@ TEST_CASE("local optimisers: one that a call makes anew for the next is refused 
     kept->step(tape.gradient(loss, w), w);
     return loss;
   });
-  CHECK_THROWS_WITH(grad(f)(ramp({3})), Catch::Contains("traced again for its derivative"));
+  CHECK_THROWS_WITH(grad(f)(ramp({3})), Catch::Contains("its derivative"));
 }
 
 TEST_CASE("clip_by_global_norm of IndexedSlices: a step of a language model has the bits of the eager one") {
