@@ -28,11 +28,22 @@ bool same_layout(const detail::Block* a, const detail::Block* b) noexcept {
 Index Program::operand(Index value, const Tensor& view) {
   const detail::Block *all = detail::block(values[value].tensor), *part = detail::block(view);
   const std::int64_t offset = part->data - all->data;
-  for (Index o = values[value].operands; o != nothing; o = operands[o].next)
-    if (operands[o].offset == offset && same_layout(detail::block(operands[o].tensor), part)) return o;
   const bool whole = offset == 0 && same_layout(all, part);
+  if (whole && values[value].whole != nothing) return values[value].whole;
+  constexpr std::uint64_t spread = 0x9e3779b97f4a7c15u;  // 2^64 / golden ratio
+  const std::uint64_t key = (value * spread) ^ static_cast<std::uint64_t>(offset);
+  if (!whole)
+    for (auto [at, end] = views.equal_range(key); at != end; ++at) {
+      const Operand& o = operands[at->second];
+      if (o.value == value && o.offset == offset && same_layout(detail::block(o.tensor), part)) return at->second;
+    }
+  const auto made = static_cast<Index>(operands.size());
   operands.push_back({value, view, offset, whole, values[value].operands});
-  return values[value].operands = static_cast<Index>(operands.size() - 1);
+  if (whole)
+    values[value].whole = made;
+  else
+    views.emplace(key, made);
+  return values[value].operands = made;
 }
 
 std::vector<Index> Program::count_uses() const {

@@ -1,10 +1,12 @@
 // Programs: what a function computes, as a list of instructions on numbered values. A Trace writes a program
 // (trace.hpp), passes rewrite it (passes/passes.hpp), an Executable runs it (run/executable.hpp).
 #pragma once
+#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "loops/program/program.hpp"
@@ -25,6 +27,7 @@ struct Value {
   Origin origin;
   Tensor tensor;             // abstract, with dtype, shape and strides; a constant holds its own tensor
   Index operands = nothing;  // the newest of its operands
+  Index whole = nothing;     // the one that is whole
 };
 
 /// What an instruction reads: a value or a view of one.
@@ -57,6 +60,11 @@ class OwnedAttributes {
     if (rule_ && rule_->release && !words_.empty()) rule_->release(words_);
   }
   ops::Attributes words() const noexcept { return words_; }
+  /// Adds words behind them. The words must own nothing.
+  void append(ops::Attributes more) {
+    assert(!rule_ || !rule_->release);
+    words_.insert(words_.end(), more.begin(), more.end());
+  }
 
  private:
   const tape::Rule* rule_ = nullptr;
@@ -96,8 +104,9 @@ struct Program {
   std::vector<Value> values;
   std::vector<Operand> operands;  // without duplicates
   std::vector<Instruction> instructions;
-  std::vector<Index> arguments;  // values
-  std::vector<Index> results;    // operands
+  std::vector<Index> arguments;                              // values
+  std::vector<Index> results;                                // operands
+  std::unordered_multimap<std::uint64_t, Index> views = {};  // operands that are not whole, by value and offset
 
   Index add_value(Value::Origin origin, Tensor tensor);
   /// The operand for this view of a value; added if there is none yet.

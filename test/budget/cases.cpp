@@ -121,6 +121,19 @@ void compiled_training_step() {
   step();
 }
 
+// Traces a chain and its gradient anew. An op of a long chain must cost as much as one of a short chain.
+void trace_chain(int ops) {
+  const auto f = compile([ops](const Tensor& x) {
+    GradientTape tape;
+    tape.watch(x);
+    return *tape.gradient(tanh_chain(x, ops), x);
+  });
+  static_cast<void>(f(one()));
+}
+constexpr int few_ops = 250, many_ops = 2000;
+void tracing_few_ops() { trace_chain(few_ops); }
+void tracing_many_ops() { trace_chain(many_ops); }
+
 void compiled_multiply_gradient() {
   static const auto f = compile([](const Tensor& x) {
     GradientTape tape;
@@ -204,6 +217,8 @@ constexpr Case cases[] = {
     {"training_step", 1, training_step},
     {"rosenbrock_gradient", 1, rosenbrock_gradient},
     {"rosenbrock_hvp", 1, rosenbrock_hvp},
+    {"tracing_few_ops", few_ops, tracing_few_ops},
+    {"tracing_many_ops", many_ops, tracing_many_ops},
     {"compiled_training_step", 1, compiled_training_step},
     {"compiled_multiply_gradient", length, compiled_multiply_gradient},
     {"compiled_rosenbrock_gradient", 1, compiled_rosenbrock_gradient},

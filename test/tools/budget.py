@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 SLACK = 0.02
+GROWTH = 1.05  # of what an op of a chain costs to trace, if the chain is eight times as long: logarithms
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = ROOT / "test/budget/budget.txt"
 COUNTED = ROOT / "test/budget/cases.cpp"
@@ -130,6 +131,9 @@ for key in sorted(budgets.keys() | costs.keys()):
     elif cost < budget * (1 - SLACK) - 0.005:
         note = "the budget can be lowered"
     print(f"{name:<26} {cost:>10.1f} of {budget:>10.1f} {unit:<12} {note}")
+few, many = (costs[f"tracing_{n}_ops", "instructions"] for n in ("few", "many"))
+if many > few * GROWTH:
+    over.append(f"tracing: an op costs {few:.0f} instructions in a short chain and {many:.0f} in a long one")
 unequal = unequal_calls(program)
 if unequal:
     print("\ncalls differ by more than 2 %:", *unequal, sep="\n  ")

@@ -233,9 +233,11 @@ std::size_t product_read(const Program& p, const Group& group, const std::vector
 
 // Replaces means whose sum can be fused by such a sum and a division.
 void divide_sums(Program& program, const std::vector<Index>& uses) {
-  for (std::size_t at = 0; at < program.instructions.size(); ++at) {
-    Instruction& mean = program.instructions[at];
-    const Index x = summed_value(program, mean, ops::mean_of_axes(), uses);
+  std::vector<Instruction> list;
+  list.reserve(program.instructions.size());
+  for (Instruction& each : program.instructions) {
+    const Index x = summed_value(program, each, ops::mean_of_axes(), uses);
+    Instruction& mean = list.emplace_back(std::move(each));
     if (x == nothing) continue;
     const Index result = mean.outputs[0];
     const Tensor like = program.values[result].tensor;
@@ -249,8 +251,9 @@ void divide_sums(Program& program, const std::vector<Index>& uses) {
     divide.operation = ops::value_of<"divide">("divide");
     divide.inputs = {program.whole(total), program.whole(divisor)};
     divide.outputs = {result};
-    program.instructions.insert(program.instructions.begin() + static_cast<std::ptrdiff_t>(at + 1), std::move(divide));
+    list.push_back(std::move(divide));
   }
+  program.instructions = std::move(list);
 }
 
 }  // namespace

@@ -42,13 +42,9 @@ void join_places(Program& program) {
     const detail::Block *a = detail::block(program.values[to.outputs[0]].tensor),
                         *b = detail::block(program.values[from.outputs[0]].tensor);
     if (a->shape() != b->shape() || a->dtype != b->dtype) continue;
-    Instruction both;
-    both.operation = to.operation;
-    both.inputs = to.inputs;
+    Instruction both = std::move(to);  // its lists grow in place: there may be thousands of parts
     both.inputs.insert(both.inputs.end(), from.inputs.begin(), from.inputs.end());
-    std::vector<std::int64_t> words(to.attributes.words().begin(), to.attributes.words().end());
-    words.insert(words.end(), from.attributes.words().begin(), from.attributes.words().end());
-    both.attributes = {to.operation.primitive->rule, words};
+    both.attributes.append(from.attributes.words());
     both.outputs = i.outputs;
     gone[first] = gone[second] = true;
     i = std::move(both);

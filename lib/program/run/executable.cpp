@@ -3,7 +3,9 @@
 #include "program/run/executable.hpp"
 
 #include <algorithm>
+#include <utility>
 
+#include "core/fail.hpp"
 #include "ops/apply/apply.hpp"
 #include "ops/linalg/matmul.hpp"
 #include "program/run/frame.hpp"
@@ -120,6 +122,8 @@ bool Executable::reads_argument(std::size_t k) const noexcept {
 
 // A result that is a whole computed value is taken from Frame::outputs, the others are operands.
 void Executable::find_results() {
+  constexpr std::size_t none = ~std::size_t{0};
+  std::vector<std::size_t> latest(outputs_.size(), none);  // for each output: the result that takes it, so far
   for (const Index o : program_.results) {
     const Operand& operand = program_.operands[o];
     const Value& value = program_.values[operand.value];
@@ -128,8 +132,8 @@ void Executable::find_results() {
     if (made && operand.whole) {
       result.number = static_cast<std::uint32_t>(origin_[operand.value].number);
       result.output = true;
-      for (Result& earlier : results_)
-        if (earlier.output && earlier.number == result.number) earlier.moved = false;
+      if (const std::size_t earlier = std::exchange(latest[result.number], results_.size()); earlier != none)
+        results_[earlier].moved = false;
       result.moved = true;
     }
     results_.push_back(result);

@@ -4,12 +4,80 @@
 #include "program/run/plan.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "ops/linalg/matmul.hpp"
 
 namespace reel::program {
 
 namespace {
+
+// First fit: the lowest free place that is large enough. Logarithmic in the number of free places, times the number of
+// their different sizes.
+class Arena {
+ public:
+  std::int64_t take(std::int64_t bytes) {
+    if (bytes == 0) return 0;
+    const auto lowest = lowest_of(bytes);
+    if (lowest == by_size_.end()) {
+      const std::int64_t begin = end_;
+      end_ += bytes;
+      most_ = std::max(most_, end_);
+      return begin;
+    }
+    const std::int64_t begin = *lowest->second.begin(), size = lowest->first;
+    forget(begin, size);
+    if (size > bytes) add(begin + bytes, size - bytes);
+    return begin;
+  }
+  // Joins the place with free ones beside it.
+  void give_back(std::int64_t begin, std::int64_t bytes) {
+    if (bytes == 0) return;
+    if (const auto after = free_.find(begin + bytes); after != free_.end()) {
+      const std::int64_t size = after->second;
+      forget(begin + bytes, size);
+      bytes += size;
+    }
+    if (auto before = free_.lower_bound(begin); before != free_.begin()) {
+      const auto [from, size] = *--before;
+      if (from + size == begin) {
+        forget(from, size);
+        begin = from;
+        bytes += size;
+      }
+    }
+    if (begin + bytes == end_)
+      end_ = begin;
+    else
+      add(begin, bytes);
+  }
+  // The most that was taken at once.
+  std::int64_t bytes() const noexcept { return most_; }
+
+ private:
+  using BySize = std::map<std::int64_t, std::set<std::int64_t>>;
+  BySize::const_iterator lowest_of(std::int64_t bytes) const {
+    auto lowest = by_size_.lower_bound(bytes);
+    for (auto at = lowest; at != by_size_.end(); ++at)
+      if (*at->second.begin() < *lowest->second.begin()) lowest = at;
+    return lowest;
+  }
+  void add(std::int64_t begin, std::int64_t size) {
+    free_.emplace(begin, size);
+    by_size_[size].insert(begin);
+  }
+  void forget(std::int64_t begin, std::int64_t size) {
+    free_.erase(begin);
+    const auto at = by_size_.find(size);
+    at->second.erase(begin);
+    if (at->second.empty()) by_size_.erase(at);
+  }
+
+  std::map<std::int64_t, std::int64_t> free_;  // sizes of the free places below end_, by their beginnings
+  BySize by_size_;                             // the same: beginnings by sizes, none empty
+  std::int64_t end_ = 0, most_ = 0;
+};
 
 class Planner {
  public:
@@ -36,13 +104,11 @@ class Planner {
       for (const Index v : instruction.outputs)
         if (v != nothing) give_back(v, i);
     }
+    plan_.bytes = arena_.bytes();
     return std::move(plan_);
   }
 
  private:
-  struct Range {
-    std::int64_t begin, end;
-  };
   std::int64_t bytes(Index v) const { return padded_bytes(program_.values[v].tensor); }
 
   // The operands whose memory the output may take.
@@ -75,13 +141,7 @@ class Planner {
       moved_.push_back(x);
       return;
     }
-    const std::int64_t need = bytes(v);
-    std::int64_t begin = 0;
-    auto next = taken_.begin();
-    for (; next != taken_.end() && next->begin - begin < need; ++next) begin = next->end;
-    plan_.offset[v] = begin;
-    plan_.bytes = std::max(plan_.bytes, begin + need);
-    if (need > 0) taken_.insert(next, {begin, begin + need});
+    plan_.offset[v] = arena_.take(bytes(v));
   }
   void give_back(Index v, std::size_t at) {
     if (plan_.offset[v] == Plan::elsewhere || last_use_[v] != at) return;
@@ -92,16 +152,14 @@ class Planner {
       return;
     }
     last_use_[v] = ~std::size_t{0};
-    if (bytes(v) == 0) return;
-    const std::int64_t begin = plan_.offset[v];
-    taken_.erase(std::find_if(taken_.begin(), taken_.end(), [&](const Range& r) { return r.begin == begin; }));
+    arena_.give_back(plan_.offset[v], bytes(v));
   }
 
   const Program& program_;
   Plan plan_;
   std::vector<std::size_t> last_use_;  // for each value: the last instruction that reads or computes it
-  std::vector<Range> taken_;           // ascending
-  std::vector<Index> moved_;           // operands whose memory the output of this instruction takes
+  Arena arena_;
+  std::vector<Index> moved_;  // operands whose memory the output of this instruction takes
 };
 
 }  // namespace
