@@ -1,10 +1,15 @@
 // compile(f): a function whose work is recorded once and run many times, like MLX's compile, JAX's jit and TensorFlow's
 // function. Optional: <reel/reel.hpp> does not include it.
 //
-// The first call with arguments of given structure, dtypes, shapes and strides traces f: f runs on tensors without
-// elements, nothing is computed, and what its ops would compute becomes a program. This and later calls run the
-// program. Tapes, gradients and nested orders inside f are part of it. Without a tape around the call, results have the
-// bits of f called op by op; derivatives through the call agree to rounding.
+// The first call with arguments of given structure, dtypes, shapes and strides, in borrowed memory or not, traces f: f
+// runs on tensors without elements, nothing is computed, and what its ops would compute becomes a program. This and
+// later calls run the program. Tapes, gradients and nested orders inside f are part of it. Without a tape around the
+// call, results have the bits of f called op by op; derivatives through the call agree to rounding.
+//
+// Each tensor that f receives is one of its own, as in JAX: not the same tensor as another argument, or as one that f
+// captures, even if the caller passes that. A tape in f that watches a parameter follows what is computed from this
+// parameter. (Called directly, without compile, f(x, x) has one tensor twice.) The same holds for the parameters of the
+// functions given to cond, switch_case, loops and recompute_grad, in a program or not.
 //
 // The structure of a tree is the sizes of its vectors, the keys of its maps, its variables, and what signature() of its
 // structs returns. A struct with members beside its leaves() must have one, because a program keeps what f read of

@@ -16,6 +16,7 @@
 #include "gradient/gradient.hpp"
 #include "gradient/programs/recent.hpp"
 #include "gradient/programs/traced.hpp"
+#include "ops/apply/operation.hpp"
 #include "ops/engine.hpp"
 #include "program/dot.hpp"
 #include "program/trace.hpp"
@@ -28,6 +29,16 @@ namespace {
 
 constexpr const char* who = "compile";
 
+// The dtype, and whether the memory is the user's: results must not share it.
+std::int64_t kind_of(const Tensor& x) noexcept {
+  constexpr std::int64_t of_user = 0x100;
+  const Block* b = block(x);
+  const auto dtype = static_cast<std::int64_t>(b->dtype);
+  if (!(b->flags & (view_flag | borrowed_flag))) [[likely]]
+    return dtype;
+  return ops::is_borrowed(x) ? dtype | of_user : dtype;
+}
+
 // Everything that a program depends on.
 CallWords signature_of(const CallView& call) {
   constexpr std::size_t usual_rank = 4;  // of arguments; a higher one makes the list grow
@@ -36,7 +47,7 @@ CallWords signature_of(const CallView& call) {
   key.assign(call.words.begin(), call.words.end());
   for (const Tensor& x : call.tensors) {
     const Block* b = block(x);
-    key.push_back(static_cast<std::int64_t>(b->dtype));
+    key.push_back(kind_of(x));
     key.push_back(b->rank);
     key.insert(key.end(), b->extents(), b->extents() + 2 * b->rank);  // and strides
   }
@@ -56,7 +67,7 @@ bool is_signature_of(const CallWords& key, const CallView& call) {
   if (!next_are(call.words.data(), call.words.size())) return false;
   for (const Tensor& x : call.tensors) {
     const Block* b = block(x);
-    const std::int64_t kind[] = {static_cast<std::int64_t>(b->dtype), b->rank};
+    const std::int64_t kind[] = {kind_of(x), b->rank};
     if (!next_are(kind, 2) || !next_are(b->extents(), 2 * b->rank)) return false;
   }
   return at == key.end();
@@ -102,6 +113,7 @@ struct Aspects {
         a.shapes.push_back(b->rank);
         a.shapes.insert(a.shapes.end(), b->extents(), b->extents() + b->rank);
         a.strides.insert(a.strides.end(), b->strides(), b->strides() + b->rank);
+        a.strides.push_back(ops::is_borrowed(x));
       }
       tensor += part.tensors;
     }

@@ -49,6 +49,7 @@ Tensor Trace::argument(const Tensor& example) {
       detail::new_abstract(like->dtype, like->shape(), {like->strides(), static_cast<std::size_t>(like->rank)}));
   const Index value = program_.add_value(Value::Origin::argument, x);
   detail::block(x)->flags |= like->flags & detail::token_flag;
+  if (ops::is_borrowed(example)) detail::block(x)->flags |= detail::borrowed_flag;
   values_.emplace(detail::block(x), value);
   program_.arguments.push_back(value);
   return x;
@@ -73,7 +74,7 @@ void Trace::add_read(const Source& source) {
 
 Index Trace::operand_of(const Tensor& x, const char* op) {
   if (!x.defined()) return nothing;
-  if (memory_of(x)->flags & detail::borrowed_flag)
+  if (!ops::is_abstract(x) && ops::is_borrowed(x))
     fail<TraceError>(op_,
                      "{} reads borrowed memory that the traced function captured; it may change, and a program keeps "
                      "constants: pass the tensor as an argument",
@@ -121,16 +122,21 @@ void Trace::add(const ops::Operation& operation, const ops::Call& call, std::spa
 
 Tensor& Trace::value_of(const Variable& v) {
   if (const auto found = states_.find(v.id()); found != states_.end()) return found->second.value;
+  if (v.id() < first_variable_) return states_.try_emplace(v.id(), State{v, add_variable(v)}).first->second.value;
   const Tensor like = ops::abstract(v.dtype(), v.shape());
-  if (v.id() < first_variable_) {
-    reads_.emplace_back(v);
-    return states_.try_emplace(v.id(), State{v, argument(like)}).first->second.value;
-  }
   const Index value = program_.add_value(Value::Origin::argument, like);
   values_.emplace(detail::block(like), value);
   const tape::Suspend unseen;
   made_.push_back({v, value, like, loops::contiguous(VariableAccess::read(v))});
   return states_.try_emplace(v.id(), State{v, like}).first->second.value;
+}
+
+// Makes the variable's value an argument of the program.
+Tensor Trace::add_variable(const Variable& v) {
+  reads_.emplace_back(v);
+  Tensor value = argument(ops::abstract(v.dtype(), v.shape()));
+  detail::block(value)->flags |= detail::borrowed_flag;  // a later value may be
+  return value;
 }
 
 bool Trace::is_local(const Variable& v) const noexcept {

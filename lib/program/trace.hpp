@@ -124,6 +124,7 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   void assign(const ops::Effect& effect);
   Index operand_of(const Tensor& x, const char* op);
   Tensor& value_of(const Variable& variable);
+  Tensor add_variable(const Variable& variable);
   void set(const Variable& variable, const Tensor& value, bool assigned);
 
   // Tells ops that a trace is open, before tapes are hidden and after they return.

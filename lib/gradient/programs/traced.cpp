@@ -156,8 +156,7 @@ detail::List<Tensor> Traced::call(std::span<const Tensor> arguments, std::span<c
 Traced::Made Traced::make(std::span<const Tensor> arguments, std::span<const Tensor> given) {
   for (const Tensor& x : arguments) detail::require_known(owner_, x);
   Made made;
-  Inputs inputs;
-  List& all = inputs.all;
+  List all;
   all.reserve(arguments.size() + reads_.size());
   append(all, arguments);
   append(all, given);
@@ -173,12 +172,14 @@ Traced::Made Traced::make(std::span<const Tensor> arguments, std::span<const Ten
     return std::move(made);
   };
   if (!tape::active()) return unrecorded();
+  Inputs inputs;
   any_followed(captured_);
   for (const Tensor& x : captured_)
     if (tape::followed(x)) inputs.captured.push_back(x);
   if (!any_followed(all) && inputs.captured.empty()) return unrecorded();
   inputs.wanted.reserve(all.size());
   for (const Tensor& x : all) inputs.wanted.push_back(tape::followed(x));
+  inputs.all = std::move(all);
   inputs.num_arguments = arguments_;
   made.tensors = record(inputs);
   return made;

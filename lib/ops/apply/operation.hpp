@@ -53,6 +53,13 @@ inline bool is_abstract(const Tensor& x) noexcept {
   const detail::Block* b = detail::block(x);
   return b && b->abstract();
 }
+/// Whether the elements are in memory of the user, who may write there. For an abstract tensor: whether those of the
+/// argument or variable that it stands for may be; its block then has borrowed_flag too.
+inline bool is_borrowed(const Tensor& x) noexcept {
+  const detail::Block* b = detail::block(x);
+  if (b->flags & detail::view_flag) b = static_cast<const detail::Block*>(b->base);
+  return (b->flags & detail::borrowed_flag) != 0;
+}
 inline bool any_abstract(Inputs inputs) noexcept {
   for (const Tensor* x : inputs)
     if (is_abstract(*x)) return true;

@@ -98,13 +98,6 @@ namespace {
 
 Shape shape_of(const Tensor& g, const Shape* shape) { return shape ? *shape : detail::block(g)->shape(); }
 
-// Whether x's elements are in memory of the user, who may write there.
-bool is_borrowed(const Tensor& x) {
-  const detail::Block* b = detail::block(x);
-  if (b->flags & detail::view_flag) b = static_cast<const detail::Block*>(b->base);
-  return b->flags & detail::borrowed_flag;
-}
-
 // The result summed down to `target` in the same pass; empty if that is not faster.
 [[gnu::noinline]] Tensor fused_sum(kernels::Loop loop, Inputs in, DType dtype, const Shape& shape,
                                    const Shape& target) {
@@ -132,8 +125,14 @@ bool is_borrowed(const Tensor& x) {
 }
 
 Tensor times_one(const Tensor& g, const Tensor& x, const Shape* shape) {
-  if (!tape::is_one(g) || is_borrowed(x)) return {};
-  return broadcast_view(x, shape_of(g, shape));
+  if (!tape::is_one(g)) return {};
+  const detail::Block* b = detail::block(x);
+  const Shape full = shape_of(g, shape);
+  if (detail::block(g)->size < view_elements_min && (is_borrowed(x) || !b->contiguous() || b->shape() != full))
+    return {};
+  if (!is_borrowed(x)) return broadcast_view(x, full);
+  if (!b->contiguous()) return {};
+  return broadcast_view(multiply(x, 1.0), full);
 }
 
 Tensor add_to_sum(const tape::Record& record, std::size_t i, kernels::Loop loop, Inputs in, const Shape* shape) {

@@ -113,7 +113,10 @@ struct FusedOptions {
 Tensor evaluate_fused(kernels::Loop loop, const Tensor& g, Inputs in, const FusedOptions& options);
 /// The size of g from which times_one() is worth calling: below, a product is as cheap as a view.
 inline constexpr std::int64_t view_elements_min = 1024;
-/// g times x as a view of x, if g is a repeated 1; otherwise an empty handle.
+/// g times x as a view of x, if g is a repeated 1 and the view is laid out as what an op returns; otherwise an empty
+/// handle. A trace asks for any size: later sums add in the order of strides. If x is borrowed, the view is one of a
+/// copy, which must have the same strides: a variable, which is contiguous, may or may not be borrowed when a program
+/// runs.
 Tensor times_one(const Tensor& g, const Tensor& x, const Shape* shape);
 /// The size of g from which add_to_sum() is worth calling: below, a new block is as cheap.
 inline constexpr std::int64_t in_place_elements_min = loops::parallel_threshold;
