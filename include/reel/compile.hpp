@@ -441,11 +441,16 @@ struct GeneratorArgument {
   }
 };
 
+/// x as another tensor, which tapes that follow x follow too.
+Tensor fresh_argument(const Tensor& x);
+/// ValueError: a compiled function of a signature was called that holds none.
+[[noreturn]] void fail_empty_function();
+
 // What f receives for an argument when it is called without a program.
 template <class T>
 decltype(auto) plain_argument(T& x) {
   if constexpr (Tree<T>)
-    return map_leaves<Input>(x, [](const auto& leaf) { return Target(leaf).tensor(); });
+    return map_leaves<Input>(x, [](const auto& leaf) { return fresh_argument(Target(leaf).tensor()); });
   else
     return (x);
 }

@@ -395,6 +395,15 @@ std::string Programs::to_dot() const {
 
 // ---- Arguments
 
+// An abstract tensor must be noted by its trace, which identity() does.
+Tensor fresh_argument(const Tensor& x) {
+  return program::Trace::current() || tape::followed(x) ? identity(x) : alias(x);
+}
+
+void fail_empty_function() {
+  fail<ValueError>(who, "this object holds no compiled function; assign one: step = compile(f)");
+}
+
 Tensor stream_of(const Generator& generator) {
   return from_data(std::array<std::int64_t, 2>{static_cast<std::int64_t>(generator.seed()),
                                                static_cast<std::int64_t>(generator.position())});
