@@ -6,6 +6,7 @@
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/shape.hpp>
+#include <utility>
 
 #include "core/fail.hpp"
 #include "loops/loops.hpp"
@@ -174,7 +175,9 @@ std::span<const Source> Trace::reads() {
 }
 
 void Trace::set(const Variable& v, const Tensor& value, bool assigned) {
-  State& state = states_.try_emplace(v.id(), State{v, {}}).first->second;
+  const auto [at, added] = states_.try_emplace(v.id(), State{v, {}});
+  State& state = at->second;
+  state.assigned_first |= added && assigned;
   state.value = value;
   state.assigned = assigned;
 }

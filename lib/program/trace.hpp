@@ -22,7 +22,8 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
     Variable variable;
     Tensor value;
     bool assigned = false;
-    bool read = false;  // by the traced function itself, not only by the update of an optimiser
+    bool read = false;            // by the traced function itself, not only by the update of an optimiser
+    bool assigned_first = false;  // before any read: it is no argument of the program yet
   };
 
  public:
