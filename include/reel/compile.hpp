@@ -208,7 +208,10 @@ class Programs {
  public:
   explicit Programs(const CompileOptions& options);
   Programs(const Programs& other) noexcept;
-  Programs& operator=(const Programs&) = delete;
+  Programs& operator=(Programs other) noexcept {
+    std::swap(state_, other.state_);
+    return *this;
+  }
   ~Programs();
   /// Whether the function must be called as it is: it becomes part of a trace around it, or an observer is active.
   /// TraceError when it calls itself.
@@ -519,7 +522,8 @@ class Compiled {
       constexpr bool takes = detail::takes_kept<F, Kept>;
       static_assert(takes,
                     "the compiled function does not take these arguments: tensors and trees of them arrive as "
-                    "such, numbers as numbers or WeakScalar; a tensor of a number is scalar(x)");
+                    "such, a Variable as a Tensor, its value (a function that assigns it captures it), numbers as "
+                    "numbers or WeakScalar; a tensor of a number is scalar(x)");
       if constexpr (takes) return run_returning<decltype(call_kept(f_, std::declval<Kept&>(), {})), Kept>(args...);
     }
   }
@@ -636,6 +640,9 @@ class Compiled {
     }
   }
 
+  template <class>
+  friend class Compiled;
+
   mutable std::remove_const_t<F> f_;  // F may be the type of a lambda declared const
   detail::Programs programs_;
 };
@@ -645,5 +652,48 @@ template <class F>
 Compiled<F> compile(F f, const CompileOptions& options = {}) {
   return Compiled<F>(std::move(f), options);
 }
+
+/// A compiled function by its signature alone, as std::function is one: a type for members, parameters and containers.
+/// Copies share the programs.
+///   struct Trainer {
+///     reel::Variable w;
+///     reel::Compiled<reel::Tensor(const reel::Tensor& x, const reel::Tensor& y)> step;
+///     explicit Trainer(const reel::Tensor& start)
+///         : w(start), step(reel::compile([w = w](const reel::Tensor& x, const reel::Tensor& y) {
+///             reel::GradientTape tape;
+///             const reel::Tensor loss = reel::mean(reel::square(reel::matmul(x, w) - y));
+///             w.assign_sub(0.1 * *tape.gradient(loss, w));
+///             return loss;
+///           })) {}
+///   };
+template <class R, class... A>
+class Compiled<R(A...)> {
+ public:
+  /// Holds no function: calls are a ValueError.
+  Compiled() noexcept = default;
+  /// Arguments are passed as A..., so that a number for double is what it is in a direct call: part of the signature,
+  /// or an input where f takes auto or const Operand&.
+  template <class F>
+  requires(!std::is_function_v<F>) Compiled(Compiled<F> f)
+      : programs_(f.programs_), call_([f = std::move(f)](A... args) -> R {
+          if constexpr (std::is_void_v<R>)
+            static_cast<void>(f(args...));
+          else
+            return f(args...);
+        }) {}
+  explicit operator bool() const noexcept { return programs_.has_value(); }
+
+  R operator()(A... args) const {
+    if (!programs_) detail::fail_empty_function();
+    return call_(std::forward<A>(args)...);
+  }
+  CompileStats stats() const { return programs_ ? programs_->stats() : CompileStats(); }
+  /// As above; an empty graph if there is no function.
+  std::string to_dot() const { return programs_ ? programs_->to_dot() : std::string("digraph program {\n}\n"); }
+
+ private:
+  std::optional<detail::Programs> programs_;
+  Callback<R(A...)> call_;
+};
 
 }  // namespace reel

@@ -1,5 +1,5 @@
-// Arguments of compiled functions: numbers that are inputs, numbers that are part of the signature, generators; and the
-// warning that names what varies.
+// Arguments of compiled functions: numbers that are inputs, numbers that are part of the signature, generators; the
+// warning that names what varies; the type of a compiled object by its signature.
 #include <cmath>
 #include <memory>
 #include <reel/compile.hpp>
@@ -13,7 +13,8 @@
 #include "support/warnings.hpp"
 
 using namespace reel;
-using support::same_bits;
+using Catch::Contains;
+using support::ramp, support::same_bits;
 
 TEST_CASE("compiled numbers: for auto and Operand they are inputs, for arithmetic parameters part of the signature") {
   const auto by_auto = compile([](const Tensor& x, auto a) { return x * a + 1; });
@@ -242,4 +243,47 @@ TEST_CASE("compiled signatures: the warning about evictions names the argument t
                f(Variable(scalar(1.)));
              }),
              Catch::Contains("argument 1 (Variable) took 2 sets of variables"));
+}
+
+TEST_CASE("compiled objects: a type by signature, for members and containers") {
+  struct Trainer {
+    Variable w{zeros({3}), "w"};
+    Compiled<Tensor(const Tensor&, const Tensor&)> step;
+  };
+  Trainer trainer;
+  CHECK(!trainer.step);
+  CHECK_THROWS_AS(trainer.step(ones({3}), ones({3})), ValueError);
+  CHECK(trainer.step.stats().signatures == 0);
+  const auto step = [](const Variable& w) {
+    return [w](const Tensor& x, const Tensor& y) {
+      GradientTape tape;
+      const Tensor loss = sum(square(x * w - y));
+      w.assign_sub(0.1 * *tape.gradient(loss, w));
+      return loss;
+    };
+  };
+  trainer.step = compile(step(trainer.w));
+  REQUIRE(bool(trainer.step));
+  const Variable twin(zeros({3}));
+  const Tensor x = ramp({3}), y = ones({3});
+  for (int i = 0; i < 3; ++i) CHECK(same_bits(trainer.step(x, y), step(twin)(x, y)));
+  CHECK(same_bits(trainer.w.read(), twin.read()));
+  const auto copy = trainer.step;  // shares the program
+  static_cast<void>(copy(x, y));
+  CHECK(trainer.step.stats().traces == 1);
+  CHECK_THAT(copy.to_dot(), Contains("digraph"));
+  // Numbers and generators are passed as by a direct call; nothing may be returned.
+  Compiled<Tensor(double, const Tensor&, Generator&)> scaled =
+      compile([](double a, const Tensor& t, Generator& g) { return a * t + random_uniform(g, {3}); });
+  Generator one(7), same(7);
+  CHECK(same_bits(scaled(2, x, one), 2 * x + random_uniform(same, {3})));
+  CHECK(one.position() == same.position());
+  static_cast<void>(scaled(3, x, one));
+  CHECK(scaled.stats().traces == 2);
+  Compiled<void(const Tensor&)> assigns = compile([w = twin](const Tensor& t) { w.assign(t); });
+  assigns(x);
+  CHECK(same_bits(twin.read(), x));
+  const std::vector<Compiled<Tensor(const Tensor&)>> list{compile([](const Tensor& t) { return exp(t); }),
+                                                          compile([](const Tensor& t) { return sin(t); })};
+  CHECK(same_bits(list[1](x), sin(x)));
 }
