@@ -66,16 +66,18 @@ using program::Index, program::Instruction, program::Program, program::Value;
 
 class Comparison {
  public:
-  Comparison(const Program& before, const Program& now) : before_(before), now_(now) {}
+  Comparison(const Program& before, const Program& now)
+      : before_(before), now_(now), numbers_before_(numbers(before)), numbers_now_(numbers(now)) {}
   std::string run() const {
     const std::size_t count = std::min(before_.instructions.size(), now_.instructions.size());
     for (std::size_t i = 0; i < count; ++i)
       if (std::string text = difference(before_.instructions[i], now_.instructions[i]); !text.empty())
-        return fmt::format("operation {}, {}", i + 1, text);
+        return fmt::format("operation {}, {}{}", i + 1, text, line_of(now_.instructions[i]));
     if (before_.instructions.size() != now_.instructions.size()) {
       const bool fewer = now_.instructions.size() == count;
-      return fmt::format("operation {}, {}, {}", count + 1, (fewer ? before_ : now_).instructions[count].operation.name,
-                         fewer ? "is no longer there" : "was not there");
+      const Instruction& other = (fewer ? before_ : now_).instructions[count];
+      return fmt::format("operation {}, {}, {}{}", count + 1, other.operation.name,
+                         fewer ? "is no longer there" : "was not there", line_of(other));
     }
     for (std::size_t k = 0; k < std::min(before_.results.size(), now_.results.size()); ++k)
       if (std::string text = difference(before_.results[k], now_.results[k]); !text.empty())
@@ -84,6 +86,10 @@ class Comparison {
   }
 
  private:
+  static std::string line_of(const Instruction& i) {
+    const std::string line = tape::to_string(i.line, " (");
+    return line.empty() ? line : line + ")";
+  }
   std::string difference(const Instruction& a, const Instruction& b) const {
     const char *was = a.operation.name, *is = b.operation.name;
     if (!(a.operation == b.operation)) return fmt::format("was {} and is now {}", was, is);
@@ -123,16 +129,22 @@ class Comparison {
     if (v.origin != w.origin) return "comes from elsewhere";
     if (v.origin == Value::Origin::constant)
       return ops::same_bits(v.tensor, w.tensor) ? "" : "is a constant of the program, and has another value now";
-    return x.offset == y.offset && number(before_, x.value) == number(now_, y.value) ? "" : "comes from elsewhere";
+    return x.offset == y.offset && numbers_before_[x.value] == numbers_now_[y.value] ? "" : "comes from elsewhere";
   }
-  // Compares a value that is not a constant.
-  static std::size_t number(const Program& p, Index value) {
+  // For each value: how many before it are not constants. Values are the same if they have the same number.
+  static std::vector<std::size_t> numbers(const Program& p) {
+    std::vector<std::size_t> list;
+    list.reserve(p.values.size());
     std::size_t n = 0;
-    for (Index v = 0; v < value; ++v) n += p.values[v].origin != Value::Origin::constant;
-    return n;
+    for (const Value& v : p.values) {
+      list.push_back(n);
+      n += v.origin != Value::Origin::constant;
+    }
+    return list;
   }
 
   const Program &before_, &now_;
+  const std::vector<std::size_t> numbers_before_, numbers_now_;
 };
 
 }  // namespace

@@ -9,9 +9,9 @@ std::ostream& operator<<(std::ostream& out, const CompileStats& s) {
       << s.traced_instructions << " instructions traced, " << s.instructions << " run, in " << s.planned_bytes
       << " bytes beside " << s.constant_bytes << " of constants\n"
       << "gradient: " << s.forward_instructions << " instructions forward, " << s.backward_instructions << " backward, "
-      << s.residual_bytes << " bytes kept";
+      << s.residual_bytes << " bytes kept\n";
   for (const PassStats& pass : s.passes)
-    out << '\n' << pass.name << ": " << pass.before << " to " << pass.after << " instructions";
+    out << pass.name << ": " << pass.before << " to " << pass.after << " instructions\n";
   return out;
 }
 

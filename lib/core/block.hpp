@@ -106,6 +106,7 @@ struct Maker {
 /// A block without data for an abstract tensor, with its maker behind the strides. Views of it are abstract too; each
 /// has an address as if there were data, from which its offset follows.
 Block* new_abstract(DType dtype, const Shape& shape, const Shape& strides, const Maker& maker = {});
+const Maker& maker_of(const Block* abstract) noexcept;
 /// TraceError of an op that needs the elements of an abstract tensor: while a function is traced it names the ops that
 /// choose without elements, afterwards the maker.
 [[noreturn]] void fail_abstract(std::string_view op, const Block* b);

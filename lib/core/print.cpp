@@ -246,7 +246,13 @@ class Layout {
 }  // namespace
 
 std::string to_string(const Tensor& x) {
-  if (x.defined() && detail::block(x)->abstract()) detail::fail_abstract("to_string", detail::block(x));
+  if (x.defined() && detail::block(x)->abstract()) {
+    detail::fail_unless_traced("to_string", detail::block(x));
+    fail<TraceError>("to_string",
+                     "the tensor, {} {}, has no value while the function that computes it is traced; return it, and "
+                     "print the result",
+                     x.dtype(), x.shape());
+  }
   if (!x.defined()) return "an empty handle";
   const Block& b = *detail::block(x);
   return (b.size == 0 ? "[]" : Layout(b).text()) + ' ' + name(b.dtype) + ' ' + to_string(b.shape());

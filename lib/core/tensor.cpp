@@ -37,12 +37,12 @@ std::string by_maker(const Maker& m) {
   return fmt::format(", by {} ({}:{})", m.op, file.substr(file.rfind('/') + 1), m.line);
 }
 
+}  // namespace
+
 const Maker& maker_of(const Block* b) noexcept {
   const Block* root = b->flags & view_flag ? static_cast<const Block*>(b->base) : b;
   return *reinterpret_cast<const Maker*>(root->strides() + root->rank);
 }
-
-}  // namespace
 
 void fail_abstract(std::string_view op, const Block* b) {
   if (this_thread.state->tracer)

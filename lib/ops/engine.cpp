@@ -6,6 +6,7 @@
 
 #include "core/visit.hpp"
 #include "loops/elementwise/scalar.hpp"
+#include "ops/apply/operation.hpp"
 
 namespace reel::ops {
 
@@ -60,7 +61,15 @@ void require_defined(const char* op, const Tensor& x, const char* operand) {
 
 void require_elements(const char* op, const Tensor& x) {
   require_defined(op, x);
-  if (detail::block(x)->abstract()) detail::fail_abstract(op, detail::block(x));
+  const detail::Block* b = detail::block(x);
+  if (!b->abstract()) return;
+  detail::fail_unless_traced(op, b);
+  const detail::Maker& maker = detail::maker_of(b);
+  const tape::CallScope scope({maker.file, maker.line});  // bool() and data() do not know their caller's line
+  fail<TraceError>(op,
+                   "the tensor, {} {}, has no value while {} traces the function that computes it; choose with where, "
+                   "cond or while_loop, or compute what is read before",
+                   x.dtype(), x.shape(), Tracer::current()->owner());
 }
 
 void require_rank(const char* op, int rank) {

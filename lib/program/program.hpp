@@ -78,6 +78,7 @@ struct Instruction {
   std::vector<Index> inputs;   // operands; `nothing` for an empty handle
   std::vector<Index> outputs;  // values; `nothing` for a view of an input, and for an unwanted residual
   bool residuals_wanted = false;
+  tape::Site line = {};                      // of the user's call, for errors of a run
   std::shared_ptr<const loops::Code> fused;  // set for a fused instruction: its program, the shape of its elements,
   Shape shape = {};                          // and what becomes of each output
   std::vector<loops::Write> writes = {};

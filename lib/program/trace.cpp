@@ -109,6 +109,7 @@ void Trace::note(const Tensor& x) {
 void Trace::add(const ops::Operation& operation, const ops::Call& call, std::span<const Tensor> outputs) {
   Instruction made;
   made.operation = operation;
+  made.line = tape::here();
   for (const Tensor* x : call.inputs) made.inputs.push_back(operand_of(*x, operation.name));
   if (operation.primitive) made.attributes = {operation.primitive->rule, call.attributes};
   for (const Tensor& y : outputs) {

@@ -42,6 +42,7 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   Tensor argument(const Tensor& example);
   void add(const ops::Operation& operation, const ops::Call& call, std::span<const Tensor> outputs) override;
   void note(const Tensor& x) override;
+  const char* owner() const noexcept override { return op_; }
   void draw_again(const ops::Effect& effect, std::uint64_t seed, std::uint64_t first) override;
   /// What the function reads besides its arguments: abstract tensors of enclosing traces, and variables that it reads
   /// before it assigns them. Each is a further argument, in this order. A tensor keeps its identity; a variable is

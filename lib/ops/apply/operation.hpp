@@ -39,6 +39,8 @@ class Tracer {
   virtual void add(const Operation& operation, const Call& call, std::span<const Tensor> outputs) = 0;
   /// Notes that x was used where no operation is: a view or a new handle was made of it.
   virtual void note(const Tensor& x) = 0;
+  /// What traces the function, for messages: compile, sparse_jacobian, ...
+  virtual const char* owner() const noexcept = 0;
   /// Repeats a draw, which the tracer has performed as an effect; `seed` and `first` are the attributes that it set.
   virtual void draw_again(const Effect& effect, std::uint64_t seed, std::uint64_t first) = 0;
   /// The tracer of this thread; null when nothing is traced.

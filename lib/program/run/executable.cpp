@@ -261,7 +261,7 @@ namespace {
 
 }  // namespace
 
-void Executable::execute(const Step& step, Frame& frame) const {
+[[gnu::always_inline]] inline void Executable::execute(const Step& step, Frame& frame) const {
   const Instruction& i = *step.instruction;
   const ops::Inputs inputs{frame.inputs.data() + step.first_input, i.inputs.size()};
   Tensor* outputs = frame.outputs.data() + step.first_output;
@@ -278,12 +278,24 @@ void Executable::execute(const Step& step, Frame& frame) const {
     hand_over_token(step, frame);
 }
 
+// An error of an op names the line that called it when it was traced.
+void Executable::execute_all(Frame& frame) const {
+  const Step* step = steps_.data();
+  try {
+    for (const Step* const end = step + steps_.size(); step != end; ++step) execute(*step, frame);
+  } catch (Error& error) {
+    const tape::Site& line = step->instruction->line;
+    detail::name_line(error, {line.file, line.line});
+    throw;
+  }
+}
+
 template <class T>
 void Executable::run_bound(std::span<T> arguments, std::span<Tensor> results) const {
   Lease lease(*this);
   Frame& frame = *lease;
   bind(frame, arguments);
-  for (const Step& step : steps_) execute(step, frame);
+  execute_all(frame);
   for (std::size_t k = 0; k < results.size(); ++k) {
     const Result& result = results_[k];
     Tensor& y = result.output ? frame.outputs[result.number] : frame.operands[result.number];

@@ -73,6 +73,7 @@ class Executable {
   template <class T>
   void run_bound(std::span<T> arguments, std::span<Tensor> results) const;
   void execute(const Step& step, Frame& frame) const;
+  void execute_all(Frame& frame) const;
   void hand_over_token(const Step& step, Frame& frame) const;
   void forget_tokens(Frame& frame) const noexcept;
 

@@ -92,7 +92,7 @@ void Executable::Session::run(const Memory& memory) {
   if (memory.results) session_frame_->move(arguments, memory.results);
   if (memory.apart) session_frame_->move(arguments + 1, memory.apart);
   for (const std::uint32_t k : session_frame_->transient) frame.outputs[k] = {};  // each run makes its own
-  for (const Step& step : program_.steps_) program_.execute(step, frame);
+  program_.execute_all(frame);
 }
 
 const Tensor& Executable::Session::result(std::size_t k) const noexcept {
