@@ -9,10 +9,12 @@
 // Each tensor that f receives is one of its own, as in JAX: not the same tensor as another argument, or as one that f
 // captures, even if the caller passes that. A tape in f that watches a parameter follows what is computed from this
 // parameter. (Called directly, without compile, f(x, x) has one tensor twice.) The same holds for the parameters of the
-// functions given to cond, switch_case, loops and recompute_grad, in a program or not.
+// functions given to cond, switch_case, loops and recompute_grad, in a program or not. A Variable as an argument is
+// read at each call, and f receives its value: one program serves all variables of a shape. Variables that are members
+// of a struct with leaves() arrive as they are, so each has programs of its own.
 //
-// The structure of a tree is the sizes of its vectors, the keys of its maps, its variables, and what signature() of its
-// structs returns. A struct with members beside its leaves() must have one, because a program keeps what f read of
+// The structure of a tree is the sizes of its vectors, the keys of its maps, the variables of its structs, and what
+// signature() of these returns. A struct with members beside its leaves() must have one, because a program keeps what f read of
 // them:
 //
 //     struct Layer {
@@ -348,8 +350,10 @@ void add_tree(T& x, CallArguments& to) {
   if constexpr (std::is_same_v<X, Tensor>) {
     to.tensors.push_back(x);
   } else if constexpr (Leaf<X>) {
-    if constexpr (!in_struct) to.tensors.push_back(Target(x).tensor());
-    if constexpr (std::is_same_v<X, Variable>) to.words.push_back(static_cast<std::int64_t>(x.id()));
+    if constexpr (!in_struct)
+      to.tensors.push_back(Target(x).tensor());
+    else if constexpr (std::is_same_v<X, Variable>)  // f receives a struct's variables themselves
+      to.words.push_back(static_cast<std::int64_t>(x.id()));
   } else if constexpr (HasLeaves<X>) {
     add_struct(x, to);
   } else if constexpr (requires { typename X::mapped_type; }) {

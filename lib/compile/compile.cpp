@@ -126,16 +126,10 @@ using Aspect = CallWords Aspects::Argument::*;
 
 // Describes an argument whose static values vary.
 std::string values_vary(std::size_t number, std::string_view type, std::size_t count) {
-  struct Kind {
-    std::string_view type;
-    const char* text;
-  };
-  static constexpr Kind kinds[] = {
-      {"Variable", "sets of variables: pass the same ones, or tensors"},
-      {"tree", "structures: keep its sizes, keys and variables, and what signature() of its structs returns"}};
-  for (const Kind& kind : kinds)
-    if (kind.type == type) return fmt::format("argument {} ({}) took {} {}", number, type, count, kind.text);
-  return fmt::format("argument {} ({}) took {} values: take it as auto or as a tensor", number, type, count);
+  return fmt::format("argument {} ({}) took {} {}", number, type, count,
+                     type == "tree"
+                         ? "structures: keep its sizes, keys and variables, and what signature() of its structs returns"
+                         : "values: take it as auto or as a tensor");
 }
 
 // Describes which argument, static value or shape varies most among the calls.

@@ -238,11 +238,42 @@ TEST_CASE("compiled signatures: the warning about evictions names the argument t
              }),
              Catch::Contains("argument 1 (Tensor) took 2 layouts"));
   CHECK_THAT(message([] {
-               const auto f = compile([](const Tensor& v) { return v * 2; }, {.max_signatures = 1});
-               f(Variable(scalar(1.)));
-               f(Variable(scalar(1.)));
+               const auto f = compile([](const std::vector<Tensor>& list) { return list[0]; }, {.max_signatures = 1});
+               f(std::vector{ones({2})});
+               f(std::vector{ones({2}), ones({2})});
              }),
-             Catch::Contains("argument 1 (Variable) took 2 sets of variables"));
+             Catch::Contains("argument 1 (tree) took 2 lengths"));
+  CHECK_THAT(message([] {
+               struct Model {
+                 Variable w{scalar(1.)};
+                 auto leaves() { return std::tie(w); }
+               };
+               const auto f = compile([](const Model& m) { return m.w * 2; }, {.max_signatures = 1});
+               f(Model());
+               f(Model());
+             }),
+             Catch::Contains("argument 1 (tree) took 2 sets of variables"));
+}
+
+TEST_CASE("compiled arguments: one program serves all variables of a shape, read at each call") {
+  const Variable a(ramp({3}), "a"), b(ramp({3}, 0.5), "b"), captured(ramp({3}, 0.2), "captured");
+  const auto f = compile([captured](const Tensor& v, const Tensor& w) { return sum(v * v * w * captured); });
+  const auto gradient = [](const auto& call, const Variable& x) {
+    GradientTape tape;
+    return *tape.gradient(call(), x);
+  };
+  const auto expected = [&](const Variable& v, const Variable& w) { return sum(v * v * w * captured); };
+  const std::pair<const Variable&, const Variable&> pairs[] = {{a, b}, {b, a}, {a, a}, {captured, b}, {a, captured}};
+  for (const auto& [v, w] : pairs) {
+    CHECK(same_bits(f(v, w), expected(v, w)));
+    for (const Variable& x : {a, b, captured}) {
+      const auto by_call = [&] { return f(v, w) + sum(x) * 0; };
+      const auto plain = [&] { return expected(v, w) + sum(x) * 0; };
+      CHECK(max(abs(gradient(by_call, x) - gradient(plain, x))).item() < 1e-14);
+    }
+    a.assign(a * 1.5);
+  }
+  CHECK(f.stats().traces == 1);
 }
 
 TEST_CASE("compiled objects: a type by signature, for members and containers") {
