@@ -593,34 +593,3 @@ TEST_CASE("compile: the type of a function object may be const") {
   CHECK(same_bits(step.call(x), f(x)));
   CHECK(step.call.stats().signatures == 1);
 }
-
-TEST_CASE("compiled: a read after an assign is a read of the variable to a tape around the call") {
-  const Variable w(tensor({0.5, 1.0}), "w");
-  const Tensor x = tensor({0.3, 0.4});
-  const auto assigns = [w](const Tensor& at) {
-    w.assign(0.8 * sin(at));
-    return sum(w.read() * at);
-  };
-  const auto in_branch = [w](const Tensor& at) {
-    w.assign(0.8 * sin(at));
-    return sum(cond(
-        sum(at) > 10, [](const Tensor& v) { return v; }, [w](const Tensor& v) { return sin(w.read()) * v; }, at));
-  };
-  const auto check = [&](const auto& f) {
-    const auto by_variable = [&](const auto& call) {
-      GradientTape tape;
-      return *tape.gradient(call(x), w);
-    };
-    const auto along_variable = [&](const auto& call) {
-      const ForwardAccumulator accumulator(w, ones({2}));
-      return *accumulator.jvp(call(x));
-    };
-    const auto compiled = compile(f);
-    for (int call = 0; call < 2; ++call) {
-      CHECK(max(abs(by_variable(compiled) - by_variable(f))).item() < 1e-15);
-      CHECK(max(abs(along_variable(compiled) - along_variable(f))).item() < 1e-15);
-    }
-  };
-  check(assigns);
-  check(in_branch);
-}
