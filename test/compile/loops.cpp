@@ -325,7 +325,8 @@ TEST_CASE("gradients of compiled loops keep no more than op by op: a wave equati
     f(x);
     return memory_stats().peak_bytes - before;
   };
-  const auto check_peak = [&](const auto& force) {
+  constexpr std::int64_t state_bytes = 64 * 64 * sizeof(double);
+  const auto check_peak = [&](const auto& force, bool recomputed = false) {
     const auto gradient = [=](const Tensor& c) {
       return grad([=](const Tensor& by) {
         const auto [last, before_last] = fori_loop(
@@ -339,10 +340,11 @@ TEST_CASE("gradients of compiled loops keep no more than op by op: a wave equati
     };
     const auto program = compile(gradient);
     CHECK(same_bits(program(speed), gradient(speed)));
-    constexpr std::int64_t state_bytes = 64 * 64 * sizeof(double);  // a run has memory for a few, whatever the steps
-    CHECK(peak(program, speed) < peak(gradient, speed) + 4 * state_bytes);
+    const std::int64_t of_program = peak(program, speed);  // a run has memory for a few states, whatever the steps
+    CHECK(of_program < peak(gradient, speed) + 4 * state_bytes);
+    if (recomputed) CHECK(of_program < 300 * state_bytes * 3 / 2);
   };
-  check_peak([](const Tensor& u) { return tanh(u) - sin(u) * .4; });
+  check_peak([](const Tensor& u) { return tanh(u) - sin(u) * .4; }, true);
   check_peak([](const Tensor& u) { return roll(u, 1, 0) + roll(u, -1, 0) + roll(u, 1, 1) + roll(u, -1, 1) - 4. * u; });
   const Tensor kernel = reshape(tensor({0., 1., 0., 1., -4., 1., 0., 1., 0.}), {1, 1, 3, 3});
   check_peak([kernel](const Tensor& u) {

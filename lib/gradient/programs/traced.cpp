@@ -373,7 +373,8 @@ void fill_around_first_parts(program::Program& p, std::size_t first_sum, std::si
 
 // f and its gradient traced together, then cut in two.
 std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, const Differentiated& what,
-                                                      std::span<const Tensor> cotangents, bool of_step) const {
+                                                      std::span<const Tensor> cotangents,
+                                                      std::optional<std::size_t> step_variables) const {
   auto made = std::make_shared<Pullback>();
   made->wanted.assign(inputs.wanted.begin(), inputs.wanted.end());
   made->captured.assign(inputs.captured.begin(), inputs.captured.end());
@@ -398,7 +399,7 @@ std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, cons
     made->late_reads = {trace.reads().begin() + static_cast<std::ptrdiff_t>(reads_.size()), trace.reads().end()};
     late += made->late_reads.size();
     check_assigned(trace);
-    for (std::size_t i = 0; of_step && i < pulled.gradients.size(); ++i)
+    for (std::size_t i = 0; step_variables && i < pulled.gradients.size(); ++i)
       if (Tensor& g = pulled.gradients[i].value; g.defined()) g = is_among(g, sums) ? Tensor() : contiguous(g);
     std::vector<Tensor> results = std::move(pulled.results);
     append(results, trace.assigned_values());
@@ -408,7 +409,7 @@ std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, cons
   fill_around_first_parts(program, arguments_ + reads_.size() + cotangents.size(), what.summed.size());
   program::simplify(program);
   const std::size_t arguments = program.arguments.size() - late;
-  program::Parts parts = program::split(program, arguments, results_ + assigned_.size());
+  program::Parts parts = program::split(program, arguments, results_ + assigned_.size(), step_variables.value_or(0));
   program::fuse(parts.first);
   program::fuse(parts.second);
   made->residuals = parts.residuals;
@@ -496,7 +497,7 @@ std::shared_ptr<const Pullback> Traced::prepare_step(const std::vector<bool>& fo
   for (std::size_t i = arguments_; i < what.sources(); ++i)
     if ((i >= what.wanted.size() || what.wanted[i]) && is_differentiable(dtype_of_source(what.source(i, inputs.all))))
       what.summed.push_back(i);
-  return make_pullback(inputs, what, like(ys, with_cotangent), true);
+  return make_pullback(inputs, what, like(ys, with_cotangent), variables);
 }
 
 detail::FlatFunction Traced::with_tangents(const std::vector<bool>& followed,

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <reel/compile.hpp>
 
 #include "gradient/programs/recent.hpp"
@@ -123,7 +124,8 @@ class Traced : public std::enable_shared_from_this<Traced> {
   static Key key_of(const Inputs& inputs, const DefinedTensors& seeds);
   std::shared_ptr<const Pullback> pullback(const Inputs& inputs, const DefinedTensors& seeds);
   std::shared_ptr<const Pullback> make_pullback(const Inputs& inputs, const Differentiated& what,
-                                                std::span<const Tensor> cotangents, bool of_step = false) const;
+                                                std::span<const Tensor> cotangents,
+                                                std::optional<std::size_t> step_variables = {}) const;
   void check_assigned(const program::Trace& trace) const;
   Inputs examples(const std::vector<bool>& followed) const;
   bool fits(const Pullback& p, const Inputs& inputs) const;

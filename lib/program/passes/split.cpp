@@ -47,15 +47,102 @@ class Cut {
   std::vector<bool> early_;          // for each instruction
 };
 
+// Which instructions of the first part the second part repeats: pointwise ones on arguments, whose results it reads.
+class Repetition {
+ public:
+  Repetition(const Program& program, const Cut& cut, std::size_t arguments, std::size_t results)
+      : program_(program),
+        cut_(cut),
+        known_(program.values.size()),
+        cost_(program.values.size()),
+        repeated_(program.instructions.size()) {
+    for (std::size_t k = 0; k < arguments; ++k) known_[program.arguments[k]] = true;
+    for (Index v = 0; v < program.values.size(); ++v)
+      if (program.values[v].origin == Value::Origin::constant) known_[v] = true;
+    kept_.resize(program.values.size());
+    for (std::size_t k = 0; k < results; ++k) kept_[program.operands[program.results[k]].value] = true;
+    find_known();
+    find_repeated();
+  }
+  const std::vector<bool>& instructions() const { return repeated_; }
+  // Whether it saves more bytes of results than it reads of the first arguments, which nothing else reads.
+  bool saves(std::size_t variables) const {
+    std::int64_t bytes = 0;
+    for (Index v = 0; v < known_.size(); ++v)
+      if (late_reads_[v] && program_.values[v].origin == Value::Origin::result && repeats_[v]) bytes += bytes_of(v);
+    for (std::size_t k = 0; k < variables; ++k)
+      if (const Index v = program_.arguments[k]; needed_[v] && !late_reads_[v]) bytes -= bytes_of(v);
+    return bytes > 0;
+  }
+
+ private:
+  static constexpr std::int64_t fewest_bytes = 4096;  // of a result: repeating smaller ones costs more than it saves
+  static constexpr int most_operations = 16;          // for one result
+  std::int64_t bytes_of(Index v) const {
+    const Tensor& x = program_.values[v].tensor;
+    return x.size() * static_cast<std::int64_t>(item_size(x.dtype()));
+  }
+  template <class F>
+  void for_inputs(const Instruction& i, F f) const {
+    for (const Index o : i.inputs)
+      if (o != nothing) f(program_.operands[o].value);
+  }
+  void find_known() {
+    for (std::size_t k = 0; k < program_.instructions.size(); ++k) {
+      const Instruction& i = program_.instructions[k];
+      if (!cut_.early(k) || !i.pointwise() || i.may_throw() || i.operation.summed || i.outputs[0] == nothing) continue;
+      bool all = true;
+      int cost = 1;
+      for_inputs(i, [&](Index v) {
+        all = all && known_[v];
+        cost += cost_[v];
+      });
+      const Index y = i.outputs[0];
+      known_[y] = all && cost <= most_operations && !kept_[y] && bytes_of(y) >= fewest_bytes;
+      cost_[y] = cost;
+    }
+  }
+  void find_repeated() {
+    late_reads_.resize(known_.size());
+    for (std::size_t k = 0; k < program_.instructions.size(); ++k)
+      if (!cut_.early(k)) for_inputs(program_.instructions[k], [&](Index v) { late_reads_[v] = true; });
+    for (const Index o : program_.results)
+      if (const Index v = program_.operands[o].value; !kept_[v]) late_reads_[v] = true;
+    needed_ = late_reads_;
+    repeats_.resize(known_.size());
+    for (std::size_t k = program_.instructions.size(); k-- > 0;) {
+      const Instruction& i = program_.instructions[k];
+      if (!cut_.early(k) || !i.pointwise() || i.outputs[0] == nothing) continue;
+      if (!needed_[i.outputs[0]] || !known_[i.outputs[0]]) continue;
+      repeated_[k] = repeats_[i.outputs[0]] = true;
+      for_inputs(i, [&](Index v) { needed_[v] = true; });
+    }
+  }
+
+  const Program& program_;
+  const Cut& cut_;
+  std::vector<bool> known_;  // for each value: the second part can compute it from arguments
+  std::vector<int> cost_;
+  std::vector<bool> repeated_;  // for each instruction
+  std::vector<bool> kept_, late_reads_, needed_, repeats_;
+};
+
 }  // namespace
 
-Parts split(const Program& program, std::size_t arguments, std::size_t results) {
+Parts split(const Program& program, std::size_t arguments, std::size_t results, std::size_t variables) {
   const Cut cut(program, arguments, results);
+  std::vector<bool> repeated(program.instructions.size());
+  if (variables > 0)
+    if (const Repetition repetition(program, cut, arguments, results); repetition.saves(variables))
+      repeated = repetition.instructions();
   Parts parts{program, program};
   for (const bool first : {true, false}) {
     std::size_t k = 0;
-    std::erase_if((first ? parts.first : parts.second).instructions,
-                  [&](const Instruction&) { return cut.early(k++) != first; });
+    std::erase_if((first ? parts.first : parts.second).instructions, [&](const Instruction&) {
+      const bool early = cut.early(k), again = !first && repeated[k];
+      ++k;
+      return early != first && !again;
+    });
   }
   parts.first.arguments.resize(arguments);
   parts.first.results.resize(results);
@@ -65,6 +152,9 @@ Parts split(const Program& program, std::size_t arguments, std::size_t results) 
   for (const Instruction& i : parts.first.instructions)
     for (const Index v : i.outputs)
       if (v != nothing) made[v] = true;
+  for (const Instruction& i : parts.second.instructions)  // and not again by the second
+    for (const Index v : i.outputs)
+      if (v != nothing) made[v] = false;
   const std::vector<Index> uses = parts.second.count_uses();
   for (Index v = 0; v < made.size(); ++v) {
     if (!made[v] || uses[v] == 0) continue;
