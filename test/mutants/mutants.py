@@ -20,6 +20,7 @@ import sites
 # Derivatives; derivatives; what derivatives share with values; what replays, follows and keeps. In the order of a run.
 RULES, TABLE, SHARED, ENGINE = PARTS = "rules", "table", "shared", "engine"
 ENGINE_FILES = ["lib/gradient/reverse/*.cpp", "lib/gradient/forward/*.cpp", "lib/gradient/functions/*.cpp",
+                "lib/gradient/control/composite.cpp", "lib/gradient/control/loop.cpp",
                 "lib/gradient/gradient_tape.cpp", "lib/ops/elementwise/derive.cpp", "lib/tape/recording.cpp",
                 "lib/tape/forward.cpp", "lib/tape/sweep.cpp", "lib/optim/equations/*.cpp"]
 EQUIVALENT = "test/mutants/equivalent.txt"

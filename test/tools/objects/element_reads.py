@@ -11,7 +11,7 @@ READS = re.compile(r" U reel::(detail::(?:copy_out|contiguous_data|strided_data)
 HOST_VALUES = {  # what they return, or decide, is a C++ value
     "ops_compare": "array_equal and allclose return a bool",
     "ops_shape_numpy_shapes": "counts of repeat decide on the shape",
-    "gradient_functions_loop": "the condition of a while_loop that runs op by op",
+    "gradient_control_loop": "the condition of a while_loop that runs op by op",
     "gradient_inspect_check": "the gradient checker compares numbers",
     "gradient_sparse_derivatives": "SparseOptions::check compares numbers",
     "gradient_sparse_patterns": "sparsity patterns are lists of indices",
