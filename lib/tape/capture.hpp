@@ -27,6 +27,8 @@ class Capture {
   /// read the same values.
   std::span<const Variable> constants() const noexcept { return constants_; }
   std::span<const Tensor> constant_values() const noexcept { return constant_values_; }
+  /// Whether x is one of these tensors, or a value that was read of one of these variables.
+  bool knows(const Tensor& x) const { return known_.contains(x.id()); }
   /// From here on, `tape` watches each captured tensor, and the variables.
   void watch_on(Tape* tape) noexcept { watcher_ = tape; }
 

@@ -107,6 +107,10 @@ TEST_CASE("bits of gradients in programs: scans under every budget") {
         const Tensor n = s.body(z.first) * z.second + e * z.second;
         return std::pair(std::pair(n, s.c), std::pair(e, s.c));
       });
+      check_scan([s](const State& z, const Tensor& e) {  // the variable itself is an output
+        const Tensor n = s.body(z.first) + e * z.second;
+        return std::pair(std::pair(n, n), std::pair(n, s.w.read()));
+      });
       check_scan([s](const State& z, const Tensor& e) {  // gradients of parts, with zeros around them
         const Tensor n =
             tanh(z.first * Tensor(s.w)[1] + slice(s.w, {range(2, 4)})[0] * e[2] * s.c[1] + relu(s.c * z.second));

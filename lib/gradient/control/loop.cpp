@@ -79,9 +79,11 @@ Tensors empty_outputs(const detail::FlatLoop& loop, std::span<const Tensor> stat
 // those before it that it passes on are parameters already.
 void separate(Tensors& results, std::size_t variables, std::uint64_t made_since, std::span<const Tensor> before) {
   const auto is = [](const Tensor& x) { return [&x](const Tensor& y) { return y.id() == x.id(); }; };
+  const tape::Capture* capture = tape::Capture::innermost();
   const auto outputs = results.begin() + static_cast<std::ptrdiff_t>(variables);
   for (auto x = results.begin(); x != results.end(); ++x) {
-    const bool captured = x->id() < made_since && std::none_of(before.begin(), before.end(), is(*x));
+    const bool captured =
+        (x->id() < made_since && std::none_of(before.begin(), before.end(), is(*x))) || (capture && capture->knows(*x));
     const bool also_output = x < outputs && std::any_of(outputs, results.end(), is(*x));
     if (captured || also_output || std::any_of(x < outputs ? results.begin() : outputs, x, is(*x))) *x = identity(*x);
   }
