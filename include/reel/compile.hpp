@@ -14,8 +14,8 @@
 // of a struct with leaves() arrive as they are, so each has programs of its own.
 //
 // The structure of a tree is the sizes of its vectors, the keys of its maps, the variables of its structs, and what
-// signature() of these returns. A struct with members beside its leaves() must have one, because a program keeps what f read of
-// them:
+// signature() of these returns. A struct with members beside its leaves() must have one, because a program keeps what f
+// read of them:
 //
 //     struct Layer {
 //       Tensor weights;

@@ -229,7 +229,8 @@ Tensor Trace::read(const Variable& v) {
   State& state = states_.find(v.id())->second;
   state.read = true;
   // A tape around the call takes a read after an assign for one of the variable, which must be an input of the call.
-  if (std::exchange(state.assigned_first, false) && !enclosing_ && v.id() < first_variable_) static_cast<void>(add_variable(v));
+  if (std::exchange(state.assigned_first, false) && !enclosing_ && v.id() < first_variable_)
+    static_cast<void>(add_variable(v));
   if (!tape::active()) return value;
   const Tensor known = tape::followed(value) ? value : Tensor();
   VariableAccess::on_read(v, value);

@@ -532,12 +532,22 @@ void Traced::prepare_push(const Inputs& inputs) {
         std::make_shared<Derivative>(make_derivative(tangents_of, differentiated(inputs, seeded), arguments));
 }
 
+namespace {
+
+// The values of variables, in the layout that is traced.
+detail::List<Tensor> values_of(std::span<const Source> variables) {
+  detail::List<Tensor> list;
+  for (const Source& v : variables) list.push_back(contiguous(v.variable().read()));
+  return list;
+}
+
+}  // namespace
+
 // By the forward and the backward program. The call has run the forward one already if this derivative was known by
 // then.
 detail::List<Tensor> Traced::pull_by_programs(const Inputs& inputs, const DefinedTensors& seeds) {
   const std::shared_ptr<const Pullback> p = pullback(inputs, seeds);
-  List late;
-  append_values(late, p->late_reads);
+  const List late = values_of(p->late_reads);
   if (any_followed(late)) return differentiate(pulls_, gradients_of, inputs, seeds);
   List all(inputs.all);
   all.reserve(all.size() + seeds.tensors.size() + p->late_reads.size() + p->residuals);

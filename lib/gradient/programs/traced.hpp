@@ -141,7 +141,7 @@ class Traced : public std::enable_shared_from_this<Traced> {
   std::vector<Source> reads_;
   std::vector<Variable> assigned_, read_and_assigned_;
   std::vector<std::size_t> read_as_;  // for each of assigned_ its index in reads_, or their number
-  std::vector<Tensor> captured_;  // differentiable: a tape may follow them
+  std::vector<Tensor> captured_;      // differentiable: a tape may follow them
   std::vector<std::int64_t> draws_;
   std::vector<const Generator*> drawn_;
   std::unique_ptr<program::Executable> executable_;
