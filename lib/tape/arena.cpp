@@ -26,7 +26,7 @@ void Arena::drop_last() noexcept {
 }
 
 void Arena::drop_spare() noexcept {
-  if (spare_.data) detail::deallocate(spare_.data, spare_.capacity);
+  detail::deallocate(spare_.data, spare_.capacity);
   spare_ = {};
 }
 
@@ -34,7 +34,7 @@ void Arena::reserve_at(Cursor at, std::size_t bytes) {
   if (chunks_.empty()) return grow(bytes);
   const Chunk& c = chunks_[at.chunk];
   if (c.capacity - c.used >= bytes) return;
-  drop_spare();
+  if (spare_.data) drop_spare();
   if (chunks_.size() == chunks_.capacity()) chunks_.reserve(2 * chunks_.size() + 8);
   const std::size_t capacity = std::max<std::size_t>(c.capacity, bytes + (c.used - at.offset));
   spare_ = {static_cast<std::byte*>(detail::allocate(capacity)), static_cast<std::uint32_t>(capacity), 0, 0};
@@ -76,7 +76,8 @@ std::int64_t Arena::bytes() const noexcept {
 }
 
 void Arena::clear(bool keep) noexcept {
-  drop_spare();
+  if (spare_.data) [[unlikely]]
+    drop_spare();
   keep = keep && !chunks_.empty() && chunks_[0].capacity <= 16 * first_chunk;
   while (chunks_.size() > (keep ? 1 : 0)) drop_last();
   if (keep) chunks_[0].used = chunks_[0].last = 0;

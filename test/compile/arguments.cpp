@@ -242,7 +242,7 @@ TEST_CASE("compiled signatures: the warning about evictions names the argument t
                f(std::vector{ones({2})});
                f(std::vector{ones({2}), ones({2})});
              }),
-             Catch::Contains("argument 1 (tree) took 2 lengths"));
+             Catch::Contains("argument 1 (tree) took 2 structures"));
   CHECK_THAT(message([] {
                struct Model {
                  Variable w{scalar(1.)};
@@ -252,7 +252,7 @@ TEST_CASE("compiled signatures: the warning about evictions names the argument t
                f(Model());
                f(Model());
              }),
-             Catch::Contains("argument 1 (tree) took 2 sets of variables"));
+             Catch::Contains("argument 1 (tree) took 2 structures"));
 }
 
 TEST_CASE("compiled arguments: one program serves all variables of a shape, read at each call") {

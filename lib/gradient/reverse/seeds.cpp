@@ -79,14 +79,17 @@ void check(const char* who, const tape::Tape& t, std::span<const Target> targets
     fail<ValueError>(who, "Unknown value for unconnected_gradients: {}", static_cast<int>(o.unconnected_gradients));
   if (o.aggregation_method > AggregationMethod::accumulate_n)
     fail<ValueError>(who, "Invalid aggregation_method specified {}.", static_cast<int>(o.aggregation_method));
-  for (std::size_t i = 0; i < targets.size(); ++i)
+  for (std::size_t i = 0; i < targets.size(); ++i) {
     if (!targets[i].tensor().defined())
       fail<ValueError>(who, "target {} is empty (default-constructed or moved from)", i);
-  for (const Target& y : targets) detail::require_known(who, y.tensor());
-  for (std::size_t i = 0; i < sources.size(); ++i)
-    if (!sources[i].is_variable() && !sources[i].tensor().defined())
+    detail::require_known(who, targets[i].tensor());
+  }
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (sources[i].is_variable()) continue;
+    if (!sources[i].tensor().defined())
       fail<ValueError>(who, "source {} is empty (default-constructed or moved from)", i);
-  for (const Source& x : sources) detail::require_known(who, x.tensor());
+    detail::require_known(who, sources[i].tensor());
+  }
   const std::size_t count = o.output_gradients.list().size();
   if (o.output_gradients.given() && !o.output_gradients.is_number() && count != targets.size())
     fail<ValueError>(who, "Passed {} grad_ys for {} ys: output_gradients needs one entry for each target", count,
