@@ -44,11 +44,14 @@ void set_end(Tape*& head, const Tape* old, Tape* last) noexcept {
   while (*at && *at != old) at = &(*at)->below;
   *at = last;
 }
+
+// Whether ops that no tape follows may run as without an observer. A trace has to see every op.
+bool may_hide_observer() noexcept { return !(watching() & watch_program); }
 }  // namespace
 
 Suspend::Suspend() {
   ThreadState& state = thread_state();
-  top_ = std::exchange(top(), in_rule() ? nullptr : state.observer);
+  top_ = std::exchange(top(), in_rule() && may_hide_observer() ? nullptr : state.observer);
   below_ = std::exchange(state.suspended, this);
 }
 Suspend::~Suspend() {
@@ -76,11 +79,11 @@ void lift_observer() noexcept {
   delete std::exchange(state.observer, nullptr);
 }
 
-// If only the observer is on the stack, a rule runs fused, as without an observer.
+// If only the observer is on the stack, a rule runs fused, as without an observer, unless it is traced.
 void RuleScope::enter_watched(const Tape& t, const Entry& e) {
   enter(frame_, t.site_of(e), true);
   if (watching() & watch_times && e.outputs) open_rule(&frame_, t.slots[e.output(0)].id);
-  if (top() == this_thread.state->observer) top() = nullptr;
+  if (may_hide_observer() && top() == this_thread.state->observer) top() = nullptr;
 }
 void RuleScope::leave_watched() {
   if (watching() & watch_times) close_rule(&frame_);
