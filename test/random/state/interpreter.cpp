@@ -387,8 +387,9 @@ Tensor custom(const Statement& s, const Scope& scope) {
     if (plain(scope)) return sin(x) * w * x;
     return reel::custom_gradient([w](const Tensor& v) {
       const Tensor at = w.read();
-      const auto rule = [v, at](const Tensor& dy, std::span<const Variable>) {
-        return std::pair((reel::cos(v) * v + sin(v)) * at * dy, std::vector<reel::Gradient>{sin(v) * v * dy});
+      const auto rule = [v, at](const Tensor& dy, std::span<const Variable> variables) {  // none if no tape follows w
+        return std::pair((reel::cos(v) * v + sin(v)) * at * dy,
+                         std::vector<reel::Gradient>(variables.size(), sin(v) * v * dy));
       };
       return std::pair(sin(v) * at * v, rule);
     })(x);

@@ -321,9 +321,10 @@ class Printer {
     if (s.style == 2)
       return v + "custom_gradient([](const Tensor& p) {\n" + in_ + "  const Tensor w = " + variable(s.variables[0]) +
              ".read();\n" + in_ +
-             "  return std::pair(sin(p) * w * p, [p, w](const Tensor& dy, std::span<const Variable>) {\n" + in_ +
-             "    return std::pair((cos(p) * p + sin(p)) * w * dy, std::vector<Gradient>{sin(p) * p * dy});\n" + in_ +
-             "  });\n" + in_ + "})(" + a + ");\n";
+             "  return std::pair(sin(p) * w * p, [p, w](const Tensor& dy, std::span<const Variable> vs) {\n" + in_ +
+             "    return std::pair((cos(p) * p + sin(p)) * w * dy, std::vector<Gradient>(vs.size(), sin(p) * p * "
+             "dy));\n" +
+             in_ + "  });\n" + in_ + "})(" + a + ");\n";
     const std::string f = "f" + number(s.id);
     return in_ + "const auto " + f + " = " + lambda(s.blocks[0], {}, Takes::tensors, "") + ";\n" + v +
            "custom_gradient([=](const Tensor& p) {\n" + in_ + "  return std::pair(" + f +
@@ -359,6 +360,12 @@ class Printer {
       t += "    const ForwardAccumulator forward(" + list + ", Tensors{";
       for (std::size_t i = 0; i < directions.size(); ++i) t += (i ? ", " : "") + directions[i];
       return t + "});\n    return forward.jvp(" + below + "(x, g), UnconnectedGradients::zero).dense();\n  };\n";
+    }
+    if (l.style == 2 && l.sources == by_arguments && !p_.twice) {
+      t += "    const Tensors d = grad([&](const Tensors& t) { return " + below + "(t, g); })(x);\n    return ";
+      for (std::size_t i = 0; i < directions.size(); ++i)
+        t += (i ? " + " : "") + ("sum(d[" + number(static_cast<std::int64_t>(i)) + "] * " + directions[i] + ")");
+      return t + ";\n  };\n";
     }
     t += "    GradientTape tape;\n    tape.watch(Tensors{";
     for (std::size_t i = 0; i < tensors; ++i) t += (i ? ", " : "") + sources[i];
