@@ -282,3 +282,16 @@ TEST_CASE("variables in compiled bodies: an optimiser's step in front of a loop 
     check_close(b.read(), a.read());
   }
 }
+
+TEST_CASE("variables in compiled bodies: no gradient through an argument that an inner body ignores") {
+  const Variable w(tensor({.7, .9}), "w");
+  const auto connected = [w](const Tensor& x) {
+    GradientTape t;
+    const auto first = [](const Tensor& b, const Tensor&) { return sin(b); };
+    const Tensor y = checkpoint([w, first](const Tensor& a) { return checkpoint(first)(a, w.read()); })(x);
+    return scalar(t.gradient(sum(y), w) ? 1. : 0.);
+  };
+  const Tensor x = tensor({.3, .4});
+  CHECK(connected(x).item() == 0.);
+  CHECK(compile(connected)(x).item() == 0.);
+}

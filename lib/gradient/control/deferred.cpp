@@ -453,9 +453,19 @@ std::vector<Tensor> call_deferred(std::unique_ptr<Deferred> deferred, std::span<
   return results;
 }
 
+namespace {
+
+// The call of an instruction; null for other instructions.
+const Deferred* deferred_of(const program::Instruction& i) {
+  const bool is = i.operation.primitive && i.operation.primitive->evaluate == evaluate;
+  return is ? &deferred_of(i.attributes.words()) : nullptr;
+}
+
+}  // namespace
+
 std::span<const Deferred::Part> parts_of(const program::Instruction& i) {
-  if (!i.operation.primitive || i.operation.primitive->evaluate != evaluate) return {};
-  return deferred_of(i.attributes.words()).parts;
+  const Deferred* d = deferred_of(i);
+  return d ? d->parts : std::span<const Deferred::Part>();
 }
 
 std::vector<bool> connections(const program::Program& p) {
@@ -465,12 +475,16 @@ std::vector<bool> connections(const program::Program& p) {
   const auto carries = [&](program::Index v) { return is_differentiable(p.values[v].tensor.dtype()); };
   for (std::size_t i = 0; i < inputs; ++i) leads[p.arguments[i]][i] = carries(p.arguments[i]);
   for (const program::Instruction& i : p.instructions) {
-    for (const program::Index v : i.outputs) {
+    const Deferred* d = deferred_of(i);
+    for (std::size_t k = 0; k < i.outputs.size(); ++k) {
+      const program::Index v = i.outputs[k];
       if (v == program::nothing || !carries(v)) continue;
-      for (const program::Index o : i.inputs)
-        if (o != program::nothing)
-          for (std::size_t a = 0; a < inputs; ++a)
-            if (leads[p.operands[o].value][a]) leads[v][a] = true;
+      for (std::size_t n = 0; n < i.inputs.size(); ++n) {
+        const program::Index o = i.inputs[n];
+        if (o == program::nothing || (d && !leads_to(*d, k, n))) continue;
+        for (std::size_t a = 0; a < inputs; ++a)
+          if (leads[p.operands[o].value][a]) leads[v][a] = true;
+      }
     }
   }
   // Arguments may be views of one tensor: a value derived from one is found by the memory of the other.
