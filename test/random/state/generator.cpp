@@ -292,4 +292,11 @@ std::vector<Plan> plans_of(const Program& p, const Without& without) {
   return plans;
 }
 
+bool may_skip(const Block& b) {
+  return std::any_of(b.statements.begin(), b.statements.end(), [](const Statement& s) {
+    return s.kind == Kind::while_loop || s.kind == Kind::cond || s.kind == Kind::switch_case ||
+           std::any_of(s.blocks.begin(), s.blocks.end(), may_skip);
+  });
+}
+
 }  // namespace random_state

@@ -216,7 +216,9 @@ Tensor step(const Statement& s, const Scope& scope) {
   for (const int v : s.variables) variables.push_back(e.variables[static_cast<std::size_t>(v)]);
   GradientTape tape;
   const Tensor y = one(s.blocks[0], scope, {scope.at(s.in[0])});
-  std::vector<reel::Gradient> g = tape.gradient(loss_of(y), variables);
+  reel::GradientOptions options;
+  if (may_skip(s.blocks[0])) options.unconnected_gradients = reel::UnconnectedGradients::zero;
+  std::vector<reel::Gradient> g = tape.gradient(loss_of(y), variables, options);
   if (s.style & 16) g = reel::clip_by_global_norm(g, 0.5).gradients;
   bool stepped = false;
   const auto change = [&] {

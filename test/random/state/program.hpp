@@ -91,6 +91,10 @@ struct Without {
 Program generate(std::uint64_t seed, const Without& without);
 std::vector<Plan> plans_of(const Program& p, const Without& without);
 
+/// Whether statements of the block, or of blocks in it, may not run, by values: what they alone read has the gradient
+/// none op by op, and zeros of either sign in programs.
+bool may_skip(const Block& b);
+
 /// As C++ code, with the plan.
 std::string text_of(const Program& p, const Plan& plan);
 std::string text_of(const Plan& plan);
