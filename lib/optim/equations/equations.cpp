@@ -72,7 +72,9 @@ Tensor iterated(const Equation& e, Tensor x, const EquationOptions& options) {
 // (Armijo's condition).
 constexpr double least_part_of_step = 1e-9, sufficient_decrease = 1e-4;
 
-// Newton's method. It ends if a step does not reduce the norm of the residual and is as short as rounding errors.
+// Newton's method. It ends if a step does not reduce the norm of the residual and is as short as rounding errors. A step
+// is Newton's if its linear system is solved to half of the digits: where the Jacobian is ill-conditioned, rounding lets
+// gmres stagnate above its tolerance.
 Tensor newton(const Equation& e, Tensor x, const EquationOptions& options) {
   Tensor r = residual_of(e, x);
   double size = size_of(r);
@@ -83,7 +85,8 @@ Tensor newton(const Equation& e, Tensor x, const EquationOptions& options) {
     const IterativeResult solution = solve_by_gmres(jacobian_of(e, x), negative(r), options.linear);
     double step = size_of(solution.x);
     const double scale = size_of(x);
-    const bool is_last = solution.converged() && step <= options.tolerance * scale;
+    const bool is_newton = solution.converged() || solution.residual <= rounding * size;
+    const bool is_last = is_newton && step <= options.tolerance * scale;
     Tensor next, next_residual;
     double next_size = HUGE_VAL, shrink = 1;
     for (; shrink > least_part_of_step; shrink /= 2) {
@@ -91,11 +94,11 @@ Tensor newton(const Equation& e, Tensor x, const EquationOptions& options) {
       next_residual = residual_of(e, next);
       next_size = size_of(next_residual);
       if (next_size <= (1 - sufficient_decrease * shrink) * size) break;
-      if (step <= rounding * scale && solution.converged()) return next_size < size ? next : x;
+      if (step <= rounding * scale && is_newton) return next_size < size ? next : x;
     }
     if (!(next_size < size))
       fail<ValueError>(e.name, "no progress after {} iterations, at a norm of {}: {}; start elsewhere", k, size,
-                       solution.converged() ? "the norm has a local minimum" : "the Jacobian is singular");
+                       is_newton ? "the norm has a local minimum" : "the Jacobian is singular");
     x = next, r = next_residual, size = next_size;
     if (is_last) return x;
   }
