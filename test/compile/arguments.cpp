@@ -264,7 +264,8 @@ TEST_CASE("compiled arguments: one program serves all variables of a shape, read
   };
   const auto expected = [&](const Variable& v, const Variable& w) { return sum(v * v * w * captured); };
   const std::pair<const Variable&, const Variable&> pairs[] = {{a, b}, {b, a}, {a, a}, {captured, b}, {a, captured}};
-  for (const auto& [v, w] : pairs) {
+  for (const auto& pair : pairs) {
+    const Variable &v = pair.first, &w = pair.second;
     CHECK(same_bits(f(v, w), expected(v, w)));
     for (const Variable& x : {a, b, captured}) {
       const auto by_call = [&] { return f(v, w) + sum(x) * 0; };
