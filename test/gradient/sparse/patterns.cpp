@@ -213,8 +213,8 @@ TEST_CASE("a pattern may be made of views, without rows, and be copied and moved
   copy = moved;
   copy.shape = {3, 5};
   CHECK(to_dense({copy, ones({3})}).shape() == Shape{3, 5});
-  const SparsityPattern none{{0, 4}, tensor<Int>({0}), zeros({0}, DType::int64)};
-  CHECK(to_dense({none, zeros({0})}).shape() == Shape{0, 4});
+  const SparsityPattern empty{{0, 4}, tensor<Int>({0}), zeros({0}, DType::int64)};
+  CHECK(to_dense({empty, zeros({0})}).shape() == Shape{0, 4});
   const SparsityPattern by_name{.shape = {1, 2}, .row_starts = tensor<Int>({0, 1}), .columns = tensor<Int>({1})};
   CHECK(by_name.nonzeros() == 1);
 }
