@@ -32,7 +32,7 @@ void Arena::drop_spare() noexcept {
 
 void Arena::reserve_at(Cursor at, std::size_t bytes) {
   if (chunks_.empty()) return grow(bytes);
-  const Chunk& c = chunks_[at.chunk];
+  const Chunk c = chunks_[at.chunk];  // a copy: the list may move
   if (c.capacity - c.used >= bytes) return;
   if (spare_.data) drop_spare();
   if (chunks_.size() == chunks_.capacity()) chunks_.reserve(2 * chunks_.size() + 8);
