@@ -55,4 +55,12 @@ std::vector<Index> Program::count_uses() const {
   return uses;
 }
 
+void Program::make_constant(Index value, const Tensor& x) {
+  Value& v = values[value];
+  v.origin = Value::Origin::constant;
+  v.tensor = x;
+  for (Index o = v.operands; o != nothing; o = operands[o].next)
+    operands[o].tensor = operands[o].whole ? x : laid_out(x, operands[o].offset, operands[o].tensor);
+}
+
 }  // namespace reel::program

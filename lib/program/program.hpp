@@ -110,6 +110,8 @@ struct Program {
   std::unordered_multimap<std::uint64_t, Index> views = {};  // operands that are not whole, by value and offset
 
   Index add_value(Value::Origin origin, Tensor tensor);
+  /// Makes the value a constant: x, and what operands view of it.
+  void make_constant(Index value, const Tensor& x);
   /// The operand for this view of a value; added if there is none yet.
   Index operand(Index value, const Tensor& view);
   /// The operand for the whole value.

@@ -150,7 +150,7 @@ bool Trace::is_local(const Variable& v) const noexcept {
 void Trace::settle_made() {
   for (const Made& one : made_) {
     if (is_local(one.variable)) {
-      make_constant(one.value, one.initial);
+      program_.make_constant(one.value, one.initial);
     } else {
       program_.arguments.push_back(one.value);
       reads_.emplace_back(one.variable);
@@ -158,16 +158,6 @@ void Trace::settle_made() {
     settled_.push_back(one.argument);
   }
   made_.clear();
-}
-
-void Trace::make_constant(Index value, const Tensor& x) {
-  Value& v = program_.values[value];
-  v.origin = Value::Origin::constant;
-  v.tensor = x;
-  for (Index o = v.operands; o != nothing; o = program_.operands[o].next) {
-    Operand& operand = program_.operands[o];
-    operand.tensor = operand.whole ? x : laid_out(x, operand.offset, operand.tensor);
-  }
 }
 
 std::span<const Source> Trace::reads() {

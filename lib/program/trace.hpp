@@ -112,7 +112,6 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   };
   bool is_local(const Variable& v) const noexcept;
   void settle_made();
-  void make_constant(Index value, const Tensor& x);
   struct Stream {
     enum class Origin : std::uint8_t { bound, adopted, moved };
     const Generator* generator;

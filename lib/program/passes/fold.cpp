@@ -28,7 +28,7 @@ class Folding {
     } catch (const Error&) {
       return false;  // it throws for these values: every run must throw too
     }
-    for (std::size_t k = 0; k < outputs.size(); ++k) replace(i.outputs[k], outputs[k]);
+    for (std::size_t k = 0; k < outputs.size(); ++k) program_.make_constant(i.outputs[k], outputs[k]);
     return true;
   }
 
@@ -46,15 +46,6 @@ class Folding {
       ops::evaluate(*i.operation.primitive, inputs, i.attributes.words(), outputs, i.residuals_wanted);
     }
     return outputs;
-  }
-  void replace(Index value, const Tensor& constant) {
-    Value& v = program_.values[value];
-    v.origin = Value::Origin::constant;
-    v.tensor = constant;
-    for (Index o = v.operands; o != nothing; o = program_.operands[o].next) {
-      Operand& operand = program_.operands[o];
-      operand.tensor = operand.whole ? constant : laid_out(constant, operand.offset, operand.tensor);
-    }
   }
 
   Program& program_;
