@@ -72,9 +72,9 @@ Tensor iterated(const Equation& e, Tensor x, const EquationOptions& options) {
 // (Armijo's condition).
 constexpr double least_part_of_step = 1e-9, sufficient_decrease = 1e-4;
 
-// Newton's method. It ends if a step does not reduce the norm of the residual and is as short as rounding errors. A step
-// is Newton's if its linear system is solved to half of the digits: where the Jacobian is ill-conditioned, rounding lets
-// gmres stagnate above its tolerance.
+// Newton's method. It ends if a step does not reduce the norm of the residual and is as short as rounding errors. A
+// step is Newton's if its linear system is solved to half of the digits: where the Jacobian is ill-conditioned,
+// rounding lets gmres stagnate above its tolerance.
 Tensor newton(const Equation& e, Tensor x, const EquationOptions& options) {
   Tensor r = residual_of(e, x);
   double size = size_of(r);
