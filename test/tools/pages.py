@@ -2,7 +2,7 @@
 instruction sets is not that of lib/kernels/meson.build.
 
 Usage: pages.py ROOT. Read are README.md, the README.md of lib, test, bench and samples, and samples/cookbook.md,
-samples/python.md, samples/names.md, test/peers.md and test/rules.md. Checked are relative links with their anchors, and paths: the first word of a span in backticks, or of a line in
+samples/python.md, samples/names.md, test/peers.md, test/rules.md and the pages of .github. Checked are relative links with their anchors, and paths: the first word of a span in backticks, or of a line in
 a block of shell commands, that has a slash or ends like a file. A path starts at the root or at the page's folder; `*` and
 `{a,b}` stand for several files, <...> for a header in include. A word that stands for something else is no path: see NOT_PATHS.
 """
@@ -12,7 +12,8 @@ import re
 import sys
 
 PAGES = ["README.md", "lib/README.md", "test/README.md", "test/peers.md", "test/rules.md", "bench/README.md", "samples/README.md",
-         "samples/cookbook.md", "samples/python.md", "samples/names.md"]
+         "samples/cookbook.md", "samples/python.md", "samples/names.md",
+         ".github/SECURITY.md", ".github/CONTRIBUTING.md"]
 README_LINES = 200
 SET_LISTS = ["meson_options.txt", "include/reel/runtime.hpp", "lib/kernels/kernels.hpp", "samples/README.md"]  # name all instruction sets
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
