@@ -1,5 +1,5 @@
-"""Fails when a page of the tree names what is not there, when the README is longer than 200 lines, or when a list of the
-instruction sets is not that of lib/kernels/meson.build.
+"""Fails when a page of the tree names what is not there, or when a list of the instruction sets is not that of
+lib/kernels/meson.build. Says how long the README is.
 
 Usage: pages.py ROOT. Read are README.md, the README.md of lib, test, bench and samples, and samples/cookbook.md,
 samples/python.md, samples/names.md, test/peers.md, test/rules.md and the pages of .github. Checked are relative links with their anchors, and paths: the first word of a span in backticks, or of a line in
@@ -14,7 +14,6 @@ import sys
 PAGES = ["README.md", "lib/README.md", "test/README.md", "test/peers.md", "test/rules.md", "bench/README.md", "samples/README.md",
          "samples/cookbook.md", "samples/python.md", "samples/names.md",
          ".github/SECURITY.md", ".github/CONTRIBUTING.md"]
-README_LINES = 200
 SET_LISTS = ["meson_options.txt", "include/reel/runtime.hpp", "lib/kernels/kernels.hpp", "samples/README.md"]  # name all instruction sets
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -87,8 +86,6 @@ def check_instruction_sets(root):
 root = pathlib.Path(sys.argv[1])
 bad = [problem for name in PAGES for problem in check(root, name)]
 lines = (root / "README.md").read_text().count("\n")
-if lines > README_LINES:
-    bad.append(f"README.md: {lines} lines, {README_LINES} at most")
 bad += check_instruction_sets(root)
-print("\n".join(bad) or f"{len(PAGES)} pages name what is there")
+print("\n".join(bad) or f"{len(PAGES)} pages name what is there; README.md has {lines} lines")
 sys.exit(bool(bad))
