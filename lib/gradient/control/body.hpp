@@ -4,6 +4,7 @@
 #include <memory>
 #include <reel/ops/shape.hpp>
 
+#include "gradient/control/composite.hpp"
 #include "gradient/control/deferred.hpp"
 #include "gradient/control/effects.hpp"
 #include "gradient/programs/traced.hpp"
@@ -12,65 +13,12 @@
 
 namespace reel::autodiff {
 
-using Tensors = std::vector<Tensor>;
-using TensorSpan = std::span<const Tensor>;
-
 inline void add_all(Tensors& to, TensorSpan more) { to.insert(to.end(), more.begin(), more.end()); }
-
-inline Tensors contiguous_all(TensorSpan list) {
-  Tensors all;
-  for (const Tensor& x : list) all.push_back(contiguous(x));
-  return all;
-}
-
-/// Abstract tensors of these dtypes and shapes, row-major.
-inline Tensors abstract_like(TensorSpan list) {
-  Tensors all;
-  for (const Tensor& x : list) all.push_back(ops::abstract(x.dtype(), x.shape()));
-  return all;
-}
 
 inline bool same_shapes(TensorSpan a, TensorSpan b) {
   return std::equal(a.begin(), a.end(), b.begin(),
                     [](const Tensor& x, const Tensor& y) { return x.shape() == y.shape() && x.dtype() == y.dtype(); });
 }
-
-/// What the bodies of a deferred call read besides their arguments: each source once, however often and by whichever
-/// body it is read. A tensor is identified by its id, a variable by itself. Their values are the last arguments of the
-/// call.
-class Reads {
- public:
-  /// Adds those that are new. Returns the number of each.
-  std::vector<std::size_t> add(std::span<const Source> sources) {
-    std::vector<std::size_t> numbers;
-    for (const Source& s : sources) {
-      numbers.push_back(find(s));
-      if (numbers.back() == list_.size()) list_.push_back(s);
-    }
-    return numbers;
-  }
-  /// The number of the source; size() if it is none of them.
-  std::size_t find(const Source& s) const {
-    const auto same = [&](const Source& r) {
-      if (r.is_variable() != s.is_variable()) return false;
-      return s.is_variable() ? r.variable().id() == s.variable().id() : r.tensor().id() == s.tensor().id();
-    };
-    return static_cast<std::size_t>(std::find_if(list_.begin(), list_.end(), same) - list_.begin());
-  }
-  std::size_t size() const noexcept { return list_.size(); }
-  std::span<const Source> list() const noexcept { return list_; }
-  /// Those from this number on.
-  std::vector<Source> from(std::size_t number) const { return {list().begin() + std::ptrdiff_t(number), list().end()}; }
-  /// The values in the current trace, row-major where they are variables'. Its tapes watch the variables.
-  Tensors values() const {
-    Tensors all;
-    for (const Source& s : list_) all.push_back(s.is_variable() ? contiguous(s.variable().read()) : s.tensor());
-    return all;
-  }
-
- private:
-  std::vector<Source> list_;
-};
 
 /// A part of a call's inputs: those with these numbers.
 template <class List = Tensors>
@@ -78,6 +26,10 @@ List chosen(TensorSpan inputs, std::span<const std::size_t> numbers) {
   List some;
   for (const std::size_t i : numbers) some.push_back(inputs[i]);
   return some;
+}
+
+inline std::vector<Source> from(std::span<const Source> list, std::size_t number) {
+  return {list.begin() + std::ptrdiff_t(number), list.end()};
 }
 
 inline std::vector<bool> followed_of(TensorSpan list) {

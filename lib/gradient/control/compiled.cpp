@@ -42,7 +42,7 @@ class Branches {
     early_reads_ = reads_.size();
     for (const Body& body : bodies_) body.reveal(captured_);
     if (!tape::active()) return;
-    const Tensors read = reads_.values();
+    const Tensors read = reads_.values(true);
     for (const Body& body : bodies_) {
       std::vector<bool> followed = followed_of(arguments);
       for (const bool is : followed_of(chosen(read, body.reads()))) followed.push_back(is);
@@ -57,9 +57,9 @@ class Branches {
     auto made = std::make_unique<Deferred>();
     made->name = name;
     Tensors inputs(own.begin(), own.end());
-    add_all(inputs, all->reads_.values());
+    add_all(inputs, all->reads_.values(true));
     made->arguments = inputs.size();
-    made->late = all->reads_.from(all->early_reads_);
+    made->late = from(all->reads_.list(), all->early_reads_);
     made->captured = all->captured_;
     made->outputs = kinds_of(all->bodies_[0].results());
     for (const Body& body : all->bodies_) {
@@ -211,7 +211,7 @@ std::optional<Tensors> trace_loop(const detail::FlatLoop& loop, TensorSpan initi
   Tensors arguments(initial.begin(), initial.end());
   add_all(arguments, xs);
   std::vector<bool> followed = followed_of(arguments);
-  const Tensors read = run->reads.values();
+  const Tensors read = run->reads.values(true);
   for (const bool is : followed_of(chosen(read, run->body.reads()))) followed.push_back(is);
   run->body.reveal(run->captured);
   const bool any_followed =
@@ -219,7 +219,7 @@ std::optional<Tensors> trace_loop(const detail::FlatLoop& loop, TensorSpan initi
   for (std::size_t k = 0; k < loop.variables; ++k) followed[k] = is_differentiable(initial[k].dtype());
   if (condition) condition->reveal(run->captured);
   if (any_followed) run->prepare(followed, levels);
-  add_all(arguments, run->reads.values());
+  add_all(arguments, run->reads.values(true));
   return call_deferred(DeferredLoop::deferred(run), arguments);
 }
 

@@ -1,6 +1,7 @@
 // Functions recorded as single entries.
 #include "gradient/control/composite.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <reel/forward.hpp>
 #include <reel/ops/make.hpp>
@@ -10,6 +11,7 @@
 #include "core/fail.hpp"
 #include "gradient/control/compiled.hpp"
 #include "gradient/gradient.hpp"
+#include "gradient/programs/derivative.hpp"
 #include "ops/apply/operation.hpp"
 #include "tape/capture.hpp"
 
@@ -17,36 +19,93 @@ namespace reel {
 
 namespace autodiff {
 
+Tensors joined(std::initializer_list<TensorSpan> lists) {
+  Tensors all;
+  for (const TensorSpan list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
+Tensors contiguous_all(TensorSpan list) {
+  Tensors all;
+  for (const Tensor& x : list) all.push_back(contiguous(x));
+  return all;
+}
+
+Tensors abstract_like(TensorSpan list) {
+  Tensors all;
+  for (const Tensor& x : list) all.push_back(ops::abstract(x.dtype(), x.shape()));
+  return all;
+}
+
+Tensors dense_all(std::span<const Gradient> list) {
+  Tensors all;
+  for (const Gradient& g : list) all.push_back(g ? g.dense() : Tensor());
+  return all;
+}
+
+std::size_t Reads::find(const Source& s) const {
+  const auto same = [&](const Source& r) {
+    if (r.is_variable() != s.is_variable()) return false;
+    return s.is_variable() ? r.variable().id() == s.variable().id() : r.tensor().id() == s.tensor().id();
+  };
+  return static_cast<std::size_t>(std::find_if(list_.begin(), list_.end(), same) - list_.begin());
+}
+
+std::vector<std::size_t> Reads::add(std::span<const Source> sources) {
+  std::vector<std::size_t> numbers;
+  for (const Source& s : sources) {
+    numbers.push_back(find(s));
+    if (numbers.back() == list_.size()) list_.push_back(s);
+  }
+  return numbers;
+}
+
+Tensors Reads::values(bool row_major) const {
+  Tensors all;
+  all.reserve(list_.size());
+  for (const Source& s : list_) {
+    all.push_back(s.is_variable() ? s.variable().read() : s.tensor());
+    if (row_major && s.is_variable()) all.back() = contiguous(all.back());
+  }
+  return all;
+}
+
 void Inputs::take(const tape::Capture& capture) {
-  captured.assign(capture.tensors().begin(), capture.tensors().end());
-  for (const Variable& v : capture.variables()) variables.push_back(v);
+  std::vector<Source> list(capture.tensors().begin(), capture.tensors().end());
+  for (const Variable& v : capture.variables()) list.emplace_back(v);
+  reads = Reads(std::move(list));
   for (const Variable& v : capture.constants()) constants.push_back(v);
   constant_values.assign(capture.constant_values().begin(), capture.constant_values().end());
 }
 
-bool Inputs::followed(std::span<const Tensor> also) const {
+bool Inputs::followed(TensorSpan also) const {
   if (!tape::active()) return false;
-  using List = std::span<const Tensor>;
-  for (const List list : {List(arguments), List(captured), List(read), also})
-    for (const Tensor& x : list)
-      if (tape::followed(x)) return true;
-  return false;
+  const auto any = [](TensorSpan list) {
+    return std::any_of(list.begin(), list.end(), [](const Tensor& x) { return tape::followed(x); });
+  };
+  return any(arguments) || any(read) || any(also);
 }
 
-std::vector<Tensor> Inputs::values() {
-  read.clear();
-  for (const Variable& v : variables) read.push_back(v.read());
-  std::vector<Tensor> list(arguments);
-  list.insert(list.end(), captured.begin(), captured.end());
-  list.insert(list.end(), read.begin(), read.end());
-  return list;
+Tensors Inputs::values() {
+  read = reads.values();
+  return joined({arguments, read});
 }
 
-std::vector<Source> Inputs::sources(std::span<const Tensor> run_arguments) const {
+std::vector<Source> Inputs::sources(TensorSpan run_arguments) const {
   std::vector<Source> list(run_arguments.begin(), run_arguments.end());
-  for (const Tensor& x : captured) list.emplace_back(x);
-  for (const Variable& v : variables) list.emplace_back(v);
+  for (const Source& s : reads.list()) list.push_back(s);
   return list;
+}
+
+ops::FrozenReads Inputs::same_reads() const {
+  std::vector<Variable> variables(constants);
+  Tensors values(constant_values);
+  for (std::size_t k = 0; k < read.size(); ++k)
+    if (const Source& s = reads.list()[k]; s.is_variable()) {
+      variables.push_back(s.variable());
+      values.push_back(read[k]);
+    }
+  return {variables, values};
 }
 
 namespace {
@@ -122,33 +181,6 @@ std::vector<std::size_t> order_of_cotangents(std::size_t variables, std::size_t 
   return order;
 }
 
-namespace {
-std::vector<Tensor> run_again(const detail::FlatFunction& f, const Inputs& inputs, std::span<const Tensor> arguments) {
-  const ops::AssignedBefore done(inputs.variables, inputs.constants);
-  return f(arguments);
-}
-void check_results(const char* name, std::size_t found, std::size_t expected) {
-  if (found != expected)
-    fail<ValueError>(name, "the function gave {} tensors when it was run again for its derivative, {} before", found,
-                     expected);
-}
-}  // namespace
-
-std::vector<Gradient> pull_again(const char* name, const detail::FlatFunction& f, const Inputs& inputs,
-                                 std::span<const Gradient> cotangents, std::int64_t rows) {
-  ops::Draws draws = inputs.draws;
-  const ops::DrawsScope same_numbers(draws, ops::DrawsScope::Mode::replay);
-  const ops::FrozenReads same_constants(inputs.constants, inputs.constant_values);
-  const ops::FrozenReads same_values(inputs.variables, inputs.read);
-  GradientTape tape({.watch_accessed_variables = false});
-  const std::vector<Tensor> arguments = identities(inputs.arguments);
-  const std::vector<Source> sources = inputs.sources(arguments);
-  watch_differentiable(tape, sources);
-  const std::vector<Tensor> results = run_again(f, inputs, arguments);
-  check_results(name, results.size(), cotangents.size());
-  return pull_on(tape, results, cotangents, sources, rows);
-}
-
 MovedSources moved_sources(std::span<const Source> sources, std::span<const Tensor> tangents) {
   MovedSources moved;
   for (std::size_t i = 0; i < sources.size(); ++i)
@@ -159,199 +191,169 @@ MovedSources moved_sources(std::span<const Source> sources, std::span<const Tens
   return moved;
 }
 
-std::vector<Tensor> push_again(const detail::FlatFunction& f, const Inputs& inputs, std::span<const Tensor> tangents) {
-  ops::Draws draws = inputs.draws;
-  const ops::DrawsScope same_numbers(draws, ops::DrawsScope::Mode::replay);
-  const ops::FrozenReads same_constants(inputs.constants, inputs.constant_values);
-  const ops::FrozenReads same_values(inputs.variables, inputs.read);
-  const std::vector<Tensor> arguments = identities(inputs.arguments);
-  const MovedSources moved = moved_sources(inputs.sources(arguments), tangents);
-  const ForwardAccumulator accumulator(moved.sources, moved.gradients());
-  const std::vector<Tensor> results = run_again(f, inputs, arguments);
-  std::vector<Tensor> list;
-  for (const Tensor& y : results)
-    if (const Gradient t = accumulator.jvp(y))
-      list.push_back(t.dense());
-    else
-      list.emplace_back();
-  return list;
-}
-
 namespace {
 
-// The defined elements of a list. The first run of a function decides which are defined; an element that is empty in a
-// later run is zero.
-std::vector<Tensor> without_gaps(std::span<const Tensor> list, std::vector<bool>& exists,
-                                 std::span<const Tensor> like) {
-  if (exists.empty())
-    for (const Tensor& x : list) exists.push_back(x.defined());
-  std::vector<Tensor> some;
-  for (std::size_t i = 0; i < list.size(); ++i)
-    if (exists[i]) some.push_back(list[i].defined() ? list[i] : zeros(like[i].shape(), like[i].dtype()));
-  return some;
-}
-
-// Shared by the rules of one entry.
-struct CompositeRun {
-  const char* name;
-  detail::FlatFunction again;
-  Inputs inputs;
-  bool recomputed = false;        // a derivative that is differentiated is an entry, too
-  std::vector<Tensor> like = {};  // in that case: abstract results
-  // With Keep::record, the tape of the function, its arguments and its results.
-  std::unique_ptr<GradientTape> tape = {};
-  std::vector<Tensor> run_arguments = {}, run_results = {};
-
-  // `rows`: see pull_on; 0 if a derivative that is differentiated is an entry.
-  std::vector<Gradient> pull(std::span<const Gradient> g, std::int64_t rows = 0) {
-    std::vector<Tensor> seeds;
-    for (const Gradient& d : g)
-      if (d) seeds.push_back(d.dense());
-    const bool followed = inputs.followed(seeds);
-    if (recomputed && followed) return pull_as_entry(g);
-    if (!tape || followed) return pull_again(name, again, inputs, g, rows);
-    return pull_on(*tape, run_results, g, inputs.sources(run_arguments), rows);
-  }
-  std::vector<Tensor> push(std::span<const Tensor> t) {
-    std::vector<Tensor> defined;
-    for (const Tensor& one : t)
-      if (one.defined()) defined.push_back(one);
-    return recomputed && inputs.followed(defined) ? push_as_entry(t) : push_again(again, inputs, t);
-  }
-
- private:
-  // The derivative `compute` along given directions, as an entry whose arguments are the function's and the directions,
-  // and whose results have these shapes.
-  using Compute = Callback<std::vector<Tensor>(const Inputs& at, std::span<const Tensor> directions)>;
-  std::vector<Tensor> derivative_as_entry(std::span<const Tensor> directions, const Compute& compute,
-                                          const std::vector<Tensor>& shapes) const {
-    const std::size_t count = inputs.arguments.size();
-    std::vector<Tensor> x(inputs.arguments);
-    std::vector<bool> given;
-    for (const Tensor& d : directions) {
-      given.push_back(d.defined());
-      if (d.defined()) x.push_back(d);
-    }
-    const auto exists = std::make_shared<std::vector<bool>>();
-    const detail::FlatFunction f = [compute, shapes, exists, given, count, at = inputs](std::span<const Tensor> y) {
-      Inputs here = at;
-      here.arguments.assign(y.begin(), y.begin() + static_cast<std::ptrdiff_t>(count));
-      std::vector<Tensor> all(given.size());
-      std::size_t next = count;
-      for (std::size_t k = 0; k < given.size(); ++k)
-        if (given[k]) all[k] = y[next++];
-      return without_gaps(compute(here, all), *exists, shapes);
-    };
-    const ops::FrozenReads same_constants(inputs.constants, inputs.constant_values);
-    const ops::FrozenReads same_values(inputs.variables, inputs.read);
-    const std::vector<Tensor> some = autodiff::recomputed(name, f, x);
-    std::vector<Tensor> list(exists->size());
-    for (std::size_t i = 0, next = 0; i < list.size(); ++i)
-      if ((*exists)[i]) list[i] = some[next++];
-    return list;
-  }
-  std::vector<Gradient> pull_as_entry(std::span<const Gradient> g) const {
-    std::vector<Tensor> seeds;
-    for (const Gradient& d : g) seeds.push_back(d ? d.dense() : Tensor());
-    std::vector<Tensor> shapes;
-    for (const std::vector<Tensor>* list : {&inputs.arguments, &inputs.captured, &inputs.read})
-      for (const Tensor& x : *list) shapes.push_back(ops::abstract(x.dtype(), x.shape()));
-    const auto compute = [called = name, f = again](const Inputs& at, std::span<const Tensor> directions) {
-      std::vector<Gradient> cotangents;
-      for (const Tensor& d : directions) cotangents.push_back(d.defined() ? Gradient(d) : Gradient());
-      std::vector<Tensor> list;
-      for (const Gradient& d : pull_again(called, f, at, cotangents)) list.push_back(d ? d.dense() : Tensor());
-      return list;
-    };
-    std::vector<Gradient> result;
-    for (const Tensor& d : derivative_as_entry(seeds, compute, shapes))
-      result.push_back(d.defined() ? Gradient(d) : Gradient());
-    return result;
-  }
-  std::vector<Tensor> push_as_entry(std::span<const Tensor> t) const {
-    const auto compute = [f = again](const Inputs& at, std::span<const Tensor> directions) {
-      return push_again(f, at, directions);
-    };
-    return derivative_as_entry(t, compute, like);
+// While it lives, a function reads and draws what it did in its first run.
+struct RunAgain {
+  ops::Draws draws;
+  ops::DrawsScope same_numbers{draws, ops::DrawsScope::Mode::replay};
+  ops::FrozenReads same_values;
+  explicit RunAgain(const Inputs& inputs) : draws(inputs.draws), same_values(inputs.same_reads()) {}
+  Tensors operator()(const detail::FlatFunction& f, TensorSpan arguments) {
+    const ops::AssignedBefore done(same_values);
+    return f(arguments);
   }
 };
 
-// Records the run of a function, whose arguments and read values are inputs of the entry.
-std::vector<Tensor> record_run(const std::shared_ptr<CompositeRun>& c, std::span<const Tensor> results) {
-  const std::vector<Tensor> outputs = aliases(results);
-  ManyBackward many;
-  if (!c->recomputed) many = [c](std::span<const Gradient> g, std::int64_t rows) { return c->pull(g, rows); };
-  record_function(
-      c->name, c->inputs.values(), outputs, [c](std::span<const Gradient> g) { return c->pull(g); },
-      [c](std::span<const Tensor> t) { return c->push(t); }, {}, std::move(many));
-  return outputs;
+std::vector<Gradient> as_gradients(TensorSpan list) {
+  std::vector<Gradient> all;
+  for (const Tensor& x : list) all.push_back(x.defined() ? Gradient(x) : Gradient());
+  return all;
+}
+
+Tensors defined_among(TensorSpan list) {
+  Tensors some;
+  for (const Tensor& x : list)
+    if (x.defined()) some.push_back(x);
+  return some;
 }
 
 }  // namespace
 
+Tensors Composite::first_run(TensorSpan arguments, const Run& run) {
+  inputs.arguments.assign(arguments.begin(), arguments.end());
+  tape::Capture capture;
+  const ops::DrawsScope noted(inputs.draws, ops::DrawsScope::Mode::note);
+  Tensors results = run(aliases(arguments), capture);
+  capture.note(results);  // a result may be a captured tensor itself
+  inputs.take(capture);
+  return results;
+}
+
+Tensors Composite::record(const std::shared_ptr<Composite>& c, TensorSpan results) {
+  const Tensors outputs = aliases(results);
+  ManyBackward many;
+  if (c->like.empty()) many = [c](std::span<const Gradient> g, std::int64_t rows) { return c->pull(g, rows); };
+  record_function(
+      c->name, c->inputs.values(), outputs, [c](std::span<const Gradient> g) { return c->pull(g, 0); },
+      [c](TensorSpan t) { return c->push(t); }, {}, std::move(many));
+  return outputs;
+}
+
+std::vector<Gradient> Composite::pull(std::span<const Gradient> g, std::int64_t rows) {
+  const Tensors seeds = dense_all(g);
+  if (!inputs.followed(defined_among(seeds))) return pull_unfollowed(g, rows);
+  return like.empty() ? pull_again(g, rows) : as_gradients(derivative_as_entry(seeds, true));
+}
+
+Tensors Composite::push(TensorSpan t) {
+  return !like.empty() && inputs.followed(defined_among(t)) ? derivative_as_entry(t, false) : push_again(t);
+}
+
+std::vector<Gradient> Composite::pull_again(std::span<const Gradient> g, std::int64_t rows) {
+  RunAgain run(inputs);
+  GradientTape tape({.watch_accessed_variables = false});
+  const Tensors arguments = identities(inputs.arguments);
+  const std::vector<Source> sources = inputs.sources(arguments);
+  watch_differentiable(tape, sources);
+  const Tensors results = run([this](TensorSpan x) { return run_again(x); }, arguments);
+  if (results.size() != g.size())
+    fail<ValueError>(name, "the function gave {} tensors when it was run again for its derivative, {} before",
+                     results.size(), g.size());
+  return pull_on(tape, results, g, sources, rows);
+}
+
+Tensors Composite::push_again(TensorSpan tangents) {
+  RunAgain run(inputs);
+  const Tensors arguments = identities(inputs.arguments);
+  const MovedSources moved = moved_sources(inputs.sources(arguments), tangents);
+  const ForwardAccumulator accumulator(moved.sources, moved.gradients());
+  const Tensors results = run([this](TensorSpan x) { return run_again(x); }, arguments);
+  std::vector<Gradient> list;
+  for (const Tensor& y : results) list.push_back(accumulator.jvp(y));
+  return dense_all(list);
+}
+
+// The first run of the entry decides which derivatives exist.
+Tensors Composite::derivative_as_entry(TensorSpan directions, bool pulls) const {
+  const Tensors shapes = pulls ? abstract_like(joined({inputs.arguments, inputs.read})) : like;
+  const auto exists = std::make_shared<std::vector<bool>>();
+  std::vector<bool> given;
+  for (const Tensor& d : directions) given.push_back(d.defined());
+  const detail::FlatFunction f = [c = Composite(*this), shapes, exists, given, pulls](TensorSpan y) {
+    const std::size_t count = c.inputs.arguments.size();
+    Composite here = c;
+    here.inputs.arguments.assign(y.begin(), y.begin() + static_cast<std::ptrdiff_t>(count));
+    Tensors along(given.size());
+    for (std::size_t k = 0, next = count; k < given.size(); ++k)
+      if (given[k]) along[k] = y[next++];
+    const Tensors all = pulls ? dense_all(here.pull_again(as_gradients(along), 0)) : here.push_again(along);
+    std::vector<Derived> list;
+    for (std::size_t i = 0; i < all.size(); ++i) list.push_back({all[i], shapes[i].dtype(), shapes[i].shape()});
+    return existing(list, *exists);
+  };
+  const ops::FrozenReads same_values = inputs.same_reads();
+  Tensors some = autodiff::recomputed(name, f, joined({inputs.arguments, defined_among(directions)}));
+  const detail::List<Tensor> list = with_gaps(some, *exists);
+  return {list.begin(), list.end()};
+}
+
 }  // namespace autodiff
 
 using namespace autodiff;
+
+namespace {
+
+// A function that keeps the record of its ops.
+struct Recorded final : Composite {
+  using Composite::Composite;
+  std::unique_ptr<GradientTape> tape = {};
+  Tensors arguments = {}, results = {};  // of the recorded run
+
+  Tensors run(const detail::FlatFunction& first, TensorSpan x, tape::Capture& capture) {
+    tape = std::make_unique<GradientTape>(TapeOptions{.persistent = true, .watch_accessed_variables = false});
+    arguments.assign(x.begin(), x.end());
+    watch_differentiable(*tape, inputs.sources(arguments));
+    capture.watch_on(&GradientTapeAccess::get(*tape));
+    results = contiguous_all(first(x));
+    capture.note(results);
+    tape->stop();
+    return results;
+  }
+  std::vector<Gradient> pull_unfollowed(std::span<const Gradient> g, std::int64_t rows) override {
+    return pull_on(*tape, results, g, inputs.sources(arguments), rows);
+  }
+};
+
+}  // namespace
 
 namespace detail {
 
 std::vector<Tensor> composite(const char* name, const FlatFunction& first, FlatFunction again,
                               std::span<const Tensor> arguments, Keep keep) {
   // Results are made contiguous, as in a program: the order in which a sum adds depends on strides.
-  const auto run = [&](std::span<const Tensor> x) {
-    std::vector<Tensor> results = first(x);
-    for (Tensor& y : results) y = contiguous(y);
-    return results;
-  };
-  if (!tape::active()) return run(aliases(arguments));
-  if (keep == Keep::inputs && ops::Tracer::current()) return trace_checkpoint(name, first, again, arguments);
-  auto c = std::make_shared<CompositeRun>();
-  c->name = name;
-  c->again = std::move(again);
-  c->inputs.arguments.assign(arguments.begin(), arguments.end());
-  std::vector<Tensor> results;
-  {
-    tape::Capture capture;
-    const ops::DrawsScope noted(c->inputs.draws, ops::DrawsScope::Mode::note);
-    c->run_arguments = aliases(arguments);
-    if (keep == Keep::record) {
-      c->tape = std::make_unique<GradientTape>(TapeOptions{.persistent = true, .watch_accessed_variables = false});
-      watch_differentiable(*c->tape, c->inputs.sources(c->run_arguments));
-      capture.watch_on(&GradientTapeAccess::get(*c->tape));
-    }
-    results = run(c->run_arguments);
-    capture.note(results);  // a result may be a captured tensor itself
-    if (c->tape) c->tape->stop();
-    c->inputs.take(capture);
+  if (!tape::active()) return contiguous_all(first(aliases(arguments)));
+  if (keep == Keep::inputs) {
+    if (ops::Tracer::current()) return trace_checkpoint(name, first, again, arguments);
+    const auto c = std::make_shared<autodiff::Composite>(name, std::move(again));
+    return c->record(
+        c, c->first_run(arguments, [&](TensorSpan x, const tape::Capture&) { return contiguous_all(first(x)); }));
   }
-  if (c->tape)
-    c->run_results = results;
-  else
-    c->run_arguments.clear();
-  return record_run(c, results);
+  const auto c = std::make_shared<Recorded>(name, std::move(again));
+  return c->record(
+      c, c->first_run(arguments, [&](TensorSpan x, tape::Capture& capture) { return c->run(first, x, capture); }));
 }
 
 }  // namespace detail
 
 namespace autodiff {
 
-std::vector<Tensor> recomputed(const char* name, const detail::FlatFunction& f, std::span<const Tensor> arguments) {
+Tensors recomputed(const char* name, const detail::FlatFunction& f, TensorSpan arguments) {
   if (!tape::active()) return f(arguments);
-  const auto c = std::make_shared<CompositeRun>();
-  c->name = name;
-  c->again = f;
-  c->recomputed = true;
-  c->inputs.arguments.assign(arguments.begin(), arguments.end());
-  std::vector<Tensor> results;
-  {
-    tape::Capture capture;
-    const ops::DrawsScope noted(c->inputs.draws, ops::DrawsScope::Mode::note);
-    results = f(aliases(arguments));
-    capture.note(results);  // a result may be a captured tensor itself
-    c->inputs.take(capture);
-  }
-  for (const Tensor& y : results) c->like.push_back(ops::abstract(y.dtype(), y.shape()));
-  return record_run(c, results);
+  const auto c = std::make_shared<Composite>(name, f);
+  const Tensors results = c->first_run(arguments, [&](TensorSpan x, const tape::Capture&) { return f(x); });
+  c->like = abstract_like(results);
+  return c->record(c, results);
 }
 
 }  // namespace autodiff

@@ -13,27 +13,56 @@ class FunctionScope;
 
 namespace reel::autodiff {
 
+using Tensors = std::vector<Tensor>;
+using TensorSpan = std::span<const Tensor>;
+
+Tensors joined(std::initializer_list<TensorSpan> lists);
+Tensors contiguous_all(TensorSpan list);
+/// Abstract tensors of these dtypes and shapes, row-major.
+Tensors abstract_like(TensorSpan list);
+/// The tensors of the gradients, empty where there is none.
+Tensors dense_all(std::span<const Gradient> list);
+
+/// What functions read besides their arguments: each source once, however often and by whichever function it is read.
+/// A tensor is identified by its id, a variable by itself.
+class Reads {
+ public:
+  Reads() = default;
+  explicit Reads(std::vector<Source> distinct) : list_(std::move(distinct)) {}
+  /// Adds those that are new. Returns the number of each.
+  std::vector<std::size_t> add(std::span<const Source> sources);
+  /// The number of the source; size() if it is none of them.
+  std::size_t find(const Source& s) const;
+  std::size_t size() const noexcept { return list_.size(); }
+  std::span<const Source> list() const noexcept { return list_; }
+  /// The current values; tapes watch the variables. `row_major`: values of variables are made row-major.
+  Tensors values(bool row_major = false) const;
+
+ private:
+  std::vector<Source> list_;
+};
+
 /// Everything that a function depends on, found by running it unrecorded.
 struct Inputs {
-  std::vector<Tensor> arguments;  ///< as passed
-  std::vector<Tensor> captured;
-  std::vector<Variable> variables;
-  std::vector<Tensor> read;  ///< the variables' values
-  std::vector<Variable> constants;
-  std::vector<Tensor> constant_values;
+  Tensors arguments;                ///< as passed
+  Reads reads;                      ///< what derivatives lead to: captured tensors, then variables
+  Tensors read;                     ///< their values
+  std::vector<Variable> constants;  ///< the other variables that were read
+  Tensors constant_values;
   ops::Draws draws;
 
-  /// Takes over the tensors and variables that were captured.
+  /// Takes over what was captured.
   void take(const tape::Capture& capture);
-
-  std::size_t size() const noexcept { return arguments.size() + captured.size() + variables.size(); }
+  std::size_t size() const noexcept { return arguments.size() + reads.size(); }
   /// Whether an active tape or accumulator follows one of them, or one of the given tensors: then a derivative must
   /// consist of recorded ops.
-  bool followed(std::span<const Tensor> also) const;
+  bool followed(TensorSpan also) const;
   /// The inputs of the entry; reads the variables.
-  std::vector<Tensor> values();
+  Tensors values();
   /// The sources to differentiate by, for a run with these arguments.
-  std::vector<Source> sources(std::span<const Tensor> run_arguments) const;
+  std::vector<Source> sources(TensorSpan run_arguments) const;
+  /// While the result lives, variables have the values of the first run.
+  ops::FrozenReads same_reads() const;
 };
 
 /// Whether this thread has an active tape or accumulator; a Capture counts for the tapes it hides.
@@ -76,14 +105,42 @@ std::vector<Gradient> pull_on(GradientTape& tape, std::span<const Tensor> target
 /// The results of a step of a loop, in the order in which their cotangents are added where some are one tensor: that of
 /// a replay of all steps, which comes to the outputs first and to the variables in reverse.
 std::vector<std::size_t> order_of_cotangents(std::size_t variables, std::size_t results);
-/// Runs f on fresh handles under a tape, and pulls the cotangents back to the inputs.
-std::vector<Gradient> pull_again(const char* name, const detail::FlatFunction& f, const Inputs& inputs,
-                                 std::span<const Gradient> cotangents, std::int64_t rows = 0);
-/// Runs f on fresh handles under an accumulator: from tangents of inputs to tangents of results, empty where zero.
-std::vector<Tensor> push_again(const detail::FlatFunction& f, const Inputs& inputs, std::span<const Tensor> tangents);
+/// A function as one entry: what its rules read.
+struct Composite {
+  const char* name;
+  detail::FlatFunction function;
+  Inputs inputs = {};
+  Tensors like = {};  ///< abstract results, if a derivative that is differentiated is such an entry too
+
+  Composite(const char* called, detail::FlatFunction f) : name(called), function(std::move(f)) {}
+  virtual ~Composite() = default;
+  /// Finds the inputs by an unrecorded run on new handles of the arguments. Returns the results.
+  using Run = Callback<Tensors(TensorSpan arguments, tape::Capture& capture)>;
+  Tensors first_run(TensorSpan arguments, const Run& run);
+  /// The outputs of the entry, for the results of its first run.
+  static Tensors record(const std::shared_ptr<Composite>& c, TensorSpan results);
+
+ protected:
+  /// The function, for derivatives.
+  virtual Tensors run_again(TensorSpan arguments) { return function(arguments); }
+  /// The gradient if nobody differentiates it. `rows`: see pull_on.
+  virtual std::vector<Gradient> pull_unfollowed(std::span<const Gradient> g, std::int64_t rows) {
+    return pull_again(g, rows);
+  }
+
+ private:
+  std::vector<Gradient> pull(std::span<const Gradient> g, std::int64_t rows);
+  Tensors push(TensorSpan tangents);
+  /// Runs the function on new handles of the arguments under a tape, and pulls the cotangents back.
+  std::vector<Gradient> pull_again(std::span<const Gradient> g, std::int64_t rows);
+  /// The same under an accumulator: tangents of the results, empty where zero.
+  Tensors push_again(TensorSpan tangents);
+  /// A derivative as an entry whose arguments are the function's and the directions.
+  Tensors derivative_as_entry(TensorSpan directions, bool pulls) const;
+};
 
 /// f(arguments) as one entry that keeps only its inputs. Its derivatives are such entries too: a tape that
 /// differentiates them keeps inputs and cotangents.
-std::vector<Tensor> recomputed(const char* name, const detail::FlatFunction& f, std::span<const Tensor> arguments);
+Tensors recomputed(const char* name, const detail::FlatFunction& f, TensorSpan arguments);
 
 }  // namespace reel::autodiff

@@ -148,7 +148,7 @@ std::unique_ptr<Deferred> DeferredLoop::deferred(const std::shared_ptr<const Def
   auto made = std::make_unique<Deferred>();
   made->name = run->loop.name;
   made->arguments = run->arguments();
-  made->late = run->reads.from(run->early_reads);
+  made->late = from(run->reads.list(), run->early_reads);
   made->captured = run->captured;
   made->outputs = kinds_of(run->results());
   made->may_throw = run->body.may_throw() || (run->condition && run->condition->may_throw());
@@ -254,7 +254,7 @@ std::shared_ptr<const LoopWithTangents> trace_tangents(const DeferredLoop& of, c
   std::vector<bool> all_followed;
   for (const Tensor& x : variables) all_followed.push_back(is_differentiable(x.dtype()));
   for (std::size_t k = 0; k < rows.size(); ++k) all_followed.push_back(k >= of.xs || followed[of.loop.variables + k]);
-  const Tensors read = run->reads.values();
+  const Tensors read = run->reads.values(true);
   for (const bool is : followed_of(chosen(read, run->body.reads()))) all_followed.push_back(is);
   run->body.reveal(run->captured);
   if (condition) condition->reveal(run->captured);

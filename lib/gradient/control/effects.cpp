@@ -10,9 +10,6 @@ namespace reel::autodiff {
 
 namespace {
 
-using Tensors = std::vector<Tensor>;
-using TensorSpan = std::span<const Tensor>;
-
 template <class List, class T, class Same>
 void add_new(List& list, const T& x, const Same& same) {
   if (std::none_of(list.begin(), list.end(), [&](const T& y) { return same(x, y); })) list.push_back(x);

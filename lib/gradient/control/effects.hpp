@@ -3,6 +3,7 @@
 #pragma once
 #include <reel/control.hpp>
 
+#include "gradient/control/composite.hpp"
 #include "gradient/programs/traced.hpp"
 #include "program/trace.hpp"
 

@@ -27,8 +27,6 @@ namespace autodiff {
 
 namespace {
 
-using Tensors = std::vector<Tensor>;
-
 // The inputs of iteration i, unrecorded.
 Tensors at(std::span<const Tensor> xs, std::int64_t i) {
   Tensors list;
@@ -51,8 +49,9 @@ class Outputs {
     for (std::size_t k = 0; k < columns_.size(); ++k) columns_[k].push_back(std::move(results[variables + k]));
     results.resize(variables);
   }
-  void append_to(Tensors& state) const {
-    for (const Tensors& column : columns_) state.push_back(stack(column, 0));
+  // `joins`: they are stacks already.
+  void append_to(Tensors& state, bool joins = false) const {
+    for (const Tensors& column : columns_) state.push_back(joins ? concatenate(column, 0) : stack(column, 0));
   }
 
  private:
@@ -95,10 +94,6 @@ Tensors dense(Tensors list, std::size_t count) {
   for (std::size_t k = 0; k < count; ++k) list[k] = contiguous(list[k]);
   return list;
 }
-Tensors loop_variables(const detail::FlatLoop& loop, std::span<const Tensor> arguments) {
-  const auto first = arguments.first(loop.variables);
-  return dense({first.begin(), first.end()}, loop.variables);
-}
 
 // What a repeated run for the derivative must reproduce: the number of iterations, and their draws. The condition,
 // which may have drawn in between, is not run again.
@@ -128,7 +123,7 @@ struct Repetition {
 Tensors run_plainly(const detail::FlatLoop& loop, const LoopOptions& o, Repetition& repetition,
                     std::span<const Tensor> arguments) {
   const auto xs = arguments.subspan(loop.variables);
-  Tensors state = loop_variables(loop, arguments);
+  Tensors state = contiguous_all(arguments.first(loop.variables));
   if (!loop.more && loop.steps == 0) return empty_outputs(loop, state, xs);
   // One op for all iterations: its derivative is one stack instead of a sum with a term per iteration.
   std::vector<Tensors> columns;
@@ -163,36 +158,31 @@ struct Parts {
   std::int64_t leaf, fan_out;
 };
 
-// Shared by the rules of a loop with a budget.
-struct Checkpointed {
+// A loop as one entry that keeps the states at checkpoints, as many as its memory budget allows.
+struct Checkpointed final : Composite, std::enable_shared_from_this<Checkpointed> {
   detail::FlatLoop loop;
   LoopOptions options;
-  Inputs inputs;
-  Repetition repetition;
-  program::Checkpoints<Tensors> kept;
+  Repetition repetition = {};
+  program::Checkpoints<Tensors> kept = {};
   std::int64_t state_bytes = 1, step_bytes = 1;  // of the loop variables, of the record of one iteration
 
-  std::span<const Tensor> xs() const { return std::span<const Tensor>(inputs.arguments).subspan(loop.variables); }
+  Checkpointed(const detail::FlatLoop& l, const LoopOptions& o) : Composite(l.name, {}), loop(l), options(o) {}
+  TensorSpan xs() const { return TensorSpan(inputs.arguments).subspan(loop.variables); }
+  Tensors forward(TensorSpan arguments, tape::Capture& capture);
+  Tensors run_again(TensorSpan arguments) override;
+  std::vector<Gradient> pull_unfollowed(std::span<const Gradient> g, std::int64_t rows) override;
 
-  Tensors forward(tape::Capture& capture, std::span<const Tensor> arguments);
-  Tensors step_again(std::int64_t i, std::span<const Tensor> state, std::span<const Tensor> x) const {
-    const ops::AssignedBefore done(inputs.variables, inputs.constants);
-    return repetition.step_again(loop, i, state, x);
-  }
-  Tensors sizing_step(tape::Capture& capture, std::span<const Tensor> state, std::span<const Tensor> x);
-  // `rows`: how many cotangents there are along a leading axis, or 0, as for pull_on.
-  std::vector<Gradient> pull(std::span<const Gradient> g, std::int64_t rows);
-  std::vector<Gradient> pull_step(std::int64_t i, const Tensors& state, std::span<const Gradient> g,
-                                  std::span<const Gradient> sums, std::int64_t rows);
-  Gradient stacked(std::span<const Gradient> steps, const Tensor& x, std::int64_t rows) const;
+ private:
+  Tensors sizing_step(tape::Capture& capture, TensorSpan state, TensorSpan x);
   Parts parts() const;
+  Tensors run_parts(const Parts& parts, std::int64_t first, std::int64_t count, TensorSpan x) const;
 };
 
 // Runs the first iteration under a tape to measure its record: this decides how many states fit the budget beside it
 // and the cotangents.
-Tensors Checkpointed::sizing_step(tape::Capture& capture, std::span<const Tensor> state, std::span<const Tensor> x) {
+Tensors Checkpointed::sizing_step(tape::Capture& capture, TensorSpan state, TensorSpan x) {
   GradientTape probe;
-  watch_differentiable(probe, inputs.sources(state));
+  watch_differentiable(probe, std::vector<Source>(state.begin(), state.end()));
   capture.watch_on(&GradientTapeAccess::get(probe));
   Tensors next = repetition.first_step(loop, 0, state, x);
   capture.watch_on(nullptr);
@@ -219,9 +209,9 @@ void release_blocks(tape::Capture& capture, Tensors& results) {
   }
 }
 
-Tensors Checkpointed::forward(tape::Capture& capture, std::span<const Tensor> arguments) {
+Tensors Checkpointed::forward(TensorSpan arguments, tape::Capture& capture) {
   const auto inputs_at = arguments.subspan(loop.variables);
-  Tensors state = loop_variables(loop, arguments);
+  Tensors state = contiguous_all(arguments.first(loop.variables));
   std::int64_t i = 0;
   Outputs outputs;
   for (; goes_on(loop, options, i, state); ++i) {
@@ -237,69 +227,90 @@ Tensors Checkpointed::forward(tape::Capture& capture, std::span<const Tensor> ar
   return state;
 }
 
-// From cotangents of the results of iteration i to those of its variables, its inputs, and all captured tensors; the
-// latter are added to `sums`.
-std::vector<Gradient> Checkpointed::pull_step(std::int64_t i, const Tensors& state, std::span<const Gradient> g,
-                                              std::span<const Gradient> sums, std::int64_t rows) {
-  GradientTape tape({.watch_accessed_variables = false});
-  Tensors run = identities(state);
-  const std::size_t variables = run.size();
-  for (const Tensor& x : at(xs(), i)) run.push_back(identity(x));
-  const std::vector<Source> sources = inputs.sources(run);
-  watch_differentiable(tape, sources);
-  const Tensors results = step_again(i, {run.data(), variables}, std::span<const Tensor>(run).subspan(variables));
-  Tensors targets;
-  std::vector<Gradient> seeds;
-  for (const std::size_t k : order_of_cotangents(variables, results.size())) {
-    targets.push_back(results[k]);
-    seeds.push_back(g[k]);
+// The walk back over the iterations, from cotangents of the results.
+class WalkBack {
+ public:
+  // `rows`: how many cotangents there are along a leading axis, or 0, as for pull_on.
+  WalkBack(const Checkpointed& c, std::span<const Gradient> g, std::int64_t rows)
+      : c_(c),
+        variables_(c.loop.variables),
+        rows_(rows),
+        carried_(g.begin(), g.begin() + static_cast<std::ptrdiff_t>(variables_)),
+        of_outputs_(dense_all(g.subspan(variables_))),
+        of_rows_(c.xs().size(), std::vector<Gradient>(static_cast<std::size_t>(c.repetition.iterations))),
+        shared_(c.inputs.reads.size()),
+        same_values_(c.inputs.same_reads()) {}
+  std::vector<Gradient> run() {
+    program::Checkpoints<Tensors> states = c_.kept;
+    const auto advance = [&](std::int64_t i, const Tensors& state) {
+      Tensors next = step_again(i, state, at(c_.xs(), i));
+      next.resize(variables_);
+      return next;
+    };
+    program::walk_back(
+        c_.repetition.iterations, [&](std::int64_t i) { return states.before(i, advance); },
+        [&](std::int64_t i, const Tensors& state) { pull(i, state); });
+    std::vector<Gradient> all = std::move(carried_);
+    for (std::size_t k = 0; k < of_rows_.size(); ++k) all.push_back(stacked(of_rows_[k], c_.xs()[k]));
+    all.insert(all.end(), shared_.begin(), shared_.end());
+    return all;
   }
-  return pull_on(tape, targets, seeds, sources, rows, sums);
-}
 
-// The gradient of an input that is read step by step; none counts as zeros.
-Gradient Checkpointed::stacked(std::span<const Gradient> steps, const Tensor& x, std::int64_t rows) const {
-  if (!is_differentiable(x.dtype())) return {};
-  const int axis = rows ? 1 : 0;  // of the steps
-  Shape shape = x.shape();
-  if (rows) shape.insert(0, rows);
-  if (steps.empty()) return Gradient(zeros(shape, x.dtype()));
-  shape.erase(axis);
-  Tensors parts;
-  for (const Gradient& d : steps) parts.push_back(d ? d.dense() : zeros(shape, x.dtype()));
-  return Gradient(stack(parts, axis));
-}
-
-std::vector<Gradient> Checkpointed::pull(std::span<const Gradient> g, std::int64_t rows) {
-  const ops::FrozenReads same_constants(inputs.constants, inputs.constant_values);
-  const ops::FrozenReads same_values(inputs.variables, inputs.read);
-  const std::size_t n = loop.variables, columns = g.size() - n, others = inputs.arguments.size() - n;
-  std::vector<Gradient> carried(g.begin(), g.begin() + static_cast<std::ptrdiff_t>(n));
-  std::vector<Gradient> shared(inputs.size() - inputs.arguments.size());
-  std::vector<std::vector<Gradient>> of_inputs(others,
-                                               std::vector<Gradient>(static_cast<std::size_t>(repetition.iterations)));
-  program::Checkpoints<Tensors> states = kept;
-  const auto advance = [&](std::int64_t k, const Tensors& state) {
-    Tensors next = step_again(k, state, at(xs(), k));
-    next.resize(n);
-    return next;
-  };
-  const auto of_step = [rows](const Tensor& all, std::int64_t i) {
-    return Gradient(rows ? squeeze(slice(all, {range(0, rows), range(i, i + 1)}), 1) : all[i]);
-  };
-  for (std::int64_t i = repetition.iterations; i-- > 0;) {
-    const Tensors state = states.before(i, advance);
-    std::vector<Gradient> seeds = carried;
-    for (std::size_t k = 0; k < columns; ++k) seeds.push_back(g[n + k] ? of_step(g[n + k].dense(), i) : Gradient());
-    std::vector<Gradient> d = pull_step(i, state, seeds, shared, rows);
-    std::move(d.begin(), d.begin() + static_cast<std::ptrdiff_t>(n), carried.begin());
-    for (std::size_t k = 0; k < others; ++k) of_inputs[k][static_cast<std::size_t>(i)] = std::move(d[n + k]);
-    std::move(d.begin() + static_cast<std::ptrdiff_t>(n + others), d.end(), shared.begin());
+ private:
+  Tensors step_again(std::int64_t i, TensorSpan state, TensorSpan x) {
+    const ops::AssignedBefore done(same_values_);
+    return c_.repetition.step_again(c_.loop, i, state, x);
   }
-  std::vector<Gradient> result = std::move(carried);
-  for (std::size_t k = 0; k < others; ++k) result.push_back(stacked(of_inputs[k], xs()[k], rows));
-  result.insert(result.end(), shared.begin(), shared.end());
-  return result;
+  // From cotangents of the results of iteration i to those of its variables, its rows, and all that is read; terms of
+  // the latter are added.
+  void pull(std::int64_t i, const Tensors& state) {
+    GradientTape tape({.watch_accessed_variables = false});
+    const Tensors x = identities(joined({state, at(c_.xs(), i)}));
+    const std::vector<Source> sources = c_.inputs.sources(x);
+    watch_differentiable(tape, sources);
+    const Tensors results = step_again(i, TensorSpan(x).first(variables_), TensorSpan(x).subspan(variables_));
+    Tensors targets;
+    std::vector<Gradient> seeds;
+    for (const std::size_t k : order_of_cotangents(variables_, results.size())) {
+      targets.push_back(results[k]);
+      seeds.push_back(k < variables_ ? carried_[k] : of_output(k - variables_, i));
+    }
+    const std::vector<Gradient> d = pull_on(tape, targets, seeds, sources, rows_, shared_);
+    auto next = d.begin();
+    for (Gradient& by : carried_) by = *next++;
+    for (std::vector<Gradient>& all : of_rows_) all[static_cast<std::size_t>(i)] = *next++;
+    shared_.assign(next, d.end());
+  }
+  Gradient of_output(std::size_t k, std::int64_t i) const {
+    const Tensor& all = of_outputs_[k];
+    if (!all.defined()) return {};
+    return Gradient(rows_ ? squeeze(slice(all, {range(0, rows_), range(i, i + 1)}), 1) : all[i]);
+  }
+  // The gradient of an input that is read step by step; none counts as zeros.
+  Gradient stacked(std::span<const Gradient> steps, const Tensor& x) const {
+    if (!is_differentiable(x.dtype())) return {};
+    const int axis = rows_ ? 1 : 0;  // of the steps
+    Shape shape = x.shape();
+    if (rows_) shape.insert(0, rows_);
+    if (steps.empty()) return Gradient(zeros(shape, x.dtype()));
+    shape.erase(axis);
+    Tensors parts;
+    for (const Gradient& d : steps) parts.push_back(d ? d.dense() : zeros(shape, x.dtype()));
+    return Gradient(stack(parts, axis));
+  }
+
+  const Checkpointed& c_;
+  std::size_t variables_;
+  std::int64_t rows_;
+  std::vector<Gradient> carried_;  // of the variables
+  Tensors of_outputs_;
+  std::vector<std::vector<Gradient>> of_rows_;  // of each of xs, by iterations
+  std::vector<Gradient> shared_;                // of what is read
+  ops::FrozenReads same_values_;
+};
+
+std::vector<Gradient> Checkpointed::pull_unfollowed(std::span<const Gradient> g, std::int64_t rows) {
+  return WalkBack(*this, g, rows).run();
 }
 
 // Half of the budget is for iterations that are recorded together, by both tapes and with the cotangents; the other
@@ -318,69 +329,32 @@ Parts Checkpointed::parts() const {
 }
 
 // `count` iterations from `first` on; x: the loop variables, then the rows of these iterations.
-Tensors run_parts(const std::shared_ptr<const Checkpointed>& c, const Parts& parts, std::int64_t first,
-                  std::int64_t count, std::span<const Tensor> x) {
-  const std::size_t n = c->loop.variables;
-  Tensors state(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(n));
-  const auto xs = x.subspan(n);
-  if (count <= parts.leaf) {
-    Outputs outputs;
-    for (std::int64_t i = 0; i < count; ++i) {
-      state = c->repetition.step_again(c->loop, first + i, state, at(xs, i));
-      outputs.take(state, n);
-    }
-    outputs.append_to(state);
-    return state;
-  }
-  const std::int64_t length = std::max(parts.leaf, (count + parts.fan_out - 1) / parts.fan_out);
-  std::vector<Tensors> columns;
+Tensors Checkpointed::run_parts(const Parts& parts, std::int64_t first, std::int64_t count, TensorSpan x) const {
+  Tensors state(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(loop.variables));
+  const TensorSpan rows = x.subspan(loop.variables);
+  const bool leaf = count <= parts.leaf;
+  const std::int64_t length = leaf ? 1 : std::max(parts.leaf, (count + parts.fan_out - 1) / parts.fan_out);
+  Outputs outputs;
   for (std::int64_t from = 0; from < count; from += length) {
-    const std::int64_t steps = std::min(length, count - from);
-    Tensors arguments = state;
-    for (const Tensor& column : xs) arguments.push_back(slice(column, {range(from, from + steps)}));
-    state = recomputed(
-        c->loop.name,
-        [c, parts, begin = first + from, steps](std::span<const Tensor> y) {
-          return run_parts(c, parts, begin, steps, y);
-        },
-        arguments);
-    columns.resize(state.size() - n);
-    for (std::size_t k = 0; k < columns.size(); ++k) columns[k].push_back(std::move(state[n + k]));
-    state.resize(n);
+    const std::int64_t begin = first + from, steps = std::min(length, count - from);
+    if (leaf) {
+      state = repetition.step_again(loop, begin, state, at(rows, from));
+    } else {
+      for (const Tensor& column : rows) state.push_back(slice(column, {range(from, from + steps)}));
+      const auto part = [c = shared_from_this(), parts, begin, steps](TensorSpan y) {
+        return c->run_parts(parts, begin, steps, y);
+      };
+      state = recomputed(name, part, state);
+    }
+    outputs.take(state, loop.variables);
   }
-  for (const Tensors& column : columns) state.push_back(concatenate(column, 0));
+  outputs.append_to(state, !leaf);
   return state;
 }
 
-// The loop as one entry that keeps the states at checkpoints, as many as the memory budget allows.
-Tensors run_checkpointed(const detail::FlatLoop& loop, const LoopOptions& options, const Tensors& arguments) {
-  auto c = std::make_shared<Checkpointed>();
-  c->loop = loop;
-  c->options = options;
-  c->inputs.arguments = arguments;
-  Tensors results;
-  {
-    tape::Capture capture;
-    const ops::DrawsScope noted(c->inputs.draws, ops::DrawsScope::Mode::note);
-    results = c->forward(capture, aliases(arguments));
-    capture.note(results);
-    c->inputs.take(capture);
-  }
-  const detail::FlatFunction again = [c](std::span<const Tensor> x) {
-    if (!any_reverse()) return run_plainly(c->loop, c->options, c->repetition, x);
-    return run_parts(c, c->parts(), 0, c->repetition.iterations, x);
-  };
-  const Tensors outputs = aliases(results);
-  const auto pull = [c, again](std::span<const Gradient> g, std::int64_t rows) {
-    Tensors seeds;
-    for (const Gradient& d : g)
-      if (d) seeds.push_back(d.dense());
-    return c->inputs.followed(seeds) ? pull_again(c->loop.name, again, c->inputs, g, rows) : c->pull(g, rows);
-  };
-  record_function(
-      loop.name, c->inputs.values(), outputs, [pull](std::span<const Gradient> g) { return pull(g, 0); },
-      [c, again](std::span<const Tensor> t) { return push_again(again, c->inputs, t); }, {}, pull);
-  return outputs;
+Tensors Checkpointed::run_again(TensorSpan arguments) {
+  if (!any_reverse()) return run_plainly(loop, options, repetition, arguments);
+  return run_parts(parts(), 0, repetition.iterations, arguments);
 }
 
 }  // namespace
@@ -403,14 +377,15 @@ std::vector<Tensor> run_loop(const FlatLoop& loop, std::span<const Tensor> initi
     plain.compiled = false;
     return run_loop(with_compiled_step(loop), initial, xs, plain);
   }
-  std::vector<Tensor> arguments(initial.begin(), initial.end());
-  arguments.insert(arguments.end(), xs.begin(), xs.end());
+  const Tensors arguments = joined({initial, xs});
   const FlatFunction whole = [loop, options, repetition = Repetition()](std::span<const Tensor> x) mutable {
     return run_plainly(loop, options, repetition, x);
   };
   if (!tape::active() || options.memory_budget == 0 || (!loop.more && loop.steps == 0))
     return composite(loop.name, whole, whole, arguments, Keep::record);
-  return run_checkpointed(loop, options, arguments);
+  const auto c = std::make_shared<Checkpointed>(loop, options);
+  return Checkpointed::record(
+      c, c->first_run(arguments, [&](TensorSpan x, tape::Capture& capture) { return c->forward(x, capture); }));
 }
 
 void check_state(const char* name, std::span<const Tensor> before, std::span<const Tensor> after) {

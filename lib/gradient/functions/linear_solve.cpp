@@ -54,7 +54,7 @@ struct RecordedSolve {
     std::vector<Gradient> all{Gradient(db)};
     const std::vector<Source> sources = inputs.sources({});
     if (sources.empty()) return all;
-    const ops::FrozenReads same_values(inputs.variables, inputs.read);
+    const ops::FrozenReads same_values = inputs.same_reads();
     GradientTape tape({.watch_accessed_variables = false});
     watch_differentiable(tape, sources);
     const Tensor products[] = {product_of(system->name, system->product, x)};
@@ -66,7 +66,7 @@ struct RecordedSolve {
     Tensor b = tangents[0];
     const MovedSources moved = moved_sources(inputs.sources({}), tangents.subspan(1));
     if (!moved.sources.empty()) {
-      const ops::FrozenReads same_values(inputs.variables, inputs.read);
+      const ops::FrozenReads same_values = inputs.same_reads();
       Tensor change;
       {
         const ForwardAccumulator accumulator(moved.sources, moved.gradients());

@@ -37,10 +37,7 @@ void FrozenReads::perform(const Effect& e) {
 }
 
 void AssignedBefore::perform(const Effect& e) {
-  const auto is_read = [&](const Variable& v) {
-    const auto same = [&](const Variable& r) { return r.id() == v.id(); };
-    return std::any_of(read_[0].begin(), read_[0].end(), same) || std::any_of(read_[1].begin(), read_[1].end(), same);
-  };
+  const auto is_read = [&](const Variable& v) { return reads_.find(v) != nullptr; };
   const bool assigns = e.primitive.effects & writes_variables && e.outputs.empty();
   if (!assigns || std::any_of(e.variables.begin(), e.variables.end(), is_read)) pass_on(e);
 }

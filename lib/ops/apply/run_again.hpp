@@ -16,23 +16,23 @@ class FrozenReads final : public EffectHandler {
   FrozenReads(std::span<const Variable> variables, std::span<const Tensor> values);
   /// TapeError for a write to one of them.
   void perform(const Effect& effect) override;
+  /// Its value; null if it is none of the variables.
+  Tensor* find(const Variable& variable) noexcept;
 
  private:
-  Tensor* find(const Variable& variable) noexcept;
   std::vector<std::pair<std::uint64_t, Tensor>> values_;  // by Variable::id()
 };
 
-/// While it lives, assigns on this thread have no effect: the first run has assigned. Those to `read` variables are
-/// passed on, to handlers that refuse them. For the function alone, not for the gradient functions that are called when
+/// While it lives, assigns on this thread have no effect: the first run has assigned. Those to variables of `reads` are
+/// passed on to it, which refuses them. For the function alone, not for the gradient functions that are called when
 /// its record is replayed.
 class AssignedBefore final : public EffectHandler {
  public:
-  AssignedBefore(std::span<const Variable> read, std::span<const Variable> also_read)
-      : EffectHandler(writes_variables), read_{read, also_read} {}
+  explicit AssignedBefore(FrozenReads& reads) : EffectHandler(writes_variables), reads_(reads) {}
   void perform(const Effect& effect) override;
 
  private:
-  std::span<const Variable> read_[2];
+  FrozenReads& reads_;
 };
 
 /// One draw: the seed of the generator, and the number of the first block.

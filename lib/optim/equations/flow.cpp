@@ -67,17 +67,10 @@ struct RecordedFlow {
   Inputs inputs;  // arguments: y, from, to
   Tensor end;
 
-  // What f reads.
-  Tensors reads() const {
-    Tensors list(inputs.captured);
-    list.insert(list.end(), inputs.read.begin(), inputs.read.end());
-    return list;
-  }
   // f with the values of its first run; `run` may also differentiate it.
   template <class F>
   auto again(const F& run) const {
-    const ops::FrozenReads same_constants(inputs.constants, inputs.constant_values);
-    const ops::FrozenReads same_values(inputs.variables, inputs.read);
+    const ops::FrozenReads same_values = inputs.same_reads();
     return run();
   }
   Quantity slope(const Tensor& y, const Tensor& t) const {
@@ -89,7 +82,7 @@ using Record = std::shared_ptr<const RecordedFlow>;
 // The slope of [y, l, q...].
 Tensor adjoint_slope(const RecordedFlow& r, const Tensor& state, const Tensor& t) {
   const Tensor like[] = {r.end, r.end};
-  const Tensors parts = unpacked(state, like), reads = r.reads();
+  const Tensors parts = unpacked(state, like);
   return r.again([&] {
     GradientTape tape({.watch_accessed_variables = false});
     const std::vector<Source> sources = r.inputs.sources(std::span(parts).first(1));
@@ -99,7 +92,7 @@ Tensor adjoint_slope(const RecordedFlow& r, const Tensor& state, const Tensor& t
     Tensors slopes{slope[0]};
     const std::vector<Gradient> pulled = pull_on(tape, slope, cotangents, sources);
     for (std::size_t k = 0; k < pulled.size(); ++k) {
-      const Tensor& x = k == 0 ? parts[0] : reads[k - 1];
+      const Tensor& x = k == 0 ? parts[0] : r.inputs.read[k - 1];
       slopes.push_back(pulled[k] ? pulled[k].dense() : zeros(x.shape(), x.dtype()));
     }
     return packed(slopes, r.ode.dtype);
@@ -111,7 +104,7 @@ std::vector<Gradient> pull(const Record& r, const Tensor& g) {
   const Tensor cotangent[] = {g};
   const double scale = scale_of(cotangent);
   Tensors start{r->end, Quantity(g) / scale};
-  for (const Tensor& x : r->reads()) start.push_back(zeros(x.shape(), x.dtype()));
+  for (const Tensor& x : r->inputs.read) start.push_back(zeros(x.shape(), x.dtype()));
   const Ode back{[r](const Tensor& state, const Tensor& t) { return adjoint_slope(*r, state, t); }, r->ode.method,
                  r->ode.dtype, r->ode.name};
   const Tensors parts = unpacked(flow(back, r->options, packed(start, r->ode.dtype), to, from), start);

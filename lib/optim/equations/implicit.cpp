@@ -36,8 +36,7 @@ struct RecordedSolution {
   std::vector<Gradient> pull(const Tensor& g) const {
     const std::vector<Source> sources = inputs.sources({});
     if (sources.empty()) return {};
-    const ops::FrozenReads same_constants(inputs.constants, inputs.constant_values);
-    const ops::FrozenReads same_values(inputs.variables, inputs.read);
+    const ops::FrozenReads same_values = inputs.same_reads();
     const Tensor adjoint = solved(true, g);
     GradientTape tape({.watch_accessed_variables = false});
     watch_differentiable(tape, sources);
@@ -47,8 +46,7 @@ struct RecordedSolution {
   }
   Tensor push(std::span<const Tensor> tangents) const {
     const MovedSources moved = moved_sources(inputs.sources({}), tangents);
-    const ops::FrozenReads same_constants(inputs.constants, inputs.constant_values);
-    const ops::FrozenReads same_values(inputs.variables, inputs.read);
+    const ops::FrozenReads same_values = inputs.same_reads();
     Tensor change;
     if (!moved.sources.empty()) {
       const ForwardAccumulator accumulator(moved.sources, moved.gradients());

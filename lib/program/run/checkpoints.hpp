@@ -22,6 +22,13 @@ inline std::int64_t next_checkpoint(std::int64_t length, std::int64_t free) {
   return std::max<std::int64_t>(1, std::min(checkpoint_reach(free, t - 1, length), length - 1));
 }
 
+/// Walks back over the iterations of a loop: pull(i, before(i)) for each, from the last to the first. before(i) is the
+/// state before iteration i.
+template <class Before, class Pull>
+void walk_back(std::int64_t iterations, const Before& before, const Pull& pull) {
+  for (std::int64_t i = iterations; i-- > 0;) pull(i, before(i));
+}
+
 /// A State is a handle to the inputs of an iteration.
 template <class State>
 class Checkpoints {
