@@ -1,42 +1,18 @@
-// Bodies of loops, branches and checkpoints in functions that are traced.
+// Bodies of loops, branches and checkpoints in functions that are traced, and the deferred calls that run them.
 #pragma once
-#include <algorithm>
-#include <memory>
-#include <reel/ops/shape.hpp>
-
-#include "gradient/control/composite.hpp"
 #include "gradient/control/deferred.hpp"
 #include "gradient/control/effects.hpp"
+#include "gradient/programs/derivative.hpp"
 #include "gradient/programs/traced.hpp"
-#include "ops/apply/operation.hpp"
-#include "tape/tape.hpp"
 
 namespace reel::autodiff {
 
-inline void add_all(Tensors& to, TensorSpan more) { to.insert(to.end(), more.begin(), more.end()); }
-
-inline bool same_shapes(TensorSpan a, TensorSpan b) {
-  return std::equal(a.begin(), a.end(), b.begin(),
-                    [](const Tensor& x, const Tensor& y) { return x.shape() == y.shape() && x.dtype() == y.dtype(); });
-}
-
+/// Whether dtypes and shapes are equal.
+bool same_kinds(TensorSpan a, TensorSpan b);
+/// For each tensor, whether an active tape follows it.
+std::vector<bool> followed_of(TensorSpan list);
 /// A part of a call's inputs: those with these numbers.
-template <class List = Tensors>
-List chosen(TensorSpan inputs, std::span<const std::size_t> numbers) {
-  List some;
-  for (const std::size_t i : numbers) some.push_back(inputs[i]);
-  return some;
-}
-
-inline std::vector<Source> from(std::span<const Source> list, std::size_t number) {
-  return {list.begin() + std::ptrdiff_t(number), list.end()};
-}
-
-inline std::vector<bool> followed_of(TensorSpan list) {
-  std::vector<bool> followed;
-  for (const Tensor& x : list) followed.push_back(tape::active() && tape::followed(x));
-  return followed;
-}
+Tensors chosen(TensorSpan inputs, std::span<const std::size_t> numbers);
 
 /// A function traced inside an enclosing trace, as a part of a deferred call.
 class Body {
@@ -47,52 +23,62 @@ class Body {
   Traced& traced() const { return *traced_; }
   BodyEffects effects() const { return BodyEffects(*traced_); }
   Tensors results() const { return traced_->results(); }
-  bool may_throw() const {
-    const auto& list = traced_->program().instructions;
-    return std::any_of(list.begin(), list.end(), [](const program::Instruction& i) { return i.may_throw(); });
-  }
+  bool may_throw() const;
   /// Adds what it reads to that of the call.
   void add_to(Reads& reads) { reads_ = reads.add(traced_->reads()); }
   /// Among the reads of the call, the numbers of its own.
   std::span<const std::size_t> reads() const noexcept { return reads_; }
   /// Adds captured tensors that a tape of the trace follows to `captured`.
-  void reveal(Tensors& captured) const {
-    for (const Tensor& x : traced_->captured()) {
-      program::Trace::current()->note(x);
-      if (tape::active() && tape::followed(x) &&
-          std::none_of(captured.begin(), captured.end(), [&](const Tensor& c) { return c.id() == x.id(); }))
-        captured.push_back(x);
-    }
-  }
+  void reveal(Tensors& captured) const;
   /// `read`: the values of the call's reads.
-  Tensors operator()(TensorSpan arguments, TensorSpan read) const {
-    const detail::List<Tensor> list = traced_->call(contiguous_all(arguments), chosen(read, reads_));
-    return {list.begin(), list.end()};
+  Tensors operator()(TensorSpan arguments, TensorSpan read) const;
+  /// Its gradient, if a tape may ask for one: of all results, by all sources.
+  void set_pullback(std::shared_ptr<const Pullback> p) {
+    pullback_ = std::move(p);
+    captured_ = traced_->followed_captured();
   }
-  /// [result * inputs() + argument]: whether a derivative leads from the argument to the result. Arguments are those of
-  /// the body, then its reads.
-  const std::vector<bool>& connected() const { return traced_->connected(); }
+  const Pullback* pullback() const noexcept { return pullback_.get(); }
+  /// The captured tensors that a tape followed then.
+  TensorSpan captured() const noexcept { return captured_; }
+  /// The number of its arguments and reads.
   std::size_t inputs() const { return traced_->program().arguments.size(); }
-  /// The number of a read of the call among its own; none if it does not read it.
-  std::size_t own_read(std::size_t number) const {
-    const auto at = std::find(reads_.begin(), reads_.end(), number);
-    return at == reads_.end() ? none : static_cast<std::size_t>(at - reads_.begin());
-  }
-  static constexpr std::size_t none = ~std::size_t{0};
+  std::size_t arguments() const { return inputs() - reads_.size(); }
+  /// Whether a derivative leads from this argument or read to the result.
+  bool leads(std::size_t result, std::size_t input) const { return traced_->connected()[result * inputs() + input]; }
 
  private:
   std::shared_ptr<Traced> traced_;
   std::vector<std::size_t> reads_;
+  std::shared_ptr<const Pullback> pullback_;
+  Tensors captured_;
 };
 
-inline void add_part(Deferred& d, const char* name, const Body& body) {
-  if (const auto& program = body.traced().without_passes()) d.parts.push_back({name, program});
-}
+/// A deferred call that runs bodies. Its inputs: `own` ones, the first of which are the arguments of the bodies; what
+/// bodies read; captured tensors.
+class BodyCall : public Deferred {
+ public:
+  /// The values of what bodies read, in the current trace.
+  Tensors read_values() const { return reads_.values(true); }
+  /// Applies the call to its own inputs.
+  Tensors operator()(TensorSpan own) const { return call_deferred(*this, joined({own, read_values()})); }
 
-inline std::vector<Deferred::Like> kinds_of(TensorSpan list) {
-  std::vector<Deferred::Like> kinds;
-  for (const Tensor& x : list) kinds.push_back({x.dtype(), x.shape()});
-  return kinds;
-}
+ protected:
+  /// Outputs are results of each of the first `giving` bodies. `names`: of the bodies.
+  BodyCall(const char* called, std::vector<Body> bodies, const char* const* names, std::size_t giving, std::size_t own);
+  /// Sets what is known when all derivatives have been traced.
+  void set_connections();
+  TensorSpan read(TensorSpan x) const { return x.subspan(own_, reads_.size()); }
+  /// For each argument and read of the body, whether a tape follows it.
+  std::vector<bool> followed_sources(const Body& body, const std::vector<bool>& arguments) const;
+  /// The number of an input among the sources of the body: its arguments, its reads, captured tensors; none if it is
+  /// no source.
+  std::size_t source_of(const Body& body, std::size_t input) const;
+  static constexpr std::size_t none = ~std::size_t{0};
+
+  std::vector<Body> bodies_;
+  std::size_t giving_, own_;
+  Reads reads_;
+  std::size_t early_reads_;  // of bodies; the others are read by derivatives
+};
 
 }  // namespace reel::autodiff

@@ -97,15 +97,14 @@ std::vector<Source> Inputs::sources(TensorSpan run_arguments) const {
   return list;
 }
 
-ops::FrozenReads Inputs::same_reads() const {
-  std::vector<Variable> variables(constants);
-  Tensors values(constant_values);
-  for (std::size_t k = 0; k < read.size(); ++k)
-    if (const Source& s = reads.list()[k]; s.is_variable()) {
-      variables.push_back(s.variable());
-      values.push_back(read[k]);
+ops::FrozenReads frozen_reads(std::span<const Source> sources, TensorSpan values, std::vector<Variable> constants,
+                              Tensors constant_values) {
+  for (std::size_t k = 0; k < sources.size(); ++k)
+    if (sources[k].is_variable()) {
+      constants.push_back(sources[k].variable());
+      constant_values.push_back(values[k]);
     }
-  return {variables, values};
+  return {constants, constant_values};
 }
 
 namespace {

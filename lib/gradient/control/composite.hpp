@@ -42,6 +42,10 @@ class Reads {
   std::vector<Source> list_;
 };
 
+/// While the result lives, the variables among the sources have these values, and the constants theirs.
+ops::FrozenReads frozen_reads(std::span<const Source> sources, TensorSpan values, std::vector<Variable> constants = {},
+                              Tensors constant_values = {});
+
 /// Everything that a function depends on, found by running it unrecorded.
 struct Inputs {
   Tensors arguments;                ///< as passed
@@ -62,7 +66,7 @@ struct Inputs {
   /// The sources to differentiate by, for a run with these arguments.
   std::vector<Source> sources(TensorSpan run_arguments) const;
   /// While the result lives, variables have the values of the first run.
-  ops::FrozenReads same_reads() const;
+  ops::FrozenReads same_reads() const { return frozen_reads(reads.list(), read, constants, constant_values); }
 };
 
 /// Whether this thread has an active tape or accumulator; a Capture counts for the tapes it hides.

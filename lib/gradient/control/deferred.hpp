@@ -2,46 +2,48 @@
 // depends on values. Its derivatives of every order are deferred calls too.
 #pragma once
 #include <atomic>
-#include <memory>
 #include <optional>
-#include <reel/custom.hpp>
 
+#include "gradient/control/composite.hpp"
 #include "program/program.hpp"
 
 namespace reel::autodiff {
 
 /// The function. Its inputs are `arguments` tensors, then the values of `captured`.
 struct Deferred {
-  /// Dtype and shape of an output.
-  struct Like {
-    DType dtype;
-    Shape shape;
-  };
-  const char* name = "";
+  using Numbers = std::span<const std::size_t>;
+
+  explicit Deferred(const char* called) : name(called) {}
+  Deferred(const Deferred&) = delete;
+  Deferred& operator=(const Deferred&) = delete;
+  virtual ~Deferred() = default;
   /// Returns the outputs at the arguments. Reads the captured tensors themselves.
-  detail::FlatFunction run = {};
-  /// The same unrecorded, written to `outputs`. Sets `token`, unless it is null, to the residuals of the gradient. If
-  /// empty, `run` is called instead.
-  Callback<void(std::span<const Tensor> arguments, std::span<const Tensor> outputs, Tensor* token)> compute = {};
+  virtual Tensors run(TensorSpan x) const = 0;
+  /// The same unrecorded, written to `outputs`. Sets `token`, unless it is null, to the residuals of the gradient.
+  virtual void compute(TensorSpan x, TensorSpan outputs, Tensor* token) const;
+  /// Whether runs leave tokens for pull(). Otherwise the gradient runs the function again under a tape.
+  virtual bool pulls() const { return false; }
   /// Writes the gradients with respect to the `wanted` inputs, after a run that left `token`. There is a cotangent per
-  /// output, an empty one counts as zero. If empty, the gradient runs the function again under a tape.
-  Callback<void(std::span<const Tensor> arguments, const Tensor& token, std::span<const Tensor> cotangents,
-                std::span<const std::size_t> wanted, std::span<const Tensor> gradients)>
-      pull = {};
+  /// output, an empty one counts as zero.
+  virtual void pull(TensorSpan, const Tensor& /*token*/, TensorSpan /*cotangents*/, Numbers /*wanted*/,
+                    TensorSpan /*gradients*/) const {}
+  /// Whether with_tangents() supports tangents of these inputs. Otherwise tangents and second derivatives run the
+  /// function again under accumulators and tapes.
+  virtual bool pushes(TensorSpan /*along*/) const { return false; }
   /// Returns the outputs and then their tangents (empty where an output has none) for one tangent per input (empty:
-  /// zero). It works in the trace and is recorded there. Returns nullopt if it does not support these inputs. If empty,
-  /// tangents and second derivatives run the function again under accumulators and tapes.
-  Callback<std::optional<std::vector<Tensor>>(std::span<const Tensor> arguments, std::span<const Tensor> along)>
-      with_tangents = {};
-  /// Derivatives in place of those of `run`: tangents and cotangents are as in rules, one per input or output.
-  using Rule =
-      Callback<std::optional<std::vector<Tensor>>(std::span<const Tensor> arguments, std::span<const Tensor> seeds)>;
-  Rule jvp = {}, vjp = {};
+  /// zero). It works in the trace and is recorded there.
+  virtual Tensors with_tangents(TensorSpan, TensorSpan /*along*/) const { return {}; }
+  /// Derivatives in place of those of run(): tangents and cotangents are as in rules, one per input or output. Nullopt
+  /// if they are not supported.
+  virtual std::optional<Tensors> jvp(TensorSpan x, TensorSpan tangents) const;
+  virtual std::optional<Tensors> vjp(TensorSpan, TensorSpan /*cotangents*/) const { return {}; }
+
+  const char* name;
   std::size_t arguments = 0;
   // The last of them are values of these, which derivatives read and outputs do not depend on.
   std::vector<Source> late = {};
-  std::vector<Tensor> captured = {};
-  std::vector<Like> outputs = {};
+  Tensors captured = {};
+  Tensors outputs = {};  // abstract
   /// [output k * inputs() + input i]: whether a derivative leads from i to k.
   std::vector<bool> connected = {};
   bool may_throw = false;  // for some values of the arguments
@@ -54,10 +56,22 @@ struct Deferred {
   mutable std::atomic<int> uses{1};
 
   std::size_t inputs() const noexcept { return arguments + captured.size(); }
+  bool leads(std::size_t output, std::size_t input) const {
+    return is_differentiable(outputs[output].dtype()) && connected[output * inputs() + input];
+  }
+  void release() const noexcept {
+    if (--uses == 0) delete this;
+  }
 };
 
+/// A deferred call that is shared with the instructions that run it.
+template <class T, class... A>
+std::shared_ptr<T> make_deferred(A&&... arguments) {
+  return {new T(std::forward<A>(arguments)...), [](const Deferred* d) { d->release(); }};
+}
+
 /// Applies the deferred call in the function that is being traced, recorded on its tapes. Returns the outputs.
-std::vector<Tensor> call_deferred(std::unique_ptr<Deferred> deferred, std::span<const Tensor> arguments);
+Tensors call_deferred(const Deferred& deferred, TensorSpan arguments);
 
 /// The parts of a deferred call; empty for other instructions.
 std::span<const Deferred::Part> parts_of(const program::Instruction& instruction);

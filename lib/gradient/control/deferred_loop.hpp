@@ -1,11 +1,8 @@
 // Loops in traced functions: deferred calls whose steps are programs.
 #pragma once
-#include <memory>
-#include <optional>
 #include <reel/control.hpp>
 
 #include "gradient/control/body.hpp"
-#include "gradient/programs/derivative.hpp"
 #include "program/run/loop.hpp"
 
 namespace reel::autodiff {
@@ -19,68 +16,55 @@ struct Levels {
   Levels without_one() const noexcept { return {all - 1, forward > 0 ? forward - 1 : 0}; }
 };
 
-/// The loop with tangents. Its variables: the loop variables, their tangents, and the tangents of shared inputs, which
-/// steps pass on. Its rows: the rows and their tangents. Its results: variables, tangents, outputs and their tangents.
-struct LoopWithTangents;
-
-/// A loop as a deferred call. Its inputs: the loop variables, xs, what body and condition read, captured tensors.
-struct DeferredLoop {
-  detail::FlatLoop loop;
-  LoopOptions options;
-  Body body;
-  std::optional<Body> condition;
-  std::size_t xs;
-  Reads reads = {};
-  std::size_t early_reads = 0;                    // of body and condition; the others are read by derivatives
-  program::Loop program;                          // the same, run unrecorded
-  Tensors captured = {};                          // the captured tensors of the deferred call
-  std::shared_ptr<const Pullback> pullback = {};  // of the body; null if no gradient can be asked for
-  // For each captured tensor, the index of the gradient's source, or none.
-  std::vector<std::size_t> captured_sources = {};
-  std::shared_ptr<const LoopWithTangents> tangents = {};  // null if no tangent can be asked for
-
-  DeferredLoop(const detail::FlatLoop& l, const LoopOptions& o, const Body& b, const std::optional<Body>& c,
-               std::size_t columns);
-
-  /// The first input that is read.
-  std::size_t reads_at() const { return loop.variables + xs; }
-  /// The number of arguments as a deferred call.
-  std::size_t arguments() const { return reads_at() + reads.size(); }
-  /// The input among the sources of the body; none if it is no source.
-  std::size_t source_of(std::size_t input) const;
-  /// Abstract tensors like the final variables and the stacked outputs.
-  Tensors results() const;
-
-  Tensors operator()(TensorSpan x) const;
-  void compute(TensorSpan x, TensorSpan outputs, Tensor* token) const;
-  void pull(TensorSpan x, const Tensor& token, TensorSpan cotangents, std::span<const std::size_t> wanted,
-            TensorSpan gradients) const;
-  /// Implements Deferred::with_tangents.
-  std::optional<Tensors> push(TensorSpan x, TensorSpan along) const;
-
-  /// Traces the derivatives that the active tapes and accumulators may ask for. `followed`: for each argument of the
-  /// body and each of its reads, whether a tape follows it.
+/// A loop as a deferred call. Its own inputs: the loop variables, xs.
+class DeferredLoop final : public BodyCall {
+ public:
+  /// `bodies`: the step, and the condition if it is a tensor.
+  DeferredLoop(const detail::FlatLoop& loop, const LoopOptions& options, const std::vector<Body>& bodies,
+               std::size_t xs);
+  /// Traces the derivatives that the active tapes and accumulators may ask for. `followed`: for each own input, whether
+  /// a tape follows it.
   void prepare(const std::vector<bool>& followed, const Levels& levels);
-  static std::unique_ptr<Deferred> deferred(const std::shared_ptr<const DeferredLoop>& run);
+
+  Tensors run(TensorSpan x) const override;
+  void compute(TensorSpan x, TensorSpan to, Tensor* token) const override;
+  bool pulls() const override { return step().pullback(); }
+  void pull(TensorSpan x, const Tensor& token, TensorSpan cotangents, Numbers wanted,
+            TensorSpan gradients) const override;
+  bool pushes(TensorSpan along) const override;
+  Tensors with_tangents(TensorSpan x, TensorSpan along) const override;
 
  private:
-  void set_gradient(std::shared_ptr<const Pullback> p);
-  std::vector<bool> connected(std::size_t inputs, std::size_t results) const;
-  Reads add_reads();
+  // Sources of the step that have a tangent.
+  struct Moved {
+    std::vector<std::size_t> variables, rows, shared;
+  };
+
+  const Body& step() const { return bodies_[0]; }
   program::Loop::Shape shape() const;
   program::Loop::Programs programs() const;
-};
+  void set_gradient(const std::shared_ptr<const Pullback>& p);
+  void close_connections();
+  std::vector<std::size_t> find_moved(const std::vector<bool>& followed);
+  Tensors examples(std::span<const std::size_t> sources) const;
+  detail::FlatLoop loop_with_tangents(const detail::FlatFunction& step) const;
+  void trace_tangents(const std::vector<bool>& followed, const Levels& levels);
+  Tensors results_and_tangents(TensorSpan y) const;
 
-struct LoopWithTangents {
-  std::shared_ptr<const DeferredLoop> loop;
-  std::vector<std::size_t> variables, rows, shared;  // inputs of the loop without tangents that have a tangent
+  detail::FlatLoop loop_;
+  LoopOptions options_;
+  std::size_t xs_;
+  program::Loop program_;  // the same, run unrecorded
+  // The loop with tangents; null if none can be asked for. Its variables: those of this loop, their tangents, and the
+  // tangents of what steps share, which they pass on. Its rows: the rows and their tangents. Its results: variables,
+  // tangents, outputs and their tangents.
+  std::shared_ptr<const DeferredLoop> tangents_ = {};
+  Moved moved_ = {};
 };
 
 /// ShapeError unless the predicate has one element.
 void check_condition(const char* name, const Tensor& predicate);
-/// The condition of a loop, if it is a tensor, traced for variables like these.
-std::optional<Body> trace_condition(const detail::FlatLoop& loop, TensorSpan variables);
-/// The body of the loop, traced for variables and rows like these.
-Body trace_body(const detail::FlatLoop& loop, TensorSpan variables, TensorSpan rows);
+/// The step of the loop, and its condition if that is a tensor, traced for variables and rows like these.
+std::vector<Body> trace_bodies(const detail::FlatLoop& loop, TensorSpan variables, TensorSpan rows);
 
 }  // namespace reel::autodiff

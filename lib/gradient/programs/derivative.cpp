@@ -23,6 +23,7 @@ bool is_wanted(const Differentiated& d, std::size_t i) { return i >= d.wanted.si
 
 Pulled pulled_by(const Differentiated& d, std::span<const Tensor> x) {
   GradientTape tape({.watch_accessed_variables = false});
+  GradientTapeAccess::get(tape).over_tangents = d.over_tangents;
   std::vector<Source> by;  // the wanted sources
   std::vector<std::size_t> numbers;
   for (std::size_t i = 0; i < d.sources(); ++i)

@@ -29,7 +29,8 @@ struct Differentiated {
   std::vector<bool> wanted;              // for arguments and reads
   std::vector<std::size_t> seeded;       // indices of the results with a cotangent, or of the sources with a tangent
   std::vector<std::size_t> summed = {};  // indices of the sources whose gradients are added to sums
-  std::int64_t rows = 0;  // cotangents at once, along a leading axis of each and of the gradients; 0: one
+  std::int64_t rows = 0;       // cotangents at once, along a leading axis of each and of the gradients; 0: one
+  bool over_tangents = false;  // see Tape::over_tangents
 
   std::size_t sources() const noexcept { return arguments + reads.size() + captured.size(); }
   std::vector<Tensor> run(std::span<const Tensor> x) const { return f(x.first(arguments)); }

@@ -1,6 +1,8 @@
 // Evaluation and recording of primitives.
 #include "ops/apply/apply.hpp"
 
+#include <algorithm>
+
 #include "ops/apply/operation.hpp"
 
 namespace reel::ops {
@@ -80,9 +82,10 @@ void record_entry(const Primitive& p, const Call& call, std::span<const Tensor> 
 // Records an evaluated call, or notes why it is not recorded.
 void record(const Primitive& p, const Call& call, std::span<const Tensor> outputs) {
   const std::size_t handed_out = outputs.size() - p.residuals;
+  const std::size_t carrying = handed_out - p.auxiliary;
+  const auto carries = [](const Tensor& y) { return is_differentiable(detail::block(y)->dtype); };
   std::size_t k = 0;  // number of outputs processed so far
-  if (p.rule.vjp && is_differentiable(detail::block(outputs[0])->dtype)) {
-    const std::size_t carrying = handed_out - p.auxiliary;
+  if (p.rule.vjp && std::any_of(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(carrying), carries)) {
     if (carrying == 1) {
       const Tensor* result = outputs.data();
       record_entry(p, call, outputs, {&result, 1});
