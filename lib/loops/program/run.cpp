@@ -21,6 +21,7 @@ using tuning::program_row_bytes;
 constexpr std::int64_t least_block = 64;  // elements: several vectors, so that a step's call costs little
 constexpr std::size_t register_budget = tuning::l1_bytes * 3 / 4;  // bytes of all registers: the rest is for operands
 constexpr std::size_t most_register_bytes = 1024;  // of one register: short blocks, so that steps overlap prefetching
+constexpr std::size_t cached_register_bytes = 8 * 1024;      // where results stay in caches: fewer calls of steps
 constexpr std::int64_t short_bytes = tuning::l1_bytes / 4;   // of a result: a shorter one is one block if registers fit
 constexpr std::int64_t cached_bytes = 2 * tuning::l2_bytes;  // of a result that stays in caches: longer blocks
 constexpr std::int64_t fetch_distance = 8 * 1024;            // bytes that memory is prefetched ahead: eight blocks
@@ -225,7 +226,7 @@ struct Run {
     }
     const bool is_cached = free && result_bytes <= cached_bytes;
     const std::size_t most = is_short    ? lines(static_cast<std::size_t>(size) * bytes)
-                             : is_cached ? 2 * most_register_bytes
+                             : is_cached ? cached_register_bytes
                                          : most_register_bytes;
     const std::size_t fits = std::min(most, register_budget / std::max<std::size_t>(registers, 1));
     const std::int64_t unit = is_short ? static_cast<std::int64_t>(cache_line / bytes) : least_block;
