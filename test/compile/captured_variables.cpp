@@ -295,3 +295,25 @@ TEST_CASE("variables in compiled bodies: no gradient through an argument that an
   CHECK(connected(x).item() == 0.);
   CHECK(compile(connected)(x).item() == 0.);
 }
+
+TEST_CASE("variables in compiled bodies: read by the tangents alone, beside a captured tensor") {
+  const Variable u(ramp({2}, .9), "u");
+  const Tensor c = ramp({2}, -.2), x = ramp({2}, .3);
+  const auto custom =
+      custom_gradient([](const Tensor& p) { return std::pair(sin(p), [p](const Tensor& g) { return cos(p) * g; }); },
+                      [u](const std::tuple<Tensor>& p, const std::tuple<Tensor>& t) {
+                        return cos(std::get<0>(p)) * std::get<0>(t) * u.read();
+                      });
+  const Function along_c = [=](const Tensor& z) {
+    const ForwardAccumulator accumulator(c, ones({2}));
+    const Tensor y = fori_loop(
+        0, 3, [=](const Tensor&, const Tensor& v) { return custom(v * c) + v; }, z);
+    return accumulator.jvp(y, UnconnectedGradients::zero).dense();
+  };
+  const Function by_c = [=](const Tensor& z) {
+    GradientTape tape;
+    tape.watch(c);
+    return tape.gradient(sum(along_c(z)), c, or_zeros).dense();
+  };
+  for (const Function& f : {along_c, by_c}) check_close(compile(f)(x), f(x));
+}
