@@ -21,7 +21,6 @@ class Body {
       : traced_(std::make_shared<Traced>(name, std::move(f), examples, std::span<const Source>(),
                                          program::Trace::current())) {}
   Traced& traced() const { return *traced_; }
-  BodyEffects effects() const { return BodyEffects(*traced_); }
   Tensors results() const { return traced_->results(); }
   bool may_throw() const;
   /// Adds what it reads to that of the call.
@@ -52,6 +51,12 @@ class Body {
   std::shared_ptr<const Pullback> pullback_;
   Tensors captured_;
 };
+
+inline BodyEffects effects_of(std::span<const Body> bodies) {
+  BodyEffects all;
+  for (const Body& body : bodies) all.add(body.traced());
+  return all;
+}
 
 /// A deferred call that runs bodies. Its inputs: `own` ones, the first of which are the arguments of the bodies; what
 /// bodies read; captured tensors.

@@ -122,9 +122,6 @@ class Branches final : public BodyCall {
   std::vector<std::vector<std::size_t>> late_;  // for each body, the reads of its gradient alone
 };
 
-// For with_effects: the new values of variables and streams come behind all results.
-constexpr std::size_t behind_all_results = ~std::size_t{0};
-
 }  // namespace
 
 std::optional<Tensors> trace_loop(const detail::FlatLoop& loop, TensorSpan initial, TensorSpan xs,
@@ -133,11 +130,10 @@ std::optional<Tensors> trace_loop(const detail::FlatLoop& loop, TensorSpan initi
   Tensors rows;
   for (const Tensor& x : xs) rows.push_back(like_row(x));
   const std::vector<Body> bodies = trace_bodies(loop, abstract_like(initial), rows);
-  if (const BodyEffects effects = bodies[0].effects(); effects.size() > 0) {
-    auto results = trace_loop(with_effects(loop, effects), effects.with_values(loop.name, initial), xs, options);
-    if (results) effects.take_values(*results, loop.variables);
-    return results;
-  }
+  if (const BodyEffects effects = effects_of(bodies); effects.any())
+    return effects.perform(loop.name, [&](TensorSpan values) {
+      return trace_loop(with_effects(loop, effects), joined({values, initial}), xs, options);
+    });
   if (const Tensors results = bodies[0].results(); !same_kinds(initial, TensorSpan(results).first(loop.variables))) {
     if (!loop.more || options.compiled) return {};
     fail<TraceError>(
@@ -219,13 +215,12 @@ Tensors trace_checkpoint(const char* name, const detail::FlatFunction& first, co
         return std::exchange(traced, true) ? again(x) : first(x);
       },
       abstract_like(arguments));
-  if (const BodyEffects effects = body.effects(); effects.size() > 0) {
-    const detail::FlatFunction pure = with_effects(again, effects, arguments.size(), behind_all_results);
-    Tensors results = trace_checkpoint(name, pure, pure, effects.with_values(name, arguments));
-    effects.take_values(results, results.size() - effects.size());
-    return results;
-  }
-  return (*make_deferred<Branches>(name, std::vector<Body>{body}, arguments))(arguments);
+  const std::vector<Body> bodies{body};
+  if (const BodyEffects effects = effects_of(bodies); effects.any())
+    return *effects.perform(name, [&, pure = with_effects(again, effects)](TensorSpan values) {
+      return trace_checkpoint(name, pure, pure, joined({values, arguments}));
+    });
+  return (*make_deferred<Branches>(name, bodies, arguments))(arguments);
 }
 
 }  // namespace reel::autodiff
@@ -236,37 +231,22 @@ using namespace autodiff;
 
 bool is_traced(const Tensor& x) noexcept { return ops::is_abstract(x) && ops::Tracer::current(); }
 
-namespace {
-
-// cond for branches with effects.
-Tensors cond_with_effects(const Tensor& predicate, const FlatFunction& on_true, const FlatFunction& on_false,
-                          TensorSpan arguments, const BodyEffects& effects) {
-  constexpr const char* name = "cond";
-  const auto pure = [&](const FlatFunction& f) {
-    return with_effects(f, effects, arguments.size(), behind_all_results);
-  };
-  const Tensors all = effects.with_values(name, arguments);
-  Tensors results = detail::traced_cond(predicate, pure(on_true), pure(on_false), all);
-  effects.take_values(results, results.size() - effects.size());
-  return results;
-}
-
-}  // namespace
-
 std::vector<Tensor> traced_cond(const Tensor& predicate, const FlatFunction& on_true, const FlatFunction& on_false,
                                 std::span<const Tensor> arguments) {
   constexpr const char* name = "cond";
   check_condition(name, predicate);
-  const Body yes(name, on_true, abstract_like(arguments)), no(name, on_false, abstract_like(arguments));
-  BodyEffects effects = yes.effects();
-  effects.add(no.effects());
-  if (effects.size() > 0) return cond_with_effects(predicate, on_true, on_false, arguments, effects);
-  if (!same_kinds(yes.results(), no.results()))
+  std::vector<Body> bodies;
+  for (const FlatFunction& f : {on_true, on_false}) bodies.emplace_back(name, f, abstract_like(arguments));
+  if (const BodyEffects effects = effects_of(bodies); effects.any())
+    return *effects.perform(name, [&](TensorSpan values) {
+      return traced_cond(predicate, with_effects(on_true, effects), with_effects(on_false, effects),
+                         joined({values, arguments}));
+    });
+  if (!same_kinds(bodies[0].results(), bodies[1].results()))
     fail<TraceError>(name,
                      "the branches of a traced function give different dtypes or shapes; both results are one value of "
                      "the program: cast or broadcast them");
-  const auto call = make_deferred<Branches>(name, std::vector<Body>{yes, no}, arguments);
-  return (*call)(joined({arguments, {&predicate, 1}}));
+  return (*make_deferred<Branches>(name, bodies, arguments))(joined({arguments, {&predicate, 1}}));
 }
 
 }  // namespace reel::detail

@@ -293,19 +293,18 @@ constexpr ops::Primitive named(const char* name, std::uint8_t effects, std::uint
           .tokens = tokens > 0};
 }
 constexpr std::array function_names{"while_loop", "fori_loop", "scan", "cond", "recompute_grad", "checkpoint"};
-constexpr auto with_effects(std::uint8_t effects, std::uint8_t tokens) {
-  std::array<ops::Primitive, function_names.size()> list{};
-  for (std::size_t k = 0; k < function_names.size(); ++k) list[k] = named(function_names[k], effects, tokens);
-  return list;
-}
-constexpr std::array quiet = with_effects(0, 0), throwing = with_effects(ops::may_throw, 0),
-                     quiet_with_token = with_effects(0, 1), throwing_with_token = with_effects(ops::may_throw, 1);
+constexpr std::array primitives = [] {  // for each function: quiet or throwing, without or with a token
+  std::array<std::array<ops::Primitive, 4>, function_names.size()> all{};
+  for (std::size_t k = 0; k < all.size(); ++k)
+    for (std::uint8_t kind = 0; kind < 4; ++kind)
+      all[k][kind] = named(function_names[k], kind & 1 ? std::uint8_t{ops::may_throw} : std::uint8_t{0}, kind >> 1);
+  return all;
+}();
 
 const ops::Primitive& primitive_of(const Deferred& d) {
   std::size_t k = 0;
   while (k + 1 < function_names.size() && std::strcmp(function_names[k], d.name) != 0) ++k;
-  if (d.pulls()) return d.may_throw ? throwing_with_token[k] : quiet_with_token[k];
-  return d.may_throw ? throwing[k] : quiet[k];
+  return primitives[k][d.may_throw + 2 * d.pulls()];
 }
 
 }  // namespace

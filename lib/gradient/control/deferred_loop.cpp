@@ -245,7 +245,7 @@ std::vector<Body> trace_bodies(const detail::FlatLoop& loop, TensorSpan variable
   if (loop.condition) {
     const Body& traced = condition.emplace_back(loop.name, loop.condition, variables);
     check_condition(loop.name, traced.results()[0]);
-    if (traced.effects().size() > 0)
+    if (effects_of({&traced, 1}).any())
       fail<TraceError>(loop.name,
                        "its condition assigns a variable or draws random numbers; do so in the body, and make what the "
                        "condition needs of it a loop variable");

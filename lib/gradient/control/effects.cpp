@@ -4,32 +4,51 @@
 #include <algorithm>
 
 #include "core/fail.hpp"
+#include "program/trace.hpp"
 #include "tape/tape.hpp"
 
 namespace reel::autodiff {
 
 namespace {
 
-template <class List, class T, class Same>
-void add_new(List& list, const T& x, const Same& same) {
-  if (std::none_of(list.begin(), list.end(), [&](const T& y) { return same(x, y); })) list.push_back(x);
+template <class List, class More>
+void add_new(List& list, const More& more) {
+  for (const auto& x : more)
+    if (std::none_of(list.begin(), list.end(), [&](const auto& y) { return x == y; })) list.push_back(x);
+}
+
+void move_streams(const BodyEffects& effects, TensorSpan streams) {
+  for (std::size_t k = 0; k < streams.size(); ++k)
+    program::Trace::current()->move_stream(*effects.generators[k], streams[k]);
+}
+
+// The results of f at the arguments behind the values; its effects stay here. `left`: the new values.
+Tensors run_with(const detail::FlatFunction& f, const BodyEffects& effects, TensorSpan x, Tensors& left) {
+  const std::size_t assigned = effects.variables.size(), drawn = effects.generators.size();
+  const program::Trace::Bound bound(*program::Trace::current(), effects.variables, x.first(assigned));
+  move_streams(effects, x.subspan(assigned, drawn));
+  Tensors results = f(x.subspan(assigned + drawn));
+  left = effects.values();
+  return results;
 }
 
 }  // namespace
 
-BodyEffects::BodyEffects(const Traced& body) : generators(body.drawn().begin(), body.drawn().end()) {
-  for (const Variable& v : body.assigned()) variables.push_back(v);
-  for (const Variable& v : body.read_and_assigned()) read.push_back(v);
+void BodyEffects::add(const Traced& body) {
+  add_new(variables, body.assigned());
+  add_new(generators, body.drawn());
+  add_new(read, body.read_and_assigned());
 }
 
-void BodyEffects::add(const BodyEffects& other) {
-  const auto same = [](const Variable& a, const Variable& b) { return a.id() == b.id(); };
-  for (const Variable& v : other.variables) add_new(variables, v, same);
-  for (const Variable& v : other.read) add_new(read, v, same);
-  for (const Generator* g : other.generators) add_new(generators, g, std::equal_to<const Generator*>());
+Tensors BodyEffects::values() const {
+  program::Trace& trace = *program::Trace::current();
+  Tensors all;
+  for (const Variable& v : variables) all.push_back(trace.value(v));
+  for (const Generator* g : generators) all.push_back(trace.stream(*g));
+  return all;
 }
 
-Tensors BodyEffects::with_values(const char* owner, TensorSpan list) const {
+void BodyEffects::check(const char* owner) const {
   program::Trace& trace = *program::Trace::current();
   if ((!variables.empty() && !trace.reached_by(ops::writes_variables)) ||
       (!generators.empty() && !trace.reached_by(ops::advances_generator)))
@@ -42,68 +61,40 @@ Tensors BodyEffects::with_values(const char* owner, TensorSpan list) const {
                        "a tape follows variable '{}', which its body reads and assigns; make it a loop variable, or "
                        "stop the tape",
                        v.name());
-  Tensors all(list.begin(), list.end());
-  for (const Variable& v : variables) all.push_back(trace.value(v));
-  for (const Generator* g : generators) all.push_back(trace.stream(*g));
-  return all;
 }
 
-void BodyEffects::take_values(Tensors& list, std::size_t first) const {
-  program::Trace& trace = *program::Trace::current();
-  const auto begin = list.begin() + static_cast<std::ptrdiff_t>(first);
-  const Tensors values(begin, begin + static_cast<std::ptrdiff_t>(size()));
-  list.erase(begin, begin + static_cast<std::ptrdiff_t>(size()));
-  for (std::size_t k = 0; k < variables.size(); ++k) trace.assign(variables[k], values[k]);
-  for (std::size_t k = 0; k < generators.size(); ++k) trace.move_stream(*generators[k], values[variables.size() + k]);
+std::optional<Tensors> BodyEffects::perform(const char* owner,
+                                            const Callback<std::optional<Tensors>(TensorSpan)>& call) const {
+  check(owner);
+  std::optional<Tensors> results = call(values());
+  if (!results) return results;
+  const TensorSpan all(*results);
+  for (std::size_t k = 0; k < variables.size(); ++k) program::Trace::current()->assign(variables[k], all[k]);
+  move_streams(*this, all.subspan(variables.size(), generators.size()));
+  return joined({all.subspan(variables.size() + generators.size())});
 }
 
-namespace {
-
-// The results of f, followed by the new values of variables and streams.
-struct Ran {
-  Tensors results, left;
-};
-Ran run_with(const detail::FlatFunction& f, const BodyEffects& effects, std::size_t arguments, TensorSpan x) {
-  program::Trace& trace = *program::Trace::current();
-  const TensorSpan values = x.subspan(arguments, effects.size()), rest = x.subspan(arguments + effects.size());
-  const program::Trace::Bound bound(trace, effects.variables, values.first(effects.variables.size()));
-  for (std::size_t k = 0; k < effects.generators.size(); ++k)
-    trace.move_stream(*effects.generators[k], values[effects.variables.size() + k]);
-  Tensors passed(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(arguments));
-  passed.insert(passed.end(), rest.begin(), rest.end());
-  Ran ran{f(passed), {}};
-  for (const Variable& v : effects.variables) ran.left.push_back(trace.value(v));
-  for (const Generator* g : effects.generators) ran.left.push_back(trace.stream(*g));
-  return ran;
-}
-
-}  // namespace
-
-detail::FlatFunction with_effects(const detail::FlatFunction& f, const BodyEffects& effects, std::size_t arguments,
-                                  std::size_t results) {
-  if (effects.size() == 0) return f;
-  return [f, effects, arguments, results](TensorSpan x) {
-    Ran ran = run_with(f, effects, arguments, x);
-    const auto at = static_cast<std::ptrdiff_t>(std::min(results, ran.results.size()));
-    ran.results.insert(ran.results.begin() + at, ran.left.begin(), ran.left.end());
-    return std::move(ran.results);
+detail::FlatFunction with_effects(const detail::FlatFunction& f, const BodyEffects& effects) {
+  return [f, effects](TensorSpan x) {
+    Tensors left;
+    const Tensors results = run_with(f, effects, x, left);
+    return joined({left, results});
   };
 }
 
-// A condition gets the values and returns none.
 detail::FlatLoop with_effects(const detail::FlatLoop& loop, const BodyEffects& effects) {
   detail::FlatLoop pure = loop;
-  const std::size_t own = loop.variables;
-  pure.variables = own + effects.size();
+  pure.variables += effects.variables.size() + effects.generators.size();
   if (loop.condition)
-    pure.condition = [condition = loop.condition, effects, own](TensorSpan x) {
-      return run_with(condition, effects, own, x).results;
+    pure.condition = [condition = loop.condition, effects](TensorSpan x) {
+      Tensors left;
+      return run_with(condition, effects, x, left);
     };
-  const auto once = [step = loop.step, own](TensorSpan x) { return step(x.first(own), x.subspan(own)); };
-  pure.step = [step = with_effects(once, effects, own, own)](TensorSpan state, TensorSpan row) {
-    Tensors x(state.begin(), state.end());
-    x.insert(x.end(), row.begin(), row.end());
-    return step(x);
+  const auto once = [step = loop.step, own = loop.variables](TensorSpan x) {
+    return step(x.first(own), x.subspan(own));
+  };
+  pure.step = [step = with_effects(once, effects)](TensorSpan state, TensorSpan row) {
+    return step(joined({state, row}));
   };
   return pure;
 }

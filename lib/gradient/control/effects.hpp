@@ -1,37 +1,36 @@
 // Effects of traced bodies. The variables that a body assigns and the random streams that it draws from become further
-// arguments and results, so that the body is a pure function of tensors.
+// arguments and results, in front of its own, so that the body is a pure function of tensors.
 #pragma once
+#include <optional>
 #include <reel/control.hpp>
 
 #include "gradient/control/composite.hpp"
 #include "gradient/programs/traced.hpp"
-#include "program/trace.hpp"
 
 namespace reel::autodiff {
 
 struct BodyEffects {
-  /// The effects of a body that was traced inside the current trace.
-  explicit BodyEffects(const Traced& body);
-  BodyEffects() = default;
-
-  std::vector<Variable> variables;
+  std::vector<Variable> variables;  // that are assigned
   std::vector<const Generator*> generators;
-  std::vector<Variable> read;  // the variables that the body also reads
+  std::vector<Variable> read;  // the variables that are also read
 
-  std::size_t size() const noexcept { return variables.size() + generators.size(); }
-  void add(const BodyEffects& other);
-  /// The list, followed by the current values of the variables, then of the streams, in the current trace. TraceError
-  /// if a tape follows one of the variables read, or if the body belongs to a function that may be run again for its
-  /// derivative.
-  std::vector<Tensor> with_values(const char* owner, std::span<const Tensor> list) const;
-  /// Removes the new values, which begin at `first`, from a list, and makes them the current ones of the trace.
-  void take_values(std::vector<Tensor>& list, std::size_t first) const;
+  bool any() const noexcept { return !variables.empty() || !generators.empty(); }
+  /// Adds those of a body that was traced inside the current trace.
+  void add(const Traced& body);
+  /// The current values of the variables, then of the streams, in the current trace.
+  Tensors values() const;
+  /// Calls pure bodies with the current values, and makes the new ones, the first results, the current ones. Returns
+  /// the other results. TraceError if a tape follows one of the variables read, or if the body belongs to a function
+  /// that may be run again for its derivative.
+  std::optional<Tensors> perform(const char* owner, const Callback<std::optional<Tensors>(TensorSpan)>& call) const;
+
+ private:
+  void check(const char* owner) const;
 };
 
-/// The pure function: takes the values behind its first `arguments`, returns the new ones behind its first `results`.
-detail::FlatFunction with_effects(const detail::FlatFunction& f, const BodyEffects& effects, std::size_t arguments,
-                                  std::size_t results);
-/// The loop with the values as further loop variables, behind its own.
+/// The pure function.
+detail::FlatFunction with_effects(const detail::FlatFunction& f, const BodyEffects& effects);
+/// The loop with the values as further loop variables. A condition gets them and returns none.
 detail::FlatLoop with_effects(const detail::FlatLoop& loop, const BodyEffects& effects);
 
 }  // namespace reel::autodiff

@@ -279,15 +279,17 @@ class Loop::Back {
     const Shape& shape = loop_.shape_;
     const auto is_row = [&](std::size_t s) { return s >= shape.variables && s < shape.variables + shape.rows; };
     begin_sums(wanted, gradients);
-    for (std::int64_t i = record_.iterations; i-- > 0;) {
-      go_to(i);
+    const auto pull = [&](std::int64_t i, std::byte* left) {
+      bind_step(i, left);
       const Executable::Session::Memory here{turns_.next()};
       session_.run(here);
       for (std::size_t w = 0; w < wanted.size(); ++w)
         if (is_row(wanted[w]) && b_.result_of[wanted[w]] != none)
           copy_bytes(row(gradients[w], i), session_.place(b_.result_of[wanted[w]]), row_bytes(gradients[w]));
       hand_back(here);
-    }
+    };
+    walk_back(
+        record_.iterations, [&](std::int64_t i) { return before(i); }, pull);
     for (std::size_t w = 0; w < wanted.size(); ++w) {
       const std::size_t s = wanted[w], bytes = bytes_of(gradients[w]);
       if (bytes > 0 && at_[s] == data(gradients[w]))  // a sum without terms
@@ -314,33 +316,34 @@ class Loop::Back {
       session_.set(b_.back.argument(k), at_[b_.linked[k]]);
     }
   }
-  // Binds the arguments and residuals of step i.
-  void go_to(std::int64_t i) {
-    const auto at = static_cast<std::size_t>(i);
-    std::byte* left = nullptr;  // the memory of the step
+  // Binds the variables of step i. Returns the memory that it has left, of this run or the first.
+  std::byte* before(std::int64_t i) {
     if (again_) {
       before_ = checkpoints_.before(i, [&](std::int64_t k, const Tensor& state) { return advance(k, state); });
       for (Executable::Session* s : {&*again_, &session_}) begin_at(*s, before_, loop_.step_);
       in_.set_rows(*again_, i);
-      left = data(again_apart_);
-      again_->run({data(again_memory_), left});
-    } else {
-      left = record_.steps[at];
-      for (const std::size_t k : b_.read) {
-        const auto [link, back, made] = b_.forward.find_maker(k, at);
-        if (made)
-          session_.set(k, b_.forward.settled(link, {nullptr, record_.steps[at - back]}));
-        else
-          session_.set(k, in_.initial(link));
-      }
+      again_->run({data(again_memory_), data(again_apart_)});
+      return data(again_apart_);
     }
+    const auto at = static_cast<std::size_t>(i);
+    for (const std::size_t k : b_.read) {
+      const auto [link, back, made] = b_.forward.find_maker(k, at);
+      if (made)
+        session_.set(k, b_.forward.settled(link, {nullptr, record_.steps[at - back]}));
+      else
+        session_.set(k, in_.initial(link));
+    }
+    return record_.steps[at];
+  }
+  // Binds the other arguments of step i.
+  void bind_step(std::int64_t i, std::byte* left) {
     in_.set_rows(session_, i);
     std::size_t token = 0;
     for (const Residual& r : b_.residuals)
       if (r.offset >= 0)
         session_.set(r.argument, left + r.offset);
       else
-        session_.set(r.argument, token_of(at, token++));
+        session_.set(r.argument, token_of(static_cast<std::size_t>(i), token++));
     for (std::size_t k = loop_.shape_.variables; k < cotangents_.size(); ++k)
       if (b_.cotangent_of[k] != none)
         session_.set(b_.cotangent_of[k], cotangents_[k].defined() ? row(cotangents_[k], i) : data(zeros_));
