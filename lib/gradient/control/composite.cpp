@@ -304,7 +304,7 @@ using namespace autodiff;
 namespace {
 
 // A function that keeps the record of its ops.
-struct Recorded final : Composite {
+struct RecordedComposite final : Composite {
   using Composite::Composite;
   std::unique_ptr<GradientTape> tape = {};
   Tensors arguments = {}, results = {};  // of the recorded run
@@ -338,7 +338,7 @@ std::vector<Tensor> composite(const char* name, const FlatFunction& first, FlatF
     return c->record(
         c, c->first_run(arguments, [&](TensorSpan x, const tape::Capture&) { return contiguous_all(first(x)); }));
   }
-  const auto c = std::make_shared<Recorded>(name, std::move(again));
+  const auto c = std::make_shared<RecordedComposite>(name, std::move(again));
   return c->record(
       c, c->first_run(arguments, [&](TensorSpan x, tape::Capture& capture) { return c->run(first, x, capture); }));
 }
