@@ -126,11 +126,11 @@ void DeferredLoop::set_gradient(const std::shared_ptr<const Pullback>& p) {
 void DeferredLoop::close_connections() {
   const std::size_t all = inputs();
   for (std::size_t k = 0; k < loop_.variables; ++k) connected[k * all + k] = true;  // a loop may have no iterations
-  for (std::size_t round = 0; round < loop_.variables; ++round)
+  for (bool grows = true; std::exchange(grows, false);)
     for (std::size_t k = 0; k < outputs.size(); ++k)
       for (std::size_t j = 0; j < loop_.variables; ++j)
         for (std::size_t i = 0; connected[k * all + j] && i < all; ++i)
-          if (connected[j * all + i]) connected[k * all + i] = true;
+          if (connected[j * all + i] && !connected[k * all + i]) grows = connected[k * all + i] = true;
 }
 
 // ---- Tangents
