@@ -12,9 +12,16 @@
 // Each tensor that f receives is one of its own, as in JAX: not the same tensor as another argument, or as one that f
 // captures, even if the caller passes that. A tape in f that watches a parameter follows what is computed from this
 // parameter. (Called directly, without compile, f(x, x) has one tensor twice.) The same holds for the parameters of the
-// functions given to cond, switch_case, loops and recompute_grad, in a program or not. A Variable as an argument is
-// read at each call, and f receives its value: one program serves all variables of a shape. Variables that are members
-// of a struct with leaves() arrive as they are, so each has programs of its own.
+// functions given to cond, switch_case, loops and recompute_grad, in a program or not.
+//
+// Variables are arguments in two ways, and one program serves all variables of a shape and dtype in both. Where f takes
+// a tensor (const Tensor&, auto), it receives the value, which is read at each call. Where it takes const Variable&, or
+// a vector, array, map, pair or tuple of Variables alone, it receives a variable to read, assign, step and
+// differentiate by, as TensorFlow's function does: tapes around the call follow the variable that was passed. A
+// variable that is passed twice is one variable in f too, so such calls have a program of their own. Each variable has
+// programs of its own where f captures the variable that is passed, keeps an optimiser's state of it, or reads its
+// name; and always as a member of a struct with leaves(). While f is traced the id() is not that of the variable: key
+// nothing by it. A Variable that f keeps from a trace is a TraceError when it is used.
 //
 // The structure of a tree is the sizes of its vectors, the keys of its maps, the variables of its structs, and what
 // signature() of these returns. A struct with members beside its leaves() must have one, because a program keeps what f
@@ -163,12 +170,15 @@ struct CallView {
   std::span<const Tensor> tensors;
   const CallWords& words;
   std::span<const ArgumentPart> parts;
+  std::span<const Variable> variables;
+  std::span<const std::size_t> id_words;  // see CallArguments
 };
 
 // A function of flat lists, and the structure of its results as a tree, known after a run.
 struct FlatCall {
   FlatFunction function;
   std::shared_ptr<const void> structure;
+  std::vector<Variable> parameters;  // what f receives for the variables of the call; none if f receives these
 };
 // A call that has assigned nothing yet.
 struct CallResult {
@@ -177,6 +187,7 @@ struct CallResult {
   std::shared_ptr<const void> structure;
   List<std::int64_t> draws;  // number of blocks taken from each generator
   std::shared_ptr<void> program;
+  std::span<const Variable> variables;  // of the call, where f has parameters for them
 };
 
 // While it lives, a function is called as it is, as a part of the trace that has the list, if it is one of a trace.
@@ -196,10 +207,10 @@ class CalledPlainly {
   List<const void*>* list_ = nullptr;
 };
 
-// From a context, which knows the function and its arguments: the function to trace, and one that calls it without a
-// program.
+// From a context, which knows the function and its arguments: the function to trace, with parameters for variables or
+// with the variables themselves, and one that calls it without a program.
 struct CallMakers {
-  FlatCall (*trace)(const void* context);
+  FlatCall (*trace)(const void* context, bool with_parameters);
   std::vector<Tensor> (*plain)(const void* context);
   const void* context;
 };
@@ -247,6 +258,10 @@ struct CallArguments {
   List<Tensor> tensors;
   CallWords words;
   List<Generator*> generators;  // distinct
+  List<Variable> variables;     // distinct; those that f receives as such, outside of structs
+  // For each variable its word that is 0, or the id where the program is one of this variable alone.
+  List<std::size_t> id_words;
+  void add(const Variable& v);
 };
 
 template <class T>
@@ -330,8 +345,11 @@ inline constexpr std::size_t size_of_parts = []<std::size_t... I>(std::index_seq
 template <class S>
 inline constexpr bool has_only_leaves = std::is_empty_v<S> || sizeof(S) == size_of_parts<typename Node<S>::Parts>;
 
+// What a program knows of a Variable in a tree: its value as an input, its id, or a parameter.
+enum class VariableAs { value, id, parameter };
+
 // The tensors of a tree that arrive as inputs, in the order of map_leaves<Input>, and the words of its structure.
-template <bool in_struct, class T>
+template <VariableAs variables, class T>
 void add_tree(T& x, CallArguments& to);
 
 template <class S>
@@ -345,17 +363,19 @@ void add_struct(S& x, CallArguments& to) {
   if constexpr (HasSignature<Struct>) add_static(x.signature(), to.words);
   std::conditional_t<std::is_const_v<S>, Struct, S&> own(x);
   auto parts = own.leaves();
-  add_tree<true>(parts, to);
+  add_tree<VariableAs::id>(parts, to);
 }
 
-template <bool in_struct, class T>
+template <VariableAs variables, class T>
 void add_tree(T& x, CallArguments& to) {
   using X = std::remove_const_t<T>;
   if constexpr (std::is_same_v<X, Tensor>) {
     to.tensors.push_back(x);
   } else if constexpr (Leaf<X>) {
-    if constexpr (!in_struct)
+    if constexpr (variables == VariableAs::value)
       to.tensors.push_back(Target(x).tensor());
+    else if constexpr (variables == VariableAs::parameter)
+      to.add(x);
     else if constexpr (std::is_same_v<X, Variable>)  // f receives a struct's variables themselves
       to.words.push_back(static_cast<std::int64_t>(x.id()));
   } else if constexpr (HasLeaves<X>) {
@@ -364,18 +384,26 @@ void add_tree(T& x, CallArguments& to) {
     to.words.push_back(static_cast<std::int64_t>(x.size()));
     for (auto& entry : x) {
       add_static(entry.first, to.words);
-      add_tree<in_struct>(entry.second, to);
+      add_tree<variables>(entry.second, to);
     }
   } else if constexpr (requires { typename X::allocator_type; }) {
     to.words.push_back(static_cast<std::int64_t>(x.size()));
-    for (auto& one : x) add_tree<in_struct>(one, to);
+    for (auto& one : x) add_tree<variables>(one, to);
   } else {
-    std::apply([&](auto&... one) { (add_tree<in_struct>(one, to), ...); }, x);
+    std::apply([&](auto&... one) { (add_tree<variables>(one, to), ...); }, x);
   }
 }
 
-// The generators from which f draws, in place of those that are arguments.
-using GeneratorStandIns = std::map<const Generator*, std::shared_ptr<Generator>>;
+// What f receives in place of arguments: generators from which it draws, and parameters for variables.
+struct StandIns {
+  std::map<const Generator*, std::shared_ptr<Generator>> generators;
+  std::span<const Variable> variables;
+  std::vector<Variable> parameters;  // for each of them; none if f receives the variables themselves
+
+  /// Makes parameters, in the order in which the variables were constructed.
+  void make_parameters();
+  const Variable& operator()(const Variable& v) const;
+};
 
 // ---- Arguments by kind. add() lists the leaves and words; the object holds the rest of the argument; pass() makes of
 // it and of leaves from a list what f receives.
@@ -390,7 +418,7 @@ struct StaticNumber {
                                       : std::is_integral_v<T>    ? "integer"
                                                                  : "number";
   T value;
-  StaticNumber(const T& x, GeneratorStandIns&) : value(x) {}
+  StaticNumber(const T& x, StandIns&) : value(x) {}
   static void add(const T& x, CallArguments& to) { to.words.push_back(bits_of(x)); }
   T pass(std::span<const Tensor>, std::size_t&) const { return value; }
 };
@@ -400,7 +428,7 @@ template <class T>
 struct WeakNumber {
   static constexpr const char* type = "number";
   OperandKind kind;
-  WeakNumber(const T& x, GeneratorStandIns&) : kind(kind_of(x)) {}
+  WeakNumber(const T& x, StandIns&) : kind(kind_of(x)) {}
   static void add(const T& x, CallArguments& to) {
     if constexpr (std::is_same_v<T, WeakScalar>)
       to.tensors.push_back(x.value());
@@ -426,14 +454,29 @@ struct WeakNumber {
 };
 
 template <class T>
+inline constexpr const char* name_of_type = "variables";
+template <>
+inline constexpr const char* name_of_type<Variable> = "Variable";
+
+// A variable, or a tree of variables alone, that f receives as such.
+template <class T>
+struct VariableArgument {
+  static constexpr const char* type = name_of_type<T>;
+  T tree;
+  VariableArgument(const T& x, const StandIns& known) : tree(map_leaves<Variable>(x, known)) {}
+  static void add(const T& x, CallArguments& to) { add_tree<VariableAs::parameter>(x, to); }
+  const T& pass(std::span<const Tensor>, std::size_t&) const { return tree; }
+};
+
+template <class T>
 struct TreeArgument {
   static_assert(Tree<T>, "a compiled function takes tensors, trees of them, numbers, enumerations and Generator&");
   static constexpr const char* type = std::is_same_v<T, Tensor>     ? "Tensor"
                                       : std::is_same_v<T, Variable> ? "Variable"
                                                                     : "tree";
   map_t<Input, T> tree;
-  TreeArgument(const T& x, GeneratorStandIns&) : tree(map_leaves<Input>(x, [](const auto&) { return Tensor(); })) {}
-  static void add(const T& x, CallArguments& to) { add_tree<false>(x, to); }
+  TreeArgument(const T& x, StandIns&) : tree(map_leaves<Input>(x, [](const auto&) { return Tensor(); })) {}
+  static void add(const T& x, CallArguments& to) { add_tree<VariableAs::value>(x, to); }
   auto pass(std::span<const Tensor> leaves, std::size_t& next) const {
     return map_leaves<Input>(tree, [&](const auto&) { return leaves[next++]; });
   }
@@ -444,7 +487,7 @@ struct GeneratorArgument {
   static constexpr const char* type = "Generator";
   std::shared_ptr<Generator> local;  // the generator for f; parameters that are the same generator share it
   bool first;
-  GeneratorArgument(Generator& x, GeneratorStandIns& known);
+  GeneratorArgument(Generator& x, StandIns& known);
   static void add(Generator& x, CallArguments& to);
   Generator& pass(std::span<const Tensor> leaves, std::size_t& next) const {
     if (first) bind_stream(*local, leaves[next++]);
@@ -457,33 +500,43 @@ Tensor fresh_argument(const Tensor& x);
 /// ValueError: a compiled function of a signature was called that holds none.
 [[noreturn]] void fail_empty_function();
 
-// What f receives for an argument when it is called without a program.
+// A tree of variables outside of structs.
 template <class T>
+concept VariableTree = Tree<T> && std::is_same_v<map_t<Variable, T>, T> && !std::is_empty_v<T>;
+
+// What f receives for an argument when it is called without a program.
+template <bool as_variables, class T>
 decltype(auto) plain_argument(T& x) {
-  if constexpr (Tree<T>)
+  if constexpr (Tree<T> && !as_variables)
     return map_leaves<Input>(x, [](const auto& leaf) { return fresh_argument(Target(leaf).tensor()); });
   else
     return (x);
 }
 
+// A set of arguments, by their indices.
+using ArgumentSet = std::uint64_t;
+constexpr bool contains(ArgumentSet set, std::size_t k) { return k < 64 && (set >> k & 1); }
+
 template <class T>
 concept Number = std::is_arithmetic_v<T> || std::is_same_v<T, WeakScalar>;
 // Whether F takes a WeakScalar as its I-th argument.
-template <class F, std::size_t I, class... A, std::size_t... J>
+template <class F, std::size_t I, ArgumentSet variables, class... A, std::size_t... J>
 constexpr bool takes_weak(std::index_sequence<J...>) {
-  return std::is_invocable_v<
-      F&,
-      std::conditional_t<I == J, WeakScalar&, std::remove_cvref_t<decltype(plain_argument(std::declval<A&>()))>&>...>;
+  return std::is_invocable_v<F&, std::conditional_t<I == J, WeakScalar&,
+                                                    std::remove_cvref_t<decltype(plain_argument<contains(variables, J)>(
+                                                        std::declval<A&>()))>&>...>;
 }
-template <class F, std::size_t I, class... A>
+template <class F, std::size_t I, ArgumentSet variables, class... A>
 constexpr auto argument_kind() {
   using T = std::tuple_element_t<I, std::tuple<A...>>;
-  if constexpr (std::is_same_v<T, Generator>)
+  if constexpr (contains(variables, I))
+    return std::type_identity<VariableArgument<T>>();
+  else if constexpr (std::is_same_v<T, Generator>)
     return std::type_identity<GeneratorArgument>();
   else if constexpr (std::is_same_v<T, WeakScalar>)
     return std::type_identity<WeakNumber<T>>();
   else if constexpr (std::is_arithmetic_v<T>) {
-    if constexpr (takes_weak<F, I, A...>(std::index_sequence_for<A...>()))
+    if constexpr (takes_weak<F, I, variables, A...>(std::index_sequence_for<A...>()))
       return std::type_identity<WeakNumber<T>>();
     else
       return std::type_identity<StaticNumber<T>>();
@@ -492,12 +545,17 @@ constexpr auto argument_kind() {
   else
     return std::type_identity<TreeArgument<T>>();
 }
-template <class F, class List, class Numbers>
+template <class F, ArgumentSet variables, class List, class Numbers>
 struct KeptArguments;
-template <class F, class... A, std::size_t... I>
-struct KeptArguments<F, std::tuple<A...>, std::index_sequence<I...>> {
-  using type = std::tuple<typename decltype(argument_kind<F, I, A...>())::type...>;
+template <class F, ArgumentSet variables, class... A, std::size_t... I>
+struct KeptArguments<F, variables, std::tuple<A...>, std::index_sequence<I...>> {
+  using type = std::tuple<typename decltype(argument_kind<F, I, variables, A...>())::type...>;
 };
+
+template <class Kind>
+inline constexpr bool is_variables = false;
+template <class T>
+inline constexpr bool is_variables<VariableArgument<T>> = true;
 
 template <class T>
 concept CompiledArgument = Tree<T> || Number<T> || std::is_enum_v<T> || std::is_same_v<T, Generator>;
@@ -509,6 +567,22 @@ inline constexpr bool takes_kept<F, std::tuple<K...>> = requires(F& f, std::span
                                                                  K&... x) {
   f(std::declval<std::remove_reference_t<decltype(x.pass(leaves, next))>&>()...);
 };
+
+template <class F, class Types, ArgumentSet variables>
+using KeptWith = typename KeptArguments<F, variables, Types, std::make_index_sequence<std::tuple_size_v<Types>>>::type;
+template <class... A, std::size_t... I>
+constexpr ArgumentSet variable_trees(std::type_identity<std::tuple<A...>>, std::index_sequence<I...>) {
+  return ((ArgumentSet{VariableTree<A> && I < 64} << (I & 63)) | ... | ArgumentSet{0});
+}
+// The first subset of `all`, from `chosen` on in the order of numbers, that F takes as variables: the smallest one, so
+// that a generic F is not instantiated for others.
+template <class F, class Types, ArgumentSet all, ArgumentSet chosen = 0>
+constexpr ArgumentSet received_as_variables() {
+  if constexpr (chosen == all || takes_kept<F, KeptWith<F, Types, chosen>>)
+    return chosen;
+  else
+    return received_as_variables<F, Types, all, ((chosen - all) & all)>();
+}
 
 }  // namespace detail
 /// A function made by compile(). Copies share its programs. Several threads may call it at once: tracing is serialised,
@@ -526,12 +600,13 @@ class Compiled {
     static_assert(valid, "a compiled function takes tensors, trees of them, numbers, enumerations and Generator&");
     if constexpr (valid) {
       using Types = std::tuple<std::remove_cvref_t<A>...>;
-      using Kept = typename detail::KeptArguments<F, Types, std::index_sequence_for<A...>>::type;
+      constexpr auto trees = detail::variable_trees(std::type_identity<Types>(), std::index_sequence_for<A...>());
+      using Kept = detail::KeptWith<F, Types, detail::received_as_variables<F, Types, trees>()>;
       constexpr bool takes = detail::takes_kept<F, Kept>;
       static_assert(takes,
                     "the compiled function does not take these arguments: tensors and trees of them arrive as "
-                    "such, a Variable as a Tensor, its value (a function that assigns it captures it), numbers as "
-                    "numbers or WeakScalar; a tensor of a number is scalar(x)");
+                    "such, a Variable as a const Variable& or as a Tensor, its value, numbers as numbers or "
+                    "WeakScalar; a tensor of a number is scalar(x)");
       if constexpr (takes) return run_returning<decltype(call_kept(f_, std::declval<Kept&>(), {})), Kept>(args...);
     }
   }
@@ -564,9 +639,14 @@ class Compiled {
   }
 
   // f without a program.
-  template <class Result, class... A>
+  template <class Result, class Kept, class... A>
   Result call_plainly(A&... args) const {
-    std::tuple<decltype(detail::plain_argument(args))...> passed{detail::plain_argument(args)...};
+    return call_with<Result>(std::type_identity<Kept>(), args...);
+  }
+  template <class Result, class... K, class... A>
+  Result call_with(std::type_identity<std::tuple<K...>>, A&... args) const {
+    std::tuple<decltype(detail::plain_argument<detail::is_variables<K>>(args))...> passed{
+        detail::plain_argument<detail::is_variables<K>>(args)...};
     if constexpr (std::is_same_v<Result, std::tuple<>>) {
       std::apply([&](auto&... x) { f_(x...); }, passed);
       return {};
@@ -576,9 +656,9 @@ class Compiled {
     }
   }
 
-  template <class Result, class... A>
+  template <class Result, class Kept, class... A>
   [[gnu::noinline, gnu::cold]] std::vector<Tensor> plain_leaves(A&... args) const {
-    return detail::leaves_of("compile", call_plainly<Result>(args...));
+    return detail::leaves_of("compile", call_plainly<Result, Kept>(args...));
   }
 
   template <class Kind, class T>
@@ -593,14 +673,13 @@ class Compiled {
     return {add<std::tuple_element_t<I, Kept>>(args, to)...};  // braces fix the order of evaluation
   }
   template <class Kept, class... A, std::size_t... I>
-  static Kept keep_all(std::index_sequence<I...>, A&... args) {
-    detail::GeneratorStandIns known;
+  static Kept keep_all(detail::StandIns& known, std::index_sequence<I...>, A&... args) {
     return Kept{std::tuple_element_t<I, Kept>(args, known)...};
   }
 
   template <class Result, class Kept, class... A>
   Result run(A&... args) const {
-    if (const auto plainly = programs_.inlined()) return call_plainly<Result>(args...);
+    if (const auto plainly = programs_.inlined()) return call_plainly<Result, Kept>(args...);
     constexpr auto numbers = std::index_sequence_for<A...>();
     detail::CallArguments arguments;
     arguments.tensors.reserve(sizeof...(A));
@@ -608,9 +687,11 @@ class Compiled {
     arguments.words.push_back(
         static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(&detail::types<Result, Kept>)));
     const auto parts = add_all<Kept>(arguments, numbers, args...);
-    const auto make = [&] {
+    const auto make = [&](bool with_parameters) {
       auto structure = std::make_shared<std::optional<Result>>();
-      auto flat = [f = f_, kept = keep_all<Kept>(numbers, args...),
+      detail::StandIns stand_ins{{}, arguments.variables, {}};
+      if (with_parameters) stand_ins.make_parameters();
+      auto flat = [f = f_, kept = keep_all<Kept>(stand_ins, numbers, args...),
                    structure](std::span<const Tensor> leaves) mutable -> std::vector<Tensor> {
         if constexpr (std::is_same_v<Result, std::tuple<>>) {
           call_kept(f, kept, leaves);
@@ -621,15 +702,17 @@ class Compiled {
           return detail::leaves_of("compile", y);
         }
       };
-      return detail::FlatCall{std::move(flat), structure};
+      return detail::FlatCall{std::move(flat), structure, std::move(stand_ins.parameters)};
     };
-    const auto call_it = [&] { return plain_leaves<Result>(args...); };
+    const auto call_it = [&] { return plain_leaves<Result, Kept>(args...); };
     const std::pair both(&make, &call_it);
     using Both = std::remove_const_t<decltype(both)>;
     for (;;) {
       detail::CallResult made =
-          programs_.call({arguments.tensors, arguments.words, parts},
-                         {[](const void* context) { return (*static_cast<const Both*>(context)->first)(); },
+          programs_.call({arguments.tensors, arguments.words, parts, arguments.variables, arguments.id_words},
+                         {[](const void* context, bool with_parameters) {
+                            return (*static_cast<const Both*>(context)->first)(with_parameters);
+                          },
                           [](const void* context) { return (*static_cast<const Both*>(context)->second)(); }, &both});
       const auto take_effect = [&] {
         if (!programs_.commit(made)) return false;

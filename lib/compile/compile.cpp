@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <reel/compile.hpp>
 #include <reel/ops/make.hpp>
@@ -126,6 +127,11 @@ using Aspect = CallWords Aspects::Argument::*;
 
 // Describes an argument whose static values vary.
 std::string values_vary(std::size_t number, std::string_view type, std::size_t count) {
+  if (type == name_of_type<Variable> || type == name_of_type<std::vector<Variable>>)
+    return fmt::format(
+        "argument {} ({}) took {} shapes or identities: a variable that the function captures, or of which an "
+        "optimiser keeps state, has a program of its own",
+        number, type, count);
   return fmt::format("argument {} ({}) took {} {}", number, type, count,
                      type == "tree"
                          ? "structures: keep its sizes, keys and variables, and what signature() of its structs returns"
@@ -160,22 +166,69 @@ std::string what_varies(std::span<const Aspects* const> calls) {
   return text;
 }
 
+// The ids of the variables that it reads or assigns, if it has parameters, ascending. TraceError for a parameter of
+// another function.
+std::vector<std::uint64_t> captured_variables(const autodiff::Traced& traced) {
+  std::vector<std::uint64_t> ids;
+  const auto add = [&](const Variable& v) {
+    const auto own = traced.parameters();
+    if (VariableAccess::stands_in(v) && std::find(own.begin(), own.end(), v) == own.end())
+      fail<TraceError>(who,
+                       "the function captures variable '{}', which is a parameter that another function kept while "
+                       "it was traced; capture the variable that is passed",
+                       v.name());
+    if (!own.empty()) ids.push_back(v.id());
+  };
+  for (const Source& s : traced.reads()) add(s.variable());
+  for (const Variable& v : traced.assigned()) add(v);
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+// Whether its words have the ids of the variables that it is given.
+bool names_variables(const CallView& call) { return !call.id_words.empty() && call.words[call.id_words.front()] != 0; }
+CallWords words_with_ids(const CallView& call) {
+  CallWords words = call.words;
+  for (const std::size_t at : call.id_words)
+    words[at] = static_cast<std::int64_t>(call.variables[static_cast<std::size_t>(words[at + 1])].id());
+  return words;
+}
+
 }  // namespace
 
 struct Programs::State {
   struct CachedProgram {
     CallWords signature;
-    std::shared_ptr<autodiff::Traced> traced;
+    std::shared_ptr<autodiff::Traced> traced;  // null if every call needs a program of its variables alone
     std::shared_ptr<const void> structure;
     Aspects aspects;
     std::shared_ptr<const program::Program> reference;  // the program as traced, while calls are to be checked
     mutable int unchecked = 0;                          // number of calls that are still to be checked
     mutable std::atomic<std::int64_t> used{0};          // grows with the time of the last call
+    std::vector<std::uint64_t> captured;                // ids of the variables that it reads or assigns, if some are
+                                                        // parameters; ascending
+
+    // Whether it does not serve these variables: it has parameters for them, and reads or assigns one as itself.
+    bool needs_ids(std::span<const Variable> variables) const {
+      return !traced || std::any_of(variables.begin(), variables.end(), [&](const Variable& v) {
+        return std::binary_search(captured.begin(), captured.end(), v.id());
+      });
+    }
   };
   // What a call takes of it.
   struct Found {
     std::shared_ptr<autodiff::Traced> traced;
     std::shared_ptr<const void> structure;
+    bool needs_ids = false;  // see CachedProgram
+
+    Found() = default;
+    Found(const CachedProgram& one, const CallView& call)
+        : needs_ids(!call.variables.empty() && one.needs_ids(call.variables)) {
+      if (needs_ids) return;
+      traced = one.traced;
+      structure = one.structure;
+    }
+    bool known() const noexcept { return traced || needs_ids; }
   };
   struct Table {
     std::vector<std::shared_ptr<const CachedProgram>> programs;  // by ascending signatures
@@ -208,7 +261,7 @@ struct Programs::State {
     constexpr auto relaxed = std::memory_order_relaxed;
     if (one.used.load(relaxed) != latest_use.load(relaxed))
       one.used.store(latest_use.fetch_add(1, relaxed) + 1, relaxed);
-    if (in.latest.load(relaxed) != &one) in.latest.store(&one, std::memory_order_release);
+    if (one.traced && in.latest.load(relaxed) != &one) in.latest.store(&one, std::memory_order_release);
   }
   // Takes no lock. Empty if the call has no program yet.
   Found find(const CallView& call) {
@@ -216,7 +269,7 @@ struct Programs::State {
       const CachedProgram* one = now.find(call);
       if (!one) return Found();
       note_use(now, *one);
-      return Found{one->traced, one->structure};
+      return Found(*one, call);
     });
   }
   void warn_of(std::span<const std::shared_ptr<const CachedProgram>> programs, const Aspects& newest) const {
@@ -241,23 +294,37 @@ struct Programs::State {
     ~Tracing() { thread = std::thread::id(); }
   };
   // Under the lock.
-  const CachedProgram& find_or_trace(const CallView& call, const CallMakers& make) {
+  const CachedProgram& entry_for(const CallView& call, const CallMakers& make) {
     const CachedProgram* known = table.current().find(call);
     return known ? *known : trace(call, make);
   }
-  const CachedProgram& trace(const CallView& call, const CallMakers& make) {
-    FlatCall f = make.trace(make.context);
+  void trace_into(CachedProgram& made, const CallView& call, FlatCall f) {
     const Tracing open(*this);
+    if (options.check > 0)
+      made.reference = std::make_shared<const program::Program>(traced_program(who, f.function, call.tensors));
+    made.traced = std::make_shared<autodiff::Traced>(
+        who, with_unknown_draws(std::move(f.function)), call.tensors, std::span<const Source>(), nullptr,
+        static_cast<std::size_t>(options.max_signatures), std::move(f.parameters));
+    made.structure = std::move(f.structure);
+    made.unchecked = options.check;
+    made.captured = captured_variables(*made.traced);
+  }
+  const CachedProgram& trace(const CallView& call, const CallMakers& make) {
     auto made = std::make_shared<CachedProgram>();
     made->signature = signature_of(call);
-    if (options.check > 0)
-      made->reference = std::make_shared<const program::Program>(traced_program(who, f.function, call.tensors));
-    made->traced = std::make_shared<autodiff::Traced>(who, with_unknown_draws(std::move(f.function)), call.tensors,
-                                                      std::span<const Source>(), nullptr,
-                                                      static_cast<std::size_t>(options.max_signatures));
-    made->structure = std::move(f.structure);
     made->aspects = Aspects(call);
-    made->unchecked = options.check;
+    FlatCall f = make.trace(make.context, !names_variables(call));
+    const std::vector<Variable> parameters = f.parameters;
+    const auto identified = [&] {
+      return std::any_of(parameters.begin(), parameters.end(), VariableAccess::identified);
+    };
+    try {
+      trace_into(*made, call, std::move(f));
+    } catch (const TraceError&) {
+      if (!identified()) throw;
+    }
+    if (identified()) made->traced = nullptr;
+    if (!made->traced) made->unchecked = 0;
     ++traces;
     auto next = std::make_unique<Table>();
     next->programs = table.current().programs;
@@ -268,7 +335,7 @@ struct Programs::State {
   }
   // Throws if f computes something else than when it was traced.
   void trace_again(const CachedProgram& one, const CallView& call, const CallMakers& make) {
-    const FlatCall f = make.trace(make.context);
+    const FlatCall f = make.trace(make.context, !names_variables(call));
     const Tracing open(*this);
     const std::string text = first_difference(*one.reference, traced_program(who, f.function, call.tensors));
     if (!text.empty())
@@ -280,14 +347,19 @@ struct Programs::State {
   // The program of a call, traced if there is none. `checked` tells whether the call has to be checked further.
   Found find_or_trace_locked(const CallView& call, const CallMakers& make, bool& checked) {
     const std::lock_guard lock(mutex);
-    const CachedProgram& one = find_or_trace(call, make);
+    const CachedProgram& one = entry_for(call, make);
     note_use(table.current(), one);
     if (one.unchecked > 0) {
       --one.unchecked;
       checked = true;
       trace_again(one, call, make);
     }
-    return {one.traced, one.structure};
+    return {one, call};
+  }
+  Found find_or_trace(const CallView& call, const CallMakers& make, bool& checked) {
+    Found found;
+    if (options.check == 0) found = find(call);
+    return found.known() ? found : find_or_trace_locked(call, make, checked);
   }
 };
 
@@ -355,27 +427,30 @@ CallResult Programs::call(const CallView& call, const CallMakers& make) const {
   for (const Tensor& x : call.tensors)
     if (!x.defined()) fail<ValueError>(who, "an argument holds an empty tensor (default-constructed or moved from)");
   bool checked = false;
-  State::Found found;
-  if (state_->options.check == 0) found = state_->find(call);
-  if (!found.traced) found = state_->find_or_trace_locked(call, make, checked);
+  State::Found found = state_->find_or_trace(call, make, checked);
+  if (found.needs_ids) {
+    const CallWords words = words_with_ids(call);
+    found = state_->find_or_trace({call.tensors, words, call.parts, call.variables, call.id_words}, make, checked);
+  }
   autodiff::Traced& traced = *found.traced;
   CallResult result;
   result.structure = std::move(found.structure);
   result.draws.assign(traced.draws().begin(), traced.draws().end());
   std::optional<PlainRun> plain;
   if (checked) plain.emplace(make);
-  autodiff::Traced::Made made = traced.make(call.tensors);
+  if (!traced.parameters().empty()) result.variables = call.variables;
+  autodiff::Traced::Made made = traced.make(call.tensors, {}, result.variables);
   result.tensors = std::move(made.tensors);
   result.read = std::move(made.read);
   take_unknown_draws(result, traced.size());
-  if (plain) plain->compare(result.tensors, traced.assigned());
+  if (plain) plain->compare(result.tensors, traced.assigned(result.variables));
   result.program = std::move(found.traced);
   return result;
 }
 
 bool Programs::commit(CallResult& made) const {
   if (made.read.empty()) return true;
-  return static_cast<const autodiff::Traced*>(made.program.get())->commit(made.tensors, made.read);
+  return static_cast<const autodiff::Traced*>(made.program.get())->commit(made.tensors, made.read, made.variables);
 }
 
 CompileStats Programs::stats() const {
@@ -412,8 +487,40 @@ Tensor stream_of(const Generator& generator) {
 
 void bind_stream(Generator& generator, const Tensor& x) { program::Trace::current()->bind_stream(generator, x); }
 
-GeneratorArgument::GeneratorArgument(Generator& x, GeneratorStandIns& known) {
-  std::shared_ptr<Generator>& stand_in = known[&x];
+// A parameter has no elements: a trace does not read them.
+void StandIns::make_parameters() {
+  std::vector<std::size_t> order(variables.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return variables[a].id() < variables[b].id(); });
+  std::vector<std::optional<Variable>> made(variables.size());
+  for (const std::size_t k : order)
+    made[k].emplace(VariableAccess::stand_in(variables[k], ops::abstract(variables[k].dtype(), variables[k].shape())));
+  for (const std::optional<Variable>& v : made) parameters.push_back(*v);
+}
+const Variable& StandIns::operator()(const Variable& v) const {
+  if (parameters.empty()) return v;
+  return parameters[static_cast<std::size_t>(std::find(variables.begin(), variables.end(), v) - variables.begin())];
+}
+
+// The words of a variable: its number and rank by construction among those of the call, and what a parameter is like.
+void CallArguments::add(const Variable& v) {
+  const auto at = std::find(variables.begin(), variables.end(), v);
+  id_words.push_back(words.size());
+  words.push_back(0);
+  words.push_back(at - variables.begin());
+  if (at != variables.end()) return;
+  const auto older = [&](const Variable& other) { return other.id() < v.id(); };
+  const Shape shape = v.shape();
+  words.push_back(std::count_if(variables.begin(), variables.end(), older));
+  words.push_back(static_cast<std::int64_t>(v.dtype()) << 1 | v.trainable());
+  words.push_back(shape.rank());
+  for (int axis = 0; axis < shape.rank(); ++axis) words.push_back(shape[axis]);
+  variables.push_back(v);
+}
+
+GeneratorArgument::GeneratorArgument(Generator& x, StandIns& known) {
+  std::shared_ptr<Generator>& stand_in = known.generators[&x];
   first = !stand_in;
   if (first) stand_in = std::make_shared<Generator>(x.seed());
   local = stand_in;

@@ -7,6 +7,7 @@
 #include "gradient/forward/pushforward.hpp"
 #include "gradient/reverse/replayed_tape.hpp"
 #include "ops/make/identity_rows.hpp"
+#include "tape/variable.hpp"
 
 namespace reel {
 
@@ -187,6 +188,7 @@ std::vector<Variable> GradientTape::watched_variables() const {
   for (const auto& [v, slot] : state(tape_).variables) order.push_back(&v);
   std::sort(order.begin(), order.end(), [](const Variable* a, const Variable* b) { return a->id() < b->id(); });
   for (const Variable* v : order) list.push_back(*v);
+  VariableAccess::note_order(list);
   return list;
 }
 

@@ -481,11 +481,11 @@ void require(const LionOptions& o) { SignOfMean::require(o.learning_rate, o.beta
 
 // Finds the memory of a variable's states in what an optimiser keeps.
 auto memory_in(detail::StateTensors& states) {
-  return [&states](const Variable& v) { return Memory<1>{{&states[v.id()]}}; };
+  return [&states](const Variable& v) { return Memory<1>{{&states[VariableAccess::state_key(v)]}}; };
 }
 auto memory_in(detail::Moments& states) {
   return [&states](const Variable& v) {
-    detail::Moment& moment = states[v.id()];
+    detail::Moment& moment = states[VariableAccess::state_key(v)];
     return Memory<2>{{&moment.mean, &moment.square}, &moment.steps};
   };
 }
@@ -545,11 +545,11 @@ void Lion::step(std::span<const Gradient> gradients, std::span<const Variable> v
   step_by<SignOfMean>(options, states_, gradients, variables);
 }
 
-void SGD::forget(const Variable& variable) { states_.erase(variable.id()); }
-void Adam::forget(const Variable& variable) { states_.erase(variable.id()); }
-void AdamW::forget(const Variable& variable) { states_.erase(variable.id()); }
-void RMSProp::forget(const Variable& variable) { states_.erase(variable.id()); }
-void Adagrad::forget(const Variable& variable) { states_.erase(variable.id()); }
-void Lion::forget(const Variable& variable) { states_.erase(variable.id()); }
+void SGD::forget(const Variable& variable) { states_.erase(VariableAccess::state_key(variable)); }
+void Adam::forget(const Variable& variable) { states_.erase(VariableAccess::state_key(variable)); }
+void AdamW::forget(const Variable& variable) { states_.erase(VariableAccess::state_key(variable)); }
+void RMSProp::forget(const Variable& variable) { states_.erase(VariableAccess::state_key(variable)); }
+void Adagrad::forget(const Variable& variable) { states_.erase(VariableAccess::state_key(variable)); }
+void Lion::forget(const Variable& variable) { states_.erase(VariableAccess::state_key(variable)); }
 
 }  // namespace reel

@@ -99,16 +99,16 @@ Tensor OptimizerAccess::value(const detail::StateTensor& state) {
 }
 
 const Variable& OptimizerAccess::velocity(SGD& sgd, const Variable& of) {
-  return made(sgd.states_[of.id()], of, "velocity");
+  return made(sgd.states_[VariableAccess::state_key(of)], of, "velocity");
 }
 const Variable& OptimizerAccess::mean(Adam& adam, const Variable& of) {
-  return made(adam.states_[of.id()].mean, of, "mean");
+  return made(adam.states_[VariableAccess::state_key(of)].mean, of, "mean");
 }
 const Variable& OptimizerAccess::square(Adam& adam, const Variable& of) {
-  return made(adam.states_[of.id()].square, of, "square");
+  return made(adam.states_[VariableAccess::state_key(of)].square, of, "square");
 }
 const Variable& OptimizerAccess::steps(Adam& adam, const Variable& of) {
-  return made(adam.states_[of.id()].steps, "steps");
+  return made(adam.states_[VariableAccess::state_key(of)].steps, "steps");
 }
 
 }  // namespace reel

@@ -1,6 +1,7 @@
 // Variable: a reference-counted state with a lock around its value. A read under a tape gives that tape an alias from
 // the value's id to the variable. If the value was read before, it first gets a fresh id, so that earlier handles stay
 // unwatched.
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -21,6 +22,8 @@ struct Variable::State {
   std::uint64_t id;
   std::atomic<bool> abandoned{false};
   Variable number;  // of the optimiser that the variable belongs to, if any
+  bool stands_in = false;
+  std::atomic<bool> identified{false};
 };
 
 namespace {
@@ -44,6 +47,13 @@ class Lock {
   std::atomic<bool>& flag_;
 };
 
+[[noreturn, gnu::cold]] void fail_stands_in(const std::string& name) {
+  fail<TraceError>("compile",
+                   "variable '{}' is a parameter of a function while that is traced, and was kept; keep the variable "
+                   "that is passed, or use the parameter in the function alone",
+                   name);
+}
+
 }  // namespace
 
 Variable::State* VariableAccess::make(Tensor value, std::string name, bool trainable) {
@@ -51,6 +61,27 @@ Variable::State* VariableAccess::make(Tensor value, std::string name, bool train
   const DType dtype = value.dtype();
   return new Variable::State{{1}, {false}, std::move(value), shape, dtype, std::move(name), trainable, next_variable++,
                              {},  {}};
+}
+Variable VariableAccess::stand_in(const Variable& v, Tensor value) {
+  Variable made(make(std::move(value), v.state_->name, v.trainable()));
+  made.state_->stands_in = true;
+  return made;
+}
+bool VariableAccess::stands_in(const Variable& v) noexcept { return v.state_->stands_in; }
+bool VariableAccess::identified(const Variable& v) noexcept { return v.state_->identified; }
+std::uint64_t VariableAccess::state_key(const Variable& v) {
+  if (v.state_->stands_in) [[unlikely]] {
+    v.state_->identified = true;
+    fail<TraceError>("compile", "state is kept of variable '{}', which is a parameter of the traced function",
+                     v.state_->name);
+  }
+  return v.id();
+}
+// Parameters are constructed in the order of what they stand for, but behind everything else.
+void VariableAccess::note_order(std::span<const Variable> list) noexcept {
+  if (std::all_of(list.begin(), list.end(), stands_in)) return;
+  for (const Variable& v : list)
+    if (stands_in(v)) v.state_->identified = true;
 }
 std::uint64_t VariableAccess::next_id() noexcept { return next_variable.load(std::memory_order_relaxed); }
 void VariableAccess::abandon(const Variable& number) noexcept { number.state_->abandoned = true; }
@@ -78,7 +109,10 @@ Shape Variable::shape() const { return state_->shape; }
 DType Variable::dtype() const { return state_->dtype; }
 int Variable::rank() const { return shape().rank(); }
 std::int64_t Variable::size() const { return shape().elements(); }
-const std::string& Variable::name() const noexcept { return state_->name; }
+const std::string& Variable::name() const noexcept {
+  if (state_->stands_in) state_->identified = true;
+  return state_->name;
+}
 bool Variable::trainable() const noexcept { return state_->trainable; }
 std::uint64_t Variable::id() const noexcept { return state_->id; }
 
@@ -95,6 +129,8 @@ void note_captured(const Variable& v, Tensor& value) {
 }  // namespace
 
 Tensor VariableAccess::read(const Variable& v) {
+  if (v.state_->stands_in) [[unlikely]]
+    fail_stands_in(v.state_->name);
   const Lock lock(v.state_->locked);
   if (tape::active()) on_read(v, v.state_->value);
   return v.state_->value;
@@ -137,6 +173,8 @@ bool VariableAccess::exchange(std::span<const Variable> variables, std::span<con
 }
 
 void VariableAccess::modify(const Variable& v, void (*change)(void* context, Tensor& value), void* context) {
+  if (v.state_->stands_in) [[unlikely]]
+    fail_stands_in(v.state_->name);
   const Lock lock(v.state_->locked);
   change(context, v.state_->value);
 }

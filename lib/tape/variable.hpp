@@ -18,6 +18,17 @@ struct VariableAccess {
   static void belongs_to(const Variable& state, const Variable& number);
   /// Whether the optimiser that the variable belongs to has been destroyed: nobody outside of traces reads it again.
   static bool abandoned(const Variable& v) noexcept;
+  /// A parameter of a traced function, in place of v: of its dtype, shape and name, with this abstract value. Reads and
+  /// assigns that no trace handles are a TraceError.
+  static Variable stand_in(const Variable& v, Tensor value);
+  static bool stands_in(const Variable& v) noexcept;
+  /// The id by which state of the variable is kept. Of a parameter it is a TraceError, and notes that the function
+  /// depends on which variable it is given.
+  static std::uint64_t state_key(const Variable& v);
+  /// Notes that the function depends on the order in which these were constructed.
+  static void note_order(std::span<const Variable> list) noexcept;
+  /// Whether one of these was noted of the parameter, or its name was read.
+  static bool identified(const Variable& v) noexcept;
   /// Swaps the values of several variables, by ascending id, with these. False, and nothing changes, if a variable has
   /// another value than the one that was `read` of it; an empty handle stands for any value.
   static bool exchange(std::span<const Variable> variables, std::span<const Tensor> read,

@@ -39,6 +39,9 @@ PROGRAMS = [
     ("const Described<std::vector<Shape>>& p", "return p.a;", "Described<std::vector<Shape>>{{x, {}}}", None),
     ("const Described<void*>& p", "return p.a;", "Described<void*>{{x, {}}}", KEYS),
     ("const std::map<void*, Tensor>&", "", "std::map<void*, Tensor>{}", KEYS),
+    ("const Variable& v", "return v * 2;", "Variable(x)", None),
+    (f"const std::vector<Variable>& v, {X}", "return v[0] * x;", "std::vector<Variable>{Variable(x)}, x", None),
+    ("Variable& v", "return v * 2;", "Variable(x)", "the compiled function does not take these arguments"),
     (f"{X}, long double rate", "return x * static_cast<double>(rate);", "x, 2.0L", SIGNATURE),
 ]
 

@@ -14,6 +14,7 @@
 #include "program/trace.hpp"
 #include "tape/capture.hpp"
 #include "tape/function_scope.hpp"
+#include "tape/variable.hpp"
 
 namespace reel {
 
@@ -187,6 +188,7 @@ std::vector<Tensor> custom(const char* name, std::span<const Tensor> arguments, 
                     "(dy, std::span<const Variable>) and return pair(gradients of the arguments, "
                     "std::vector<Gradient> of the variables)",
                     done.variables.front().name());
+  VariableAccess::note_order(done.variables);
   const std::vector<Tensor> outputs = outputs_of(done.made.results, last_before);
   std::vector<Tensor> inputs(arguments.begin(), arguments.end());
   for (const Variable& v : done.variables) inputs.push_back(v.read());

@@ -2,6 +2,7 @@
 #include "gradient/programs/traced.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/shape.hpp>
@@ -51,6 +52,24 @@ bool takes_many_cotangents(const program::Program& p) {
          std::all_of(p.instructions.begin(), p.instructions.end(), batched);
 }
 
+// VariableAccess::exchange of variables in any order; takes the values.
+bool exchange_by_id(std::span<const Variable> variables, std::span<const Tensor> read, std::span<Tensor> values) {
+  std::vector<std::size_t> order(variables.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return variables[a].id() < variables[b].id(); });
+  std::vector<Variable> ordered;
+  std::vector<Tensor> were, are;
+  for (auto* list : {&were, &are}) list->reserve(order.size());
+  ordered.reserve(order.size());
+  for (const std::size_t k : order) {
+    ordered.push_back(variables[k]);
+    were.push_back(read[k]);
+    are.push_back(std::move(values[k]));
+  }
+  return VariableAccess::exchange(ordered, were, are);
+}
+
 std::int64_t largest_result(const program::Program& p) {
   std::int64_t elements = 0;
   for (const program::Value& v : p.values)
@@ -61,10 +80,12 @@ std::int64_t largest_result(const program::Program& p) {
 }  // namespace
 
 Traced::Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor> arguments,
-               std::span<const Source> reads, program::Trace* enclosing, std::size_t most_derivatives)
+               std::span<const Source> reads, program::Trace* enclosing, std::size_t most_derivatives,
+               std::vector<Variable> parameters)
     : owner_(owner),
       f_(std::move(f)),
       arguments_(arguments.size()),
+      parameters_(std::move(parameters)),
       pulls_(most_derivatives),
       pushes_(most_derivatives),
       pullbacks_(most_derivatives) {
@@ -108,21 +129,38 @@ bool Traced::Inputs::followed(std::span<const Tensor> also) const {
   return any;
 }
 
+// The variable that a call with these variables reads or assigns.
+const Variable& Traced::bound(const Variable& v, std::span<const Variable> variables) const noexcept {
+  const auto at = static_cast<std::size_t>(std::find(parameters_.begin(), parameters_.end(), v) - parameters_.begin());
+  return at < parameters_.size() ? variables[at] : v;
+}
+
+std::vector<Variable> Traced::assigned(std::span<const Variable> variables) const {
+  std::vector<Variable> list;
+  list.reserve(assigned_.size());
+  for (const Variable& v : assigned_) list.push_back(bound(v, variables));
+  return list;
+}
+
 // Takes the values, except those that others hold too. A handler, such as one that refuses assigns, does not see those
 // of branches that did not run: they leave the value that was read.
-bool Traced::commit(std::span<Tensor> tensors, std::span<const Tensor> read) const {
+bool Traced::commit(std::span<Tensor> tensors, std::span<const Tensor> read,
+                    std::span<const Variable> variables) const {
   if (assigned_.empty()) return true;
   const std::span values = tensors.subspan(results_);
   if (ops::handled(ops::writes_variables)) {
     const tape::Suspend unseen;
-    for (std::size_t k = 0; k < assigned_.size(); ++k)
-      if (!read[k].defined() || !ops::same_bits(assigned_[k].read(), values[k])) assigned_[k].assign(values[k]);
+    for (std::size_t k = 0; k < assigned_.size(); ++k) {
+      const Variable& v = bound(assigned_[k], variables);
+      if (!read[k].defined() || !ops::same_bits(v.read(), values[k])) v.assign(values[k]);
+    }
     return true;
   }
   for (Tensor& x : values)
     if (const detail::Block* b = detail::block(x); !b->contiguous() || !detail::held_once(b))
       x = detail::alias(loops::contiguous(x));
-  return VariableAccess::exchange(assigned_, read, values);
+  if (parameters_.empty()) return VariableAccess::exchange(assigned_, read, values);
+  return exchange_by_id(assigned(variables), read, values);
 }
 
 // Returns the results, then the values of assigned variables.
@@ -153,14 +191,15 @@ detail::List<Tensor> Traced::call(std::span<const Tensor> arguments, std::span<c
   }
 }
 
-Traced::Made Traced::make(std::span<const Tensor> arguments, std::span<const Tensor> given) {
+Traced::Made Traced::make(std::span<const Tensor> arguments, std::span<const Tensor> given,
+                          std::span<const Variable> variables) {
   for (const Tensor& x : arguments) detail::require_known(owner_, x);
   Made made;
   List all;
   all.reserve(arguments.size() + reads_.size());
   append(all, arguments);
   append(all, given);
-  for (const Source& v : reads().subspan(given.size())) all.push_back(v.variable().read());
+  for (const Source& v : reads().subspan(given.size())) all.push_back(bound(v.variable(), variables).read());
   made.read.reserve(assigned_.size());
   for (const std::size_t i : read_as_)
     made.read.push_back(i >= given.size() && i < reads_.size() ? all[arguments.size() + i] : Tensor());
@@ -181,6 +220,7 @@ Traced::Made Traced::make(std::span<const Tensor> arguments, std::span<const Ten
   for (const Tensor& x : all) inputs.wanted.push_back(tape::followed(x));
   inputs.all = std::move(all);
   inputs.num_arguments = arguments_;
+  inputs.variables = detail::List<Variable>(variables.begin(), variables.end());
   made.tensors = record(inputs);
   return made;
 }
@@ -316,7 +356,7 @@ Traced::Derivative Traced::make_derivative(DerivativeFunction function, Differen
   auto f = [what = std::move(what), exists, function](std::span<const Tensor> x) {
     return existing(function(what, x), *exists);
   };
-  auto traced = std::make_shared<Traced>(owner_, std::move(f), arguments, reads_, nullptr, pulls_.most());
+  auto traced = std::make_shared<Traced>(owner_, std::move(f), arguments, reads_, nullptr, pulls_.most(), parameters_);
   return {std::move(traced), *exists};
 }
 
@@ -335,7 +375,8 @@ detail::List<Tensor> Traced::differentiate(Derivatives& known, DerivativeFunctio
       known.add(std::move(key), d);
     }
   }
-  detail::List<Tensor> some = d->traced->make(arguments, inputs.read()).tensors;  // a derivative assigns nothing
+  // A derivative assigns nothing.
+  detail::List<Tensor> some = d->traced->make(arguments, inputs.read(), inputs.variables).tensors;
   return with_gaps(some, d->exists);
 }
 
@@ -532,22 +573,12 @@ void Traced::prepare_push(const Inputs& inputs) {
         std::make_shared<Derivative>(make_derivative(tangents_of, differentiated(inputs, seeded), arguments));
 }
 
-namespace {
-
-// The values of variables, in the layout that is traced.
-detail::List<Tensor> values_of(std::span<const Source> variables) {
-  detail::List<Tensor> list;
-  for (const Source& v : variables) list.push_back(contiguous(v.variable().read()));
-  return list;
-}
-
-}  // namespace
-
 // By the forward and the backward program. The call has run the forward one already if this derivative was known by
 // then.
 detail::List<Tensor> Traced::pull_by_programs(const Inputs& inputs, const DefinedTensors& seeds) {
   const std::shared_ptr<const Pullback> p = pullback(inputs, seeds);
-  const List late = values_of(p->late_reads);
+  List late;  // in the layout that is traced
+  for (const Source& v : p->late_reads) late.push_back(contiguous(bound(v.variable(), inputs.variables).read()));
   if (any_followed(late)) return differentiate(pulls_, gradients_of, inputs, seeds);
   List all(inputs.all);
   all.reserve(all.size() + seeds.tensors.size() + p->late_reads.size() + p->residuals);
@@ -594,7 +625,7 @@ detail::List<Tensor> Traced::push(const Inputs& inputs, std::span<const Tensor> 
       if (moved_[i].defined())
         arguments.push_back(tangents[i].defined() ? contiguous(tangents[i])
                                                   : zeros(moved_[i].shape(), moved_[i].dtype()));
-    List some = prepared_push_->traced->make(arguments, inputs.read()).tensors;
+    List some = prepared_push_->traced->make(arguments, inputs.read(), inputs.variables).tensors;
     return with_gaps(some, prepared_push_->exists);
   }
   return differentiate(pushes_, tangents_of, inputs, DefinedTensors(tangents));

@@ -26,9 +26,10 @@ class Traced : public std::enable_shared_from_this<Traced> {
   /// while that is open. Throws what f throws.
   /// `most_derivatives`: how many of its gradients with respect to different arguments are kept, and how many of its
   /// tangents; beyond it the least recently used one is dropped.
+  /// `parameters`: the variables that f knows in place of those that a call is given.
   Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor> arguments,
          std::span<const Source> reads = {}, program::Trace* enclosing = nullptr,
-         std::size_t most_derivatives = usual_derivatives);
+         std::size_t most_derivatives = usual_derivatives, std::vector<Variable> parameters = {});
   static constexpr std::size_t usual_derivatives = 64;
   ~Traced();
   /// f(arguments), which have the signature that was traced. `given`: the values of the first of its reads, row-major
@@ -40,10 +41,12 @@ class Traced : public std::enable_shared_from_this<Traced> {
     detail::List<Tensor> tensors;  // the results, then the new values of assigned()
     detail::List<Tensor> read;     // of each of these variables the value that was read; empty: none was
   };
-  Made make(std::span<const Tensor> arguments, std::span<const Tensor> given = {});
+  /// `variables`: one, all distinct, for each of parameters().
+  Made make(std::span<const Tensor> arguments, std::span<const Tensor> given = {},
+            std::span<const Variable> variables = {});
   /// Assigns the new values, unless another thread has assigned a variable between the read and this assign: then it
   /// returns false, assigns none, and the call has to be made again. Allocates before the first variable changes.
-  bool commit(std::span<Tensor> tensors, std::span<const Tensor> read) const;
+  bool commit(std::span<Tensor> tensors, std::span<const Tensor> read, std::span<const Variable> variables = {}) const;
   /// The number of results.
   std::size_t size() const noexcept { return results_; }
   /// Traces the derivatives that the tapes and accumulators of the enclosing trace may ask for, while objects that f
@@ -83,6 +86,9 @@ class Traced : public std::enable_shared_from_this<Traced> {
   /// Variables that a call assigns, those of them that it also reads, and generators of the enclosing trace that it
   /// draws from.
   std::span<const Variable> assigned() const noexcept { return assigned_; }
+  std::span<const Variable> parameters() const noexcept { return parameters_; }
+  /// assigned(), of a call with these variables.
+  std::vector<Variable> assigned(std::span<const Variable> variables) const;
   std::span<const Variable> read_and_assigned() const noexcept { return read_and_assigned_; }
   std::span<const Generator* const> drawn() const noexcept { return drawn_; }
 
@@ -93,7 +99,8 @@ class Traced : public std::enable_shared_from_this<Traced> {
     List all;  // arguments, values read
     std::size_t num_arguments = 0;
     List captured;
-    detail::List<bool> wanted;  // for each of `all`: whether a tape follows it
+    detail::List<Variable> variables;  // for the parameters
+    detail::List<bool> wanted;         // for each of `all`: whether a tape follows it
     // The derivative that the call prepared for, and its residuals.
     std::shared_ptr<const Pullback> pullback;
     List residuals;
@@ -113,6 +120,7 @@ class Traced : public std::enable_shared_from_this<Traced> {
   using Derivatives = RecentMap<Key, Derivative>;
   using DerivativeFunction = std::vector<Derived> (*)(const Differentiated& what, std::span<const Tensor> x);
 
+  const Variable& bound(const Variable& v, std::span<const Variable> variables) const noexcept;
   List filled_all(std::span<const Tensor> cotangents) const;
   List run(std::span<const Tensor> inputs) const;
   List run_keeping(Inputs& inputs) const;
@@ -139,6 +147,7 @@ class Traced : public std::enable_shared_from_this<Traced> {
   detail::FlatFunction f_;
   std::size_t arguments_ = 0, results_ = 0;
   std::vector<Source> reads_;
+  std::vector<Variable> parameters_;
   std::vector<Variable> assigned_, read_and_assigned_;
   std::vector<std::size_t> read_as_;  // for each of assigned_ its index in reads_, or their number
   std::vector<Tensor> captured_;      // differentiable: a tape may follow them
