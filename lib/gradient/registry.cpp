@@ -14,6 +14,7 @@
 #include "gradient/control/composite.hpp"
 #include "gradient/gradient.hpp"
 #include "ops/apply/operation.hpp"
+#include "program/trace.hpp"
 #include "tape/capture.hpp"
 #include "tape/function_scope.hpp"
 
@@ -336,6 +337,7 @@ void GradientRegistry::remove(std::string_view name) {
 GradientRegistry::OverrideGuard::OverrideGuard(std::string_view name, GradientFunction gradient)
     : own_(new Override{std::string(name), std::move(gradient), detail::thread_state().overrides, next_override++}) {
   detail::this_thread.state->overrides = own_;
+  if (program::Trace* trace = program::Trace::current()) trace->note_rule();
 }
 GradientRegistry::OverrideGuard::~OverrideGuard() {
   Override** at = &detail::this_thread.state->overrides;

@@ -38,6 +38,12 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   /// From here on, nested traced functions keep their programs as traced, before passes.
   void keep_parts() noexcept { keeps_parts_ = true; }
   bool keeps_parts() const noexcept { return keeps_parts_; }
+  /// Notes, for this trace and those around it, that the function gives a gradient of its own to what it computes:
+  /// derivatives may lead from, and read, what its ops do not.
+  void note_rule() noexcept {
+    for (Trace* t = this; t; t = t->enclosing_) t->has_rules_ = true;
+  }
+  bool has_rules() const noexcept { return has_rules_; }
   /// Adds an argument with the dtype, shape and strides of `example`.
   Tensor argument(const Tensor& example);
   void add(const ops::Operation& operation, const ops::Call& call, std::span<const Tensor> outputs) override;
@@ -153,7 +159,7 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   std::vector<Tensor> captured_;
   std::unordered_set<const detail::Block*> noted_;  // blocks of captured_
   Trace* enclosing_;
-  bool keeps_parts_;
+  bool keeps_parts_, has_rules_ = false;
   std::uint64_t first_id_;  // ids of tensors made in this trace are larger
   std::vector<Source> reads_;
   std::vector<Stream> streams_;

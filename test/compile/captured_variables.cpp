@@ -317,3 +317,122 @@ TEST_CASE("variables in compiled bodies: read by the tangents alone, beside a ca
   };
   for (const Function& f : {along_c, by_c}) check_close(compile(f)(x), f(x));
 }
+
+namespace {
+
+// The gradient of f by x and its derivatives by x and w in both modes, compiled and through compiled calls.
+void check_gradient_of_rules(const Function& f, const Variable& w, const Tensor& x) {
+  const auto by_x = [](const Function& g) -> Function {
+    return [g](const Tensor& y) { return grad([&](const Tensor& z) { return sum(sin(g(z))); })(y); };
+  };
+  const auto by_w = [w](const Function& g) -> Function {
+    return [g, w](const Tensor& y) {
+      GradientTape t;
+      const Tensor q = sum(cos(g(y)));
+      return *t.gradient(q, w, or_zeros);
+    };
+  };
+  const auto along_x = [](const Function& g) -> Function {
+    return [g](const Tensor& y) { return jvp(g, y, exp(y)).second; };
+  };
+  const auto along_w = [w](const Function& g) -> Function {
+    return [g, w](const Tensor& y) {
+      const ForwardAccumulator a(w, cos(y));
+      const Tensor q = g(y);
+      return a.jvp(q, UnconnectedGradients::zero).dense();
+    };
+  };
+  const auto all = [&](const Function& g) -> std::vector<Function> {
+    const Function first = by_x(g);
+    return {first, by_w(g), by_x(first), by_w(first), along_x(first), along_w(first)};
+  };
+  const auto plain = all(f), through = all(compile(f));
+  for (std::size_t k = 0; k < plain.size(); ++k) {
+    INFO("derivative " << k);
+    const Tensor expected = plain[k](x);
+    check_close(compile(plain[k])(x), expected);
+    check_close(through[k](x), expected);
+  }
+}
+
+// The body in a loop, a scan, a branch and a checkpoint; `make` returns it for what surrounds it.
+void check_bodies(const std::function<Function(const Tensor& around)>& make, const Variable& w, const Tensor& x) {
+  const auto check = [&](const char* name, const Function& f) {
+    INFO("in " << name);
+    check_gradient_of_rules(f, w, x);
+  };
+  check("while_loop",
+        [make](const Tensor& z) { return while_loop([](const Tensor& s) { return sum(s) < 20.; }, make(z * 2), z); });
+  check("scan", [make](const Tensor& z) {
+    const auto body = make(z * 2);
+    return scan([body](const Tensor& s, const Tensor& t) { return std::pair(body(s) * .3 + t, s); }, z, ones({70, 3}))
+        .first;
+  });
+  check("cond", [make](const Tensor& z) {
+    return cond(
+        sum(z) > 0., make(z * 2), [](const Tensor& y) { return y; }, z);
+  });
+  check("checkpoint in cond", [make](const Tensor& z) {
+    const auto body = make(z * 2);
+    return cond(
+        sum(z) > 0., [body](const Tensor& y) { return recompute_grad(body)(y); }, [](const Tensor& y) { return y; }, z);
+  });
+}
+
+}  // namespace
+
+TEST_CASE("rules in compiled bodies: what the rule of a custom gradient reads, and the body does not") {
+  const Variable w(tensor({.7, .9, 1.1}), "w");
+  const Tensor x = tensor({.3, .5, .8});
+  const auto rule = [](const auto& reads) {
+    return custom_gradient(
+        [reads](const Tensor& y) { return std::pair(y * 2, [reads](const Tensor& g) { return g * reads; }); });
+  };
+  // A variable, a tensor around the body, and both as far as the body reads them without a derivative.
+  check_bodies([=](const Tensor&) -> Function { return rule(w); }, w, x);
+  check_bodies([=](const Tensor& around) -> Function { return rule(around * w); }, w, x);
+  check_bodies(
+      [=](const Tensor& around) -> Function {
+        return [=](const Tensor& z) {
+          return rule(around * w)(z * (2 + cast(cast(w + around, DType::int64), DType::float64)));
+        };
+      },
+      w, x);
+  check_bodies(
+      [=](const Tensor&) -> Function {
+        return [](const Tensor& z) {
+          return grad_pass_through([](const Tensor& y) { return cast(cast(2 * y, DType::int64), DType::float64); })(z) +
+                 z;
+        };
+      },
+      w, x);
+}
+
+TEST_CASE("rules in compiled bodies: arguments that the function ignores, and reads by conditions and other branches") {
+  const Variable w(tensor({.7, .9, 1.1}), "w");
+  const Tensor x = tensor({.3, .5, .8});
+  const auto two = custom_gradient([](const Tensor& y, const Tensor& o) {
+    return std::pair(y * 2, [y, o](const Tensor& g) { return std::tuple(g * o, g * y); });
+  });
+  const auto by_w =
+      custom_gradient([w](const Tensor& y) { return std::pair(y * 2, [w](const Tensor& g) { return g * w; }); });
+  const auto check = [&](const Function& f) { check_gradient_of_rules(f, w, x); };
+  check([=](const Tensor& z) { return recompute_grad(two)(sin(z), exp(z * w)); });
+  check([=](const Tensor& z) {
+    return cond(
+        sum(z) > 0., two, [](const Tensor& y, const Tensor&) { return y; }, z, z * w);
+  });
+  check([=](const Tensor& z) {
+    using Pair = std::array<Tensor, 2>;
+    return while_loop([](const Pair& s) { return sum(s[0]) < 20.; },
+                      [two](const Pair& s) {
+                        return Pair{two(s[0], s[1]), s[1] * 1.1};
+                      },
+                      Pair{z, z * w})[0];
+  });
+  check([=](const Tensor& z) { return while_loop([w](const Tensor& s) { return sum(s * w) < 20.; }, by_w, z); });
+  check([=](const Tensor& z) {
+    return cond(
+        sum(z) > 0., [=] { return by_w(z); }, [=] { return z * floor(w); });
+  });
+}

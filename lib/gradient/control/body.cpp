@@ -41,6 +41,15 @@ bool Body::may_throw() const {
   return std::any_of(list.begin(), list.end(), [](const program::Instruction& i) { return i.may_throw(); });
 }
 
+void Body::read_for_rules(std::vector<bool> followed) {
+  if (!traced_->has_rules() || !tape::active()) return;
+  Reads own;
+  own.add(traced_->reads());
+  for (const bool is : followed_of(own.values(true))) followed.push_back(is);
+  const std::vector<Source> more = traced_->read_by_rules(followed);
+  if (!more.empty()) traced_ = traced_->reading(more);
+}
+
 void Body::reveal(Tensors& captured) const {
   for (const Tensor& x : traced_->captured()) {
     program::Trace::current()->note(x);
@@ -59,6 +68,7 @@ BodyCall::BodyCall(const char* called, std::vector<Body> bodies, const char* con
   for (Body& body : bodies_) {
     body.add_to(reads_);
     may_throw = may_throw || body.may_throw();
+    has_rules = has_rules || body.traced().has_rules();
     if (const auto& program = body.traced().without_passes()) parts.push_back({names[&body - bodies_.data()], program});
   }
   early_reads_ = reads_.size();
@@ -91,7 +101,7 @@ void BodyCall::set_connections() {
   for (const Source& s : reads_.list().subspan(early_reads_)) late.push_back(s);
   connected.clear();
   const auto leads = [&](std::size_t k, std::size_t i) {
-    if (i >= arguments) return true;
+    if (has_rules || i >= arguments) return true;
     return std::any_of(bodies_.begin(), bodies_.begin() + static_cast<std::ptrdiff_t>(giving_), [&](const Body& body) {
       const std::size_t source = source_of(body, i);
       return source != none && body.leads(k, source);

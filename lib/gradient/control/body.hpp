@@ -23,6 +23,9 @@ class Body {
   Traced& traced() const { return *traced_; }
   Tensors results() const { return traced_->results(); }
   bool may_throw() const;
+  /// Makes part of what it reads what only the rules of its custom gradients read, where tapes of the trace may ask for
+  /// derivatives. `followed`: of its arguments.
+  void read_for_rules(std::vector<bool> followed);
   /// Adds what it reads to that of the call.
   void add_to(Reads& reads) { reads_ = reads.add(traced_->reads()); }
   /// Among the reads of the call, the numbers of its own.

@@ -35,9 +35,9 @@ constexpr const char *body_name[] = {"body"}, *branch_names[] = {"first branch",
 // own inputs: the arguments, and the predicate if there is one.
 class Branches final : public BodyCall {
  public:
-  Branches(const char* called, std::vector<Body> bodies, TensorSpan arguments_of_bodies)
-      : BodyCall(called, bodies, bodies.size() == 1 ? body_name : branch_names, bodies.size(),
-                 arguments_of_bodies.size() + (bodies.size() > 1)),
+  Branches(const char* called, const std::vector<Body>& bodies, TensorSpan arguments_of_bodies)
+      : BodyCall(called, reading_for_rules(bodies, arguments_of_bodies), bodies.size() == 1 ? body_name : branch_names,
+                 bodies.size(), arguments_of_bodies.size() + (bodies.size() > 1)),
         late_(bodies.size()) {
     for (const Body& body : bodies_) body.reveal(captured);
     for (std::size_t b = 0; tape::active() && b < bodies_.size(); ++b) {
@@ -80,6 +80,10 @@ class Branches final : public BodyCall {
   }
 
  private:
+  static std::vector<Body> reading_for_rules(std::vector<Body> bodies, TensorSpan arguments_of_bodies) {
+    for (Body& body : bodies) body.read_for_rules(followed_of(arguments_of_bodies));
+    return bodies;
+  }
   // What a run leaves for the gradient.
   struct RunRecord {
     std::size_t chosen = 0;
@@ -129,7 +133,7 @@ std::optional<Tensors> trace_loop(const detail::FlatLoop& loop, TensorSpan initi
   if (loop.more ? !loop.condition : loop.steps == 0 || (loop.steps <= most_unrolled && !options.compiled)) return {};
   Tensors rows;
   for (const Tensor& x : xs) rows.push_back(like_row(x));
-  const std::vector<Body> bodies = trace_bodies(loop, abstract_like(initial), rows);
+  std::vector<Body> bodies = trace_bodies(loop, abstract_like(initial), rows);
   if (const BodyEffects effects = effects_of(bodies); effects.any())
     return effects.perform(loop.name, [&](TensorSpan values) {
       return trace_loop(with_effects(loop, effects), joined({values, initial}), xs, options);
@@ -141,13 +145,16 @@ std::optional<Tensors> trace_loop(const detail::FlatLoop& loop, TensorSpan initi
         "the body changes the shape of a loop variable, and a program has to know the shape of the result; "
         "keep the shape and say by a number or a mask how much of it counts");
   }
+  const Tensors own = joined({initial, xs});
+  std::vector<bool> moving = followed_of(own);
+  for (std::size_t k = 0; k < initial.size(); ++k) moving[k] = is_differentiable(initial[k].dtype());
+  bodies[0].read_for_rules(std::move(moving));
   LoopOptions inner = options;
   inner.compiled = false;
   const Levels levels = Levels::now();
   if (inner.memory_budget > 0 && levels.all > 1)  // the loop with tangents keeps its states at the same time
     inner.memory_budget = std::max<std::int64_t>(1, inner.memory_budget / 2);
   const auto run = make_deferred<DeferredLoop>(loop, inner, bodies, xs.size());
-  const Tensors own = joined({initial, xs});
   run->prepare(followed_of(own), levels);
   return (*run)(own);
 }

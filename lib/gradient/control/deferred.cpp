@@ -56,6 +56,7 @@ class Derivative final : public Deferred {
     ++of.uses;
     arguments = of.arguments + seeded_.size() + has_token;
     captured = of.captured;
+    has_rules = of.has_rules;
     for (const std::size_t to : wanted_) add_connections(to);
   }
 
@@ -75,7 +76,10 @@ class Derivative final : public Deferred {
             .seeded = {}};
   }
   void add_connections(std::size_t to);
-  bool can_pull_tangents() const { return kind_ == Kind::gradient && has_token_ && of_->late.empty() && !rows_; }
+  // The Hessian of a function with rules of its own is not that of its tangents.
+  bool can_pull_tangents() const {
+    return !has_rules && kind_ == Kind::gradient && has_token_ && of_->late.empty() && !rows_;
+  }
   // Both derivatives of a gradient by one gradient: tangents of the call are linear in those of its inputs, so the
   // gradient of the inner product of cotangents and tangents is its tangent and, the Hessian being symmetric, its
   // gradient (Pearlmutter 1994). `along`: tangents of inputs of the call; `of_outputs`, `of_tangents`: cotangents of
@@ -99,6 +103,7 @@ void Derivative::add_connections(std::size_t to) {
   const bool is_gradient = kind_ == Kind::gradient;
   // Whether input i and `to` share an output: then the derivative for `to` depends on input i.
   const auto meets = [&](std::size_t i) {
+    if (has_rules) return true;
     if (!is_gradient) return of_->leads(to, i);
     return std::any_of(seeded_.begin(), seeded_.end(),
                        [&](std::size_t k) { return of_->leads(k, to) && of_->leads(k, i); });

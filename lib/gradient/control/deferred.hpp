@@ -47,6 +47,7 @@ struct Deferred {
   /// [output k * inputs() + input i]: whether a derivative leads from i to k.
   std::vector<bool> connected = {};
   bool may_throw = false;  // for some values of the arguments
+  bool has_rules = false;  // see Traced::has_rules
   /// The functions that it runs, as traced, if the enclosing trace keeps them.
   struct Part {
     const char* name;

@@ -183,7 +183,9 @@ void DeferredLoop::trace_tangents(const std::vector<bool>& followed, const Level
   std::vector<bool> all_followed;
   for (const Tensor& x : variables) all_followed.push_back(is_differentiable(x.dtype()));
   for (std::size_t k = 0; k < rows.size(); ++k) all_followed.push_back(k >= xs_ || followed[loop_.variables + k]);
-  const auto run = make_deferred<DeferredLoop>(loop, options_, trace_bodies(loop, variables, rows), rows.size());
+  std::vector<Body> bodies = trace_bodies(loop, variables, rows);
+  bodies[0].read_for_rules(all_followed);
+  const auto run = make_deferred<DeferredLoop>(loop, options_, bodies, rows.size());
   run->prepare(all_followed, levels);
   reads_.add(run->reads_.list());
   tangents_ = run;

@@ -177,6 +177,7 @@ Run run_unrecorded(const Callback<CustomResult()>& run) {
 }  // namespace
 
 std::vector<Tensor> custom(const char* name, std::span<const Tensor> arguments, const Callback<CustomResult()>& run) {
+  if (program::Trace* trace = program::Trace::current()) trace->note_rule();
   if (!tape::active()) return run().results;
   const std::uint64_t last_before = fresh_id();
   std::optional<tape::FunctionScope> function;

@@ -106,8 +106,10 @@ Traced::Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor
     captured_.assign(trace.captured().begin(), trace.captured().end());
     draws_ = trace.draws();
     drawn_ = trace.drawn();
+    has_rules_ = trace.has_rules() || !overrides_in_force().empty();
   }
-  if (enclosing) connected_ = connections(program);
+  if (enclosing && has_rules_) connected_.assign(program.results.size() * program.arguments.size(), true);
+  if (enclosing && !has_rules_) connected_ = connections(program);
   if (enclosing && enclosing->keeps_parts()) without_passes_ = std::make_shared<const program::Program>(program);
   batched_ = takes_many_cotangents(program);
   inner_elements_ = largest_result(program);
@@ -351,12 +353,13 @@ Differentiated Traced::differentiated(const Inputs& inputs, std::span<const std:
 }
 
 Traced::Derivative Traced::make_derivative(DerivativeFunction function, Differentiated what,
-                                           std::span<const Tensor> arguments) const {
+                                           std::span<const Tensor> arguments, program::Trace* enclosing) const {
   auto exists = std::make_shared<std::vector<bool>>();
   auto f = [what = std::move(what), exists, function](std::span<const Tensor> x) {
     return existing(function(what, x), *exists);
   };
-  auto traced = std::make_shared<Traced>(owner_, std::move(f), arguments, reads_, nullptr, pulls_.most(), parameters_);
+  auto traced =
+      std::make_shared<Traced>(owner_, std::move(f), arguments, reads_, enclosing, pulls_.most(), parameters_);
   return {std::move(traced), *exists};
 }
 
@@ -415,7 +418,8 @@ void fill_around_first_parts(program::Program& p, std::size_t first_sum, std::si
 // f and its gradient traced together, then cut in two.
 std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, const Differentiated& what,
                                                       std::span<const Tensor> cotangents,
-                                                      std::optional<std::size_t> step_variables) const {
+                                                      std::optional<std::size_t> step_variables,
+                                                      program::Trace* enclosing) const {
   auto made = std::make_shared<Pullback>();
   made->wanted.assign(inputs.wanted.begin(), inputs.wanted.end());
   made->captured.assign(inputs.captured.begin(), inputs.captured.end());
@@ -425,7 +429,7 @@ std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, cons
   program::Program program;
   std::size_t late = cotangents.size() + what.summed.size();  // arguments of the backward program alone
   {
-    program::Trace trace(owner_);
+    program::Trace trace(owner_, enclosing);
     std::vector<Tensor> x;
     for (const Tensor& one : inputs.arguments()) x.push_back(trace.argument(one));
     for (const Source& s : reads_) trace.add_read(s);
@@ -515,8 +519,37 @@ void Traced::prepare(const std::vector<bool>& followed) {
   const std::vector<std::size_t> with_cotangent = differentiable(ys);
   if (!with_cotangent.empty() && any_reverse())
     prepared_ = make_pullback(inputs, differentiated(inputs, with_cotangent), like(ys, with_cotangent));
-  for (std::size_t k = 0; k < arguments_; ++k) inputs.wanted[k] = is_differentiable(inputs.all[k].dtype());
-  if (any_forward()) prepare_push(inputs);
+  if (any_forward()) prepare_push(std::move(inputs));
+}
+
+std::vector<Source> Traced::read_by_rules(const std::vector<bool>& followed) {
+  std::vector<Source> more;
+  const auto same = [](const Source& a, const Source& b) {
+    if (a.is_variable() || b.is_variable()) return a.is_variable() && b.is_variable() && a.variable() == b.variable();
+    return a.tensor().id() == b.tensor().id();
+  };
+  const auto add = [&](std::span<const Source> list) {
+    for (const Source& s : list)
+      if (std::none_of(more.begin(), more.end(), [&](const Source& m) { return same(m, s); })) more.push_back(s);
+  };
+  program::Trace* const enclosing = program::Trace::current();
+  Inputs inputs = examples(followed);
+  const std::vector<Tensor> ys = results();
+  const std::vector<std::size_t> with_cotangent = differentiable(ys);
+  if (!with_cotangent.empty() && any_reverse())
+    add(make_pullback(inputs, differentiated(inputs, with_cotangent), like(ys, with_cotangent), {}, enclosing)
+            ->late_reads);
+  if (any_forward()) prepare_push(std::move(inputs), enclosing);
+  if (prepared_push_) add(prepared_push_->traced->reads().subspan(reads_.size()));
+  return more;
+}
+
+std::shared_ptr<Traced> Traced::reading(std::span<const Source> more) const {
+  std::vector<Tensor> arguments;
+  for (std::size_t i = 0; i < arguments_; ++i) arguments.push_back(program().values[program().arguments[i]].tensor);
+  std::vector<Source> all = reads_;
+  for (const Source& s : more) all.push_back(s);
+  return std::make_shared<Traced>(owner_, f_, arguments, all, program::Trace::current(), pulls_.most(), parameters_);
 }
 
 void Traced::prepare_followed(std::span<const Tensor> arguments) {
@@ -557,7 +590,8 @@ std::vector<Tensor> Traced::followed_captured() const {
   return {inputs.captured.begin(), inputs.captured.end()};
 }
 
-void Traced::prepare_push(const Inputs& inputs) {
+void Traced::prepare_push(Inputs inputs, program::Trace* enclosing) {
+  for (std::size_t k = 0; k < arguments_; ++k) inputs.wanted[k] = is_differentiable(inputs.all[k].dtype());
   List sources(inputs.all), arguments(inputs.arguments().begin(), inputs.arguments().end());
   append(sources, inputs.captured);
   std::vector<std::size_t> seeded;
@@ -569,8 +603,8 @@ void Traced::prepare_push(const Inputs& inputs) {
       arguments.push_back(moved_[i]);
     }
   if (!seeded.empty())
-    prepared_push_ =
-        std::make_shared<Derivative>(make_derivative(tangents_of, differentiated(inputs, seeded), arguments));
+    prepared_push_ = std::make_shared<Derivative>(
+        make_derivative(tangents_of, differentiated(inputs, seeded), arguments, enclosing));
 }
 
 // By the forward and the backward program. The call has run the forward one already if this derivative was known by

@@ -53,6 +53,13 @@ class Traced : public std::enable_shared_from_this<Traced> {
   /// captures by reference still live: gradients with respect to the `followed` arguments and reads, for cotangents of
   /// all results; tangents along all arguments and the followed reads.
   void prepare(const std::vector<bool>& followed);
+  /// Whether f, or a body in it, gives a gradient of its own to what it computes.
+  bool has_rules() const noexcept { return has_rules_; }
+  /// Tensors of the enclosing trace and variables that only derivatives read, by rules of custom gradients. `followed`
+  /// as above.
+  std::vector<Source> read_by_rules(const std::vector<bool>& followed);
+  /// The same function in the same enclosing trace, traced again with these among its reads.
+  std::shared_ptr<Traced> reading(std::span<const Source> more) const;
   /// The same for a coming call with these arguments: gradients with respect to the arguments, captured tensors and
   /// variables that a tape of this thread follows.
   void prepare_followed(std::span<const Tensor> arguments);
@@ -133,12 +140,14 @@ class Traced : public std::enable_shared_from_this<Traced> {
   std::shared_ptr<const Pullback> pullback(const Inputs& inputs, const DefinedTensors& seeds);
   std::shared_ptr<const Pullback> make_pullback(const Inputs& inputs, const Differentiated& what,
                                                 std::span<const Tensor> cotangents,
-                                                std::optional<std::size_t> step_variables = {}) const;
+                                                std::optional<std::size_t> step_variables = {},
+                                                program::Trace* enclosing = nullptr) const;
   void check_assigned(const program::Trace& trace) const;
   Inputs examples(const std::vector<bool>& followed) const;
   bool fits(const Pullback& p, const Inputs& inputs) const;
-  Derivative make_derivative(DerivativeFunction function, Differentiated what, std::span<const Tensor> arguments) const;
-  void prepare_push(const Inputs& inputs);
+  Derivative make_derivative(DerivativeFunction function, Differentiated what, std::span<const Tensor> arguments,
+                             program::Trace* enclosing = nullptr) const;
+  void prepare_push(Inputs inputs, program::Trace* enclosing = nullptr);
   List pull_by_programs(const Inputs& inputs, const DefinedTensors& seeds);
   List pull(const Inputs& inputs, std::span<const Tensor> cotangents, std::int64_t rows);
   List push(const Inputs& inputs, std::span<const Tensor> tangents);
@@ -163,6 +172,7 @@ class Traced : public std::enable_shared_from_this<Traced> {
   std::shared_ptr<const Derivative> prepared_push_;
   std::vector<Tensor> moved_;  // the sources with a tangent in prepared_push_, the others empty
   std::vector<bool> connected_;
+  bool has_rules_ = false;
   bool batched_ = false;             // whether every rule of the program takes many cotangents at once
   std::int64_t inner_elements_ = 0;  // of the largest result of an instruction
 };
