@@ -227,6 +227,21 @@ TEST_CASE("implicit derivatives find variables that the operator reads") {
   CHECK(largest(*tape.gradient(y, b) - *tape.gradient(expected, b)) < 1e-12);
 }
 
+TEST_CASE("the gradient of linear_solve solves with the values that variables had") {
+  const auto divide = [](const LinearOperator& a, const Tensor& b) { return b / a(ones({2})); };
+  for (const bool trainable : {true, false}) {
+    Variable w(tensor({2., 4.}), "w", trainable);
+    const Tensor b = ones({2});
+    GradientTape tape;
+    tape.watch(b);
+    const ForwardAccumulator along(b, b);
+    const Tensor x = linear_solve([w](const Tensor& v) { return w * v; }, b, divide);
+    w.assign(full({2}, 10.));
+    CHECK(tape.gradient(x, b).dense().to_vector<double>() == std::vector{.5, .25});
+    CHECK(along.jvp(x).dense().to_vector<double>() == std::vector{.5, .25});
+  }
+}
+
 TEST_CASE("the gradient costs one solve with the transpose and one product, whatever the number of iterations") {
   const Tensor a = general(30), b = drawn({30}, "b");
   int products = 0;

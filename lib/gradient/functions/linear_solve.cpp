@@ -50,11 +50,11 @@ struct RecordedSolve {
 
   // The products with x that depend on what the operator reads: by reverse mode, and by forward mode.
   std::vector<Gradient> pull(const Tensor& g) const {
+    const ops::FrozenReads same_values = inputs.same_reads();
     const Tensor db = solved(transposed(system), g);
     std::vector<Gradient> all{Gradient(db)};
     const std::vector<Source> sources = inputs.sources({});
     if (sources.empty()) return all;
-    const ops::FrozenReads same_values = inputs.same_reads();
     GradientTape tape({.watch_accessed_variables = false});
     watch_differentiable(tape, sources);
     const Tensor products[] = {product_of(system->name, system->product, x)};
@@ -63,10 +63,10 @@ struct RecordedSolve {
     return all;
   }
   Tensor push(std::span<const Tensor> tangents) const {
+    const ops::FrozenReads same_values = inputs.same_reads();
     Tensor b = tangents[0];
     const MovedSources moved = moved_sources(inputs.sources({}), tangents.subspan(1));
     if (!moved.sources.empty()) {
-      const ops::FrozenReads same_values = inputs.same_reads();
       Tensor change;
       {
         const ForwardAccumulator accumulator(moved.sources, moved.gradients());
