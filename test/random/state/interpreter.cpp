@@ -84,12 +84,16 @@ void logged(const Environment& e, int position, const reel::Callback<void()>& ch
   ++e.assigns;
   const Variable& v = e.variables[static_cast<std::size_t>(position)];
   if (e.log && e.log->replay) {
-    Tensor value = e.log->values.at(e.log->next++);
+    const std::size_t k = e.log->next++;
+    if (k >= e.log->variables.size() || e.log->variables[k] != position) throw OtherBranch();
+    Tensor value = e.log->values[k];
     if (v.trainable()) value = value + e.shift * direction(e.direction, 10 + position, value.shape());
     return v.assign(value);
   }
   change();
-  if (e.log) e.log->values.push_back(v.read());
+  if (!e.log) return;
+  e.log->variables.push_back(position);
+  e.log->values.push_back(v.read());
 }
 
 Tensor assign(const Statement& s, const Scope& scope) {

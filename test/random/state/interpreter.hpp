@@ -24,8 +24,11 @@ Tensor numbers(const reel::Shape& shape, int salt);
 struct AssignLog {
   bool replay = false;
   std::size_t next = 0;
+  std::vector<int> variables = {};
   std::vector<Tensor> values = {};
 };
+/// Thrown by a run that does not assign the logged variables: its inputs lead to another branch.
+struct OtherBranch {};
 
 /// Their epsilons are large, so that steps are smooth where a gradient is zero. Lion's never are.
 struct Optimizers {
