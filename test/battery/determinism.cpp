@@ -115,14 +115,14 @@ void add_arrays(std::vector<Program>& programs, DType dtype) {
   add("sqrtm, logm", {{40, 40}}, [](X x) { return sqrtm(x[0] + 60 * eye(40)) + logm(x[0] + 60 * eye(40)); });
   add("sylvester", {{40, 40}, {30, 30}, {40, 30}},
       [](X x) { return sylvester(x[0] + 60 * eye(40), x[1] + 60 * eye(30), x[2]); });
-  add("banded_solve", {{500, 4, 60}, {500, 60}},
+  add("banded_solve", {{500, 4, 60}, {500, 60, 1}},
       [](X x) { return banded_solve(x[0] + 2 * one_hot(3, 60), 1, 2, x[1]); });
   add("banded_cholesky", {{500, 4, 60}}, [](X x) {
     return banded_cholesky(x[0] + 9 * reshape(one_hot(0, 4), {4, 1}));
   });
-  add("tridiagonal_solve", {{2000, 39}, {2000, 40}, {2000, 39}, {2000, 40}},
+  add("tridiagonal_solve", {{2000, 39}, {2000, 40}, {2000, 39}, {2000, 40, 1}},
       [](X x) { return tridiagonal_solve(x[0], x[1] + 4, x[2], x[3]); });
-  add("toeplitz_solve", {{90, 70}, {90, 70}, {90, 70}},
+  add("toeplitz_solve", {{90, 70}, {90, 70}, {90, 70, 1}},
       [](X x) { return toeplitz_solve(x[0] + 200 * one_hot(0, 70), x[1], x[2]); });
   add("gmres", {{200, 200}, {200}}, [](X x) {
     return gmres([a = x[0] + 300 * eye(200, x[0].dtype())](const Tensor& v) { return matmul(a, v); }, x[1],

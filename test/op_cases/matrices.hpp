@@ -67,14 +67,13 @@ inline Array eliminated(Array a, Array b, Real& determinant) {
 inline Array unit(std::int64_t n) {
   return build({n, n}, [](const Index& i) { return Real(i[0] == i[1]); });
 }
-// f of each matrix of a batch, with the matrix or vector of b that goes with it; b may be one for all.
+// f of each matrix of a batch, with the matrix or, of `vectors`, the vector of b that goes with it; b may be one for
+// all.
 template <class F>
-Array batched(const Array& a, const Array& b, F f) {
+Array batched(const Array& a, const Array& b, F f, bool vectors = false) {
   if (a.shape.rank() == 2) return f(a, b);
   const std::int64_t count = a.shape[0];
-  reel::Shape leading = a.shape;
-  leading.pop_back();
-  const bool shared = b.shape.rank() < a.shape.rank() && b.shape != leading;
+  const bool shared = b.shape.rank() < a.shape.rank() - (vectors ? 1 : 0);
   Array out;
   for (std::int64_t i = 0; i < count; ++i) {
     const auto cut = [&](const Array& x) {

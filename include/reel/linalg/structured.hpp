@@ -1,8 +1,8 @@
 // Linear systems and products with structured matrices, which take less time and memory than solve and matmul. They
 // compute in float64 or complex128 and round once to the common dtype of the operands; integers give float64. b is a
-// vector if it has rank 1 or the shape of the diagonal; otherwise it is [..., n, m] (ShapeError for other shapes).
-// Batch axes broadcast. Derivatives exist to every order, in both modes. The tangent of x is solve(a, db - da x). The
-// cotangent of b is solve(a^H, g), and that of an element of a is the element of -solve(a^H, g) x^H at its place.
+// vector [n] if it has one axis, otherwise [..., n, m] (ShapeError for other shapes). A batch of vectors is [..., n,
+// 1]. Batch axes broadcast. Derivatives exist to every order, in both modes. The tangent of x is solve(a, db - da x).
+// The cotangent of b is solve(a^H, g), and that of an element of a is the element of -solve(a^H, g) x^H at its place.
 #pragma once
 #include <reel/tensor.hpp>
 

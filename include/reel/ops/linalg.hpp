@@ -46,9 +46,9 @@ Tensor einsum(std::string_view subscripts, std::span<const Tensor> operands, con
 /// is read, and its diagonal is taken as real. ValueError naming the matrix of the batch that is not positive definite.
 /// Gradient: its symmetric part, for variations of a that are symmetric too (Murray 2016, arXiv:1602.07527).
 Tensor cholesky(const Operand& a);
-/// x with a x = b. b is a vector if it has rank 1 or the shape of a without its last axis; otherwise it is [..., n, m].
-/// The result has the shape of b with batch axes broadcast. ValueError naming the matrix that is singular. Gradient: db
-/// = solve(a^T, g), da = -db x^T.
+/// x with a x = b. b is a vector [n] if it has one axis, otherwise [..., n, m], as in NumPy 2; a batch of vectors is
+/// [..., n, 1] (expand_dims(b, -1)). The result has the shape of b with batch axes broadcast. ShapeError for other
+/// shapes, ValueError naming the matrix that is singular. Gradient: db = solve(a^T, g), da = -db x^T.
 Tensor solve(const Operand& a, const Operand& b);
 /// Which triangle of a is read, whether a^T x = b is solved (without conjugation), and whether the diagonal is taken as
 /// 1 whatever is stored.

@@ -1,5 +1,6 @@
 // Shared by matrix products, contractions and factorisations.
 #pragma once
+#include <optional>
 #include <reel/ops/linalg.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/shape.hpp>
@@ -42,9 +43,14 @@ DType lapack_dtype(DType d);
 Tensor square_operand(const char* op, const Operand& a, const char* operand = "a");
 /// The same, cast to lapack_dtype (recorded).
 Tensor square_matrices(const char* op, const Operand& a, const char* operand = "a");
-/// Whether b of a x = b is a vector, or a batch of them: it has rank 1, or one axis less than a and a's leading
-/// extents; otherwise it is matrices. ShapeError unless it has a's number of rows.
-bool is_vector_side(const char* op, const char* operand, const Shape& a, const Shape& b);
+/// How is_vector_side reads and names its operands: a's own axes, 2 for matrices or 1 for diagonals, and b's name.
+struct SideOptions {
+  int matrix_axes = 2;
+  const char* side = "b";
+};
+/// Whether b of a x = b is a vector: it has one axis. Otherwise it is matrices. ShapeError unless it has a's number of
+/// rows, with the form of a batch of vectors where b has their shape and cannot be matrices.
+bool is_vector_side(const char* op, const char* operand, const Shape& a, const Shape& b, const SideOptions& = {});
 /// A result in lapack_dtype(d), cast to the dtype that the op promises.
 inline Tensor in_dtype_of(const Operand& a, const Tensor& result) {
   return a.is_tensor() && is_half(a.tensor().dtype()) ? cast(result, a.tensor().dtype()) : result;
@@ -55,10 +61,12 @@ inline Tensor in_dtype_of(const Operand& a, const Tensor& result) {
 enum class Caller : std::uint8_t { itself, rule, lu_solve, cholesky_solve, cholesky_inverse, eigh };
 /// solve for matrices b, for rules.
 Tensor solve_any(const Tensor& a, const Tensor& b);
-/// triangular_solve and cholesky for a caller. float16 and bfloat16 compute in float32.
-Tensor triangular_solve_for(Caller caller, const Operand& a, const Operand& b, const TriangularOptions& options);
+/// triangular_solve and cholesky for a caller. float16 and bfloat16 compute in float32. `vector` is whether b is a
+/// vector with batch axes, where is_vector_side(b) does not decide.
+Tensor triangular_solve_for(Caller caller, const Operand& a, const Operand& b, const TriangularOptions& options,
+                            std::optional<bool> vector = std::nullopt);
 inline Tensor triangular_solve_any(const Tensor& a, const Tensor& b, const TriangularOptions& options) {
-  return triangular_solve_for(Caller::rule, a, b, options);
+  return triangular_solve_for(Caller::rule, a, b, options, false);
 }
 Tensor cholesky_for(Caller caller, const Tensor& a);
 /// The cotangent of a Hermitian matrix whose Cholesky factor l has the cotangent g, and the tangent of that factor.

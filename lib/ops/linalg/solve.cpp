@@ -1,5 +1,6 @@
 // Factorisations and solvers. Rules reuse the factors of the forward pass, as constants beside the matrix itself, so
 // that each order of derivative costs substitutions only.
+#include <optional>
 #include <reel/ops/index.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <string>
@@ -18,34 +19,37 @@ Shape with(Shape batch, std::initializer_list<std::int64_t> extents) {
   return batch;
 }
 
-// The shapes of a x = b.
-struct System {
-  Shape batch, shape;  // of the solution
-  std::int64_t columns;
-  bool vector;
-};
-
-System system_of(const char* op, const Tensor& a, const Tensor& b, const char* operand = "a") {
-  const Shape sa = a.shape(), sb = b.shape();
-  System s;
-  s.vector = is_vector_side(op, operand, sa, sb);
-  const std::int64_t n = sa.back();
-  s.columns = s.vector ? 1 : sb.back();
-  Shape own = sb;
-  own.pop_back();
-  if (!s.vector) own.pop_back();
-  const Shape leading = batch_of(a);
+// The batch axes of a x = b, where `own` are those of b; nothing if they do not broadcast.
+std::optional<Shape> common_batch(const Shape& leading, const Shape& own) {
+  Shape batch;
   const int rank = std::max(leading.rank(), own.rank());
   for (int d = 0; d < rank; ++d) {
     const int da = d - (rank - leading.rank()), db = d - (rank - own.rank());
     const std::int64_t ea = da < 0 ? 1 : leading[da], eb = db < 0 ? 1 : own[db];
-    if (ea != eb && ea != 1 && eb != 1)
-      fail<ShapeError>(op, "batch axes do not broadcast: {} is {}, b is {} (the leading axes must agree or be 1)",
-                       operand, sa, sb);
-    s.batch.push_back(ea == 1 ? eb : ea);
+    if (ea != eb && ea != 1 && eb != 1) return std::nullopt;
+    batch.push_back(ea == 1 ? eb : ea);
   }
-  s.shape = s.vector ? with(s.batch, {n}) : with(s.batch, {n, s.columns});
-  return s;
+  return batch;
+}
+
+// The shapes of a x = b.
+struct System {
+  Shape batch, shape;  // of the solution
+  std::int64_t columns;
+};
+
+// `vector`: b is a vector with batch axes, as the rules of a system with one vector have it.
+System system_of(const char* op, const Tensor& a, const Tensor& b, bool vector, const char* operand = "a") {
+  const std::int64_t n = a.shape().back();
+  const std::optional<Shape> batch = common_batch(batch_of(a), batch_of(b, vector ? 1 : 2));
+  if (!batch)
+    fail<ShapeError>(op, "batch axes do not broadcast: {} is {}, b is {} (the leading axes must agree or be 1)",
+                     operand, a.shape(), b.shape());
+  const std::int64_t columns = vector ? 1 : b.shape().back();
+  return {*batch, vector ? with(*batch, {n}) : with(*batch, {n, columns}), columns};
+}
+System system_of(const char* op, const Call& call, std::size_t vector) {
+  return system_of(op, call.input(0), call.input(1), call.attribute(vector) != 0);
 }
 
 // -y x^H; of a transposed system its transpose: the cotangent of a, where y is that of b.
@@ -62,12 +66,12 @@ Tensor difference(const Tensor& b, const Tensor& product) {
   return b.defined() ? subtract(b, product) : negative(product);
 }
 
-// The cotangent of b: the conjugate of solve(conj g), where solve takes the transposed system. For vectors, a batch of
-// cotangents becomes the columns of one matrix.
+// The cotangent of b: the conjugate of solve(conj g, vector), where solve takes the transposed system. For vectors, a
+// batch of cotangents becomes the columns of one matrix.
 template <class Solve>
 Tensor solved(const tape::Record& r, const Tensor& g, bool vector, const Solve& solve) {
   const Tensor b = conjugated(g);
-  return conjugated(r.batch_rank() && vector ? moveaxis(solve(moveaxis(b, 0, -1)), -1, 0) : solve(b));
+  return conjugated(r.batch_rank() && vector ? moveaxis(solve(moveaxis(b, 0, -1), false), -1, 0) : solve(b, vector));
 }
 
 // ---- solve: saved a, x (where a is followed), and the factors; attributes transpose, vector, and whether a may be
@@ -75,17 +79,17 @@ Tensor solved(const tape::Record& r, const Tensor& g, bool vector, const Solve& 
 enum : std::size_t { solve_a, solve_x, solve_lu, solve_pivots };
 enum : std::size_t { solve_transpose, solve_vector, solve_any };
 
-Tensor solution(const Tensor& a, const Tensor& lu, const Tensor& pivots, const Tensor& b, bool transpose);
+Tensor solution(const Tensor& a, const Tensor& lu, const Tensor& pivots, const Tensor& b, bool transpose, bool vector);
 
-Tensor solve_again(const tape::Record& r, const Tensor& b, bool transpose) {
+Tensor solve_again(const tape::Record& r, const Tensor& b, bool transpose, bool vector) {
   // If no tape follows a, its factors are constants.
   const Tensor& a = r.has_saved(solve_a) ? r.saved(solve_a) : r.saved(solve_lu);
-  return solution(a, r.saved(solve_lu), r.saved(solve_pivots), b, transpose);
+  return solution(a, r.saved(solve_lu), r.saved(solve_pivots), b, transpose, vector);
 }
 
 void solve_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const bool transpose = r.attributes()[solve_transpose], vector = r.attributes()[solve_vector];
-  const Tensor db = solved(r, g[0], vector, [&](const Tensor& b) { return solve_again(r, b, !transpose); });
+  const Tensor db = solved(r, g[0], vector, [&](const Tensor& b, bool v) { return solve_again(r, b, !transpose, v); });
   if (r.wanted(1)) dx[1] = sum_to(r, db, r.shape(1));
   if (!r.wanted(0)) return;
   const Tensor x = r.saved(solve_x);
@@ -97,7 +101,7 @@ void solve_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tens
   Tensor b;
   if (r.wanted(1)) b = dx[1];
   if (r.wanted(0)) b = difference(b, applied(dx[0], r.saved(solve_x), transpose, vector));
-  dy[0] = solve_again(r, b, transpose);
+  dy[0] = solve_again(r, b, transpose, vector);
 }
 
 constexpr tape::Rule solve_rule = batched({"solve", solve_vjp, solve_jvp});
@@ -112,15 +116,15 @@ void require_nonsingular(const char* op, const Tensor& a, const loops::FactorInf
 
 // Inputs a, b; residuals the factors and pivots of a.
 void infer_solve(const Call& call, Metas& out) {
-  const Tensor &a = call.input(0), &b = call.input(1);
-  out.add(a.dtype(), system_of("solve", a, b).shape);
+  const Tensor& a = call.input(0);
+  out.add(a.dtype(), system_of("solve", call, solve_vector).shape);
   add_factors(out, a);
 }
 void evaluate_solve(const Call& call, Outputs& out) {
   const Tensor &a = call.input(0), &b = call.input(1);
   const loops::FactorInfo info = loops::factorise(a, out[1], out[2]);
   if (call.attribute(solve_any) == 0) require_nonsingular("solve", a, info);
-  const System s = system_of("solve", a, b);
+  const System s = system_of("solve", call, solve_vector);
   loops::copy(b, out[0]);
   loops::solve(out[1], out[2], call.attribute(solve_transpose) != 0, out[0], s.batch, s.columns);
 }
@@ -134,10 +138,10 @@ constexpr Primitive solve_primitive = {
 
 // The same with factors and pivots as inputs.
 void infer_solve_by_factors(const Call& call, Metas& out) {
-  out.add(call.input(0).dtype(), system_of("solve", call.input(0), call.input(1)).shape);
+  out.add(call.input(0).dtype(), system_of("solve", call, solve_vector).shape);
 }
 void evaluate_solve_by_factors(const Call& call, Outputs& out) {
-  const System s = system_of("solve", call.input(0), call.input(1));
+  const System s = system_of("solve", call, solve_vector);
   loops::copy(call.input(1), out[0]);
   loops::solve(call.input(2), call.input(3), call.attribute(solve_transpose) != 0, out[0], s.batch, s.columns);
 }
@@ -149,8 +153,8 @@ constexpr Primitive solve_by_factors = {
     .constants = 2};
 
 // The solution x of a x = b or a^T x = b, as a differentiable function of a and b.
-Tensor solution(const Tensor& a, const Tensor& lu, const Tensor& pivots, const Tensor& b, bool transpose) {
-  return apply(solve_by_factors, {&a, &b, &lu, &pivots}, words(transpose, system_of("solve", a, b).vector));
+Tensor solution(const Tensor& a, const Tensor& lu, const Tensor& pivots, const Tensor& b, bool transpose, bool vector) {
+  return apply(solve_by_factors, {&a, &b, &lu, &pivots}, words(transpose, vector));
 }
 
 // The name of a caller and of its operand.
@@ -166,7 +170,7 @@ CallerNames names_of(std::int64_t caller, const char* itself) {
 
 // ---- triangular_solve: saved a and x (where a is followed); attributes of the options, then vector, and the caller.
 enum : std::size_t { triangular_vector = 3, triangular_caller };
-Tensor triangular(const Tensor& a, const Tensor& b, const TriangularOptions& options, Caller caller = Caller::itself);
+Tensor triangular(const Tensor& a, const Tensor& b, const TriangularOptions& options, bool vector, Caller caller);
 
 TriangularOptions options_of(const tape::Record& r) {
   return {r.attributes()[0] != 0, r.attributes()[1] != 0, r.attributes()[2] != 0};
@@ -184,8 +188,8 @@ void triangular_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<
   const TriangularOptions options = options_of(r);
   const bool vector = r.attributes()[triangular_vector];
   const auto caller = static_cast<Caller>(r.attributes()[triangular_caller]);
-  const Tensor db =
-      solved(r, g[0], vector, [&](const Tensor& b) { return triangular(r.saved(0), b, flipped(options), caller); });
+  const Tensor db = solved(
+      r, g[0], vector, [&](const Tensor& b, bool v) { return triangular(r.saved(0), b, flipped(options), v, caller); });
   if (r.wanted(1)) dx[1] = sum_to(r, db, r.shape(1));
   if (!r.wanted(0)) return;
   const Tensor x = r.saved(1);
@@ -195,21 +199,20 @@ void triangular_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<
 
 void triangular_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
   const TriangularOptions options = options_of(r);
+  const bool vector = r.attributes()[triangular_vector] != 0;
   Tensor b;
   if (r.wanted(1)) b = dx[1];
-  if (r.wanted(0))
-    b = difference(
-        b, applied(masked(dx[0], options), r.saved(1), options.transpose, r.attributes()[triangular_vector] != 0));
-  dy[0] = triangular(r.saved(0), b, options, static_cast<Caller>(r.attributes()[triangular_caller]));
+  if (r.wanted(0)) b = difference(b, applied(masked(dx[0], options), r.saved(1), options.transpose, vector));
+  dy[0] = triangular(r.saved(0), b, options, vector, static_cast<Caller>(r.attributes()[triangular_caller]));
 }
 
 void infer_triangular(const Call& call, Metas& out) {
-  out.add(call.input(0).dtype(), system_of("triangular_solve", call.input(0), call.input(1)).shape);
+  out.add(call.input(0).dtype(), system_of("triangular_solve", call, triangular_vector).shape);
 }
 
 void evaluate_triangular(const Call& call, Outputs& out) {
   const Tensor &a = call.input(0), &b = call.input(1);
-  const System s = system_of("triangular_solve", a, b);
+  const System s = system_of("triangular_solve", call, triangular_vector);
   loops::copy(b, out[0]);
   const loops::TriangularSystem system = {call.attribute(0) != 0, call.attribute(1) != 0, call.attribute(2) != 0,
                                           static_cast<Caller>(call.attribute(triangular_caller)) == Caller::rule};
@@ -227,8 +230,7 @@ constexpr Primitive triangular_primitive = {.rule = batched({"triangular_solve",
                                             .keeps = {keep_input(0), keep_output(0, 0b01)},
                                             .effects = may_throw};
 
-Tensor triangular(const Tensor& a, const Tensor& b, const TriangularOptions& options, Caller caller) {
-  const bool vector = system_of("triangular_solve", a, b).vector;
+Tensor triangular(const Tensor& a, const Tensor& b, const TriangularOptions& options, bool vector, Caller caller) {
   return apply(triangular_primitive, {&a, &b},
                words(options.lower, options.transpose, options.unit_diagonal, vector, caller));
 }
@@ -245,7 +247,7 @@ constexpr Primitive lower_half_primitive = {.rule = linear<lower_half_again, low
 Tensor lower_half(const Tensor& x) { return apply(lower_half_primitive, {&x}); }
 // L^-H x
 Tensor solve_adjoint(const Tensor& l, const Tensor& x) {
-  return conjugated(triangular(l, conjugated(x), {.lower = true, .transpose = true}));
+  return conjugated(triangular(l, conjugated(x), {.lower = true, .transpose = true}, false, Caller::itself));
 }
 
 void cholesky_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
@@ -342,15 +344,24 @@ Tensor square_matrices(const char* op, const Operand& a, const char* operand) {
   return cast_to(x, lapack_dtype(x.dtype()));
 }
 
-bool is_vector_side(const char* op, const char* operand, const Shape& a, const Shape& b) {
-  Shape leading = a;
-  leading.pop_back();
-  const bool vector = b.rank() == 1 || b == leading;
-  const std::int64_t rows = a[-2];
-  if (b.rank() == 0 || b[vector ? -1 : -2] != rows)
-    fail<ShapeError>(op, "{} is {}, b is {}: b must be a vector of {} elements or have {} rows", operand, a, b, rows,
-                     rows);
-  return vector;
+bool is_vector_side(const char* op, const char* operand, const Shape& a, const Shape& b, const SideOptions& options) {
+  Shape batch = a;
+  for (int d = 0; d < options.matrix_axes; ++d) batch.pop_back();
+  const std::int64_t rows = a[-options.matrix_axes];
+  if (b.rank() == 1 && b[0] == rows) return true;
+  const bool matrices = b.rank() > 1 && b[-2] == rows;
+  Shape leading = b;
+  if (matrices) leading.pop_back(), leading.pop_back();
+  if (b.rank() > 1 && b == with(batch, {rows}) && !(matrices && common_batch(batch, leading)))
+    fail<ShapeError>(
+        op,
+        "{0} is {1}, {2} is {3}: with more than one axis, {2} is matrices of {4} rows, [..., {4}, m]; pass "
+        "a batch of vectors as expand_dims({2}, -1), which is {5}",
+        operand, a, options.side, b, rows, with(b, {1}));
+  if (!matrices)
+    fail<ShapeError>(op, "{0} is {1}, {2} is {3}: {2} must be a vector of {4} elements or have {4} rows", operand, a,
+                     options.side, b, rows);
+  return false;
 }
 
 Shape pivots_shape(const Tensor& a) {
@@ -375,7 +386,8 @@ Tensor cholesky_cotangent(const Tensor& l, const Tensor& g) {
   return hermitian_part(solve_adjoint(l, adjoint(solve_adjoint(l, p))));
 }
 Tensor cholesky_tangent(const Tensor& l, const Tensor& da) {
-  const Tensor inner = triangular(l, adjoint(triangular(l, hermitian_part(da), {})), {});
+  const auto solve_lower = [&](const Tensor& x) { return triangular(l, x, {}, false, Caller::itself); };
+  const Tensor inner = solve_lower(adjoint(solve_lower(hermitian_part(da))));
   return product("cholesky", l, lower_half(inner));
 }
 
@@ -398,11 +410,14 @@ Operands system_operands(const char* op, const Operand& a, const Operand& b, con
 
 }  // namespace
 
-Tensor triangular_solve_for(Caller caller, const Operand& a, const Operand& b, const TriangularOptions& options) {
+Tensor triangular_solve_for(Caller caller, const Operand& a, const Operand& b, const TriangularOptions& options,
+                            std::optional<bool> vector) {
   const CallerNames names = names_of(static_cast<std::int64_t>(caller), "triangular_solve");
-  const auto [x, y, dtype] = system_operands(names.op, a, b, names.operand);
-  static_cast<void>(system_of(names.op, x, y, names.operand));
-  return triangular(x, y, options, caller);
+  const Operands sides = system_operands(names.op, a, b, names.operand);
+  const bool v =
+      vector.has_value() ? *vector : is_vector_side(names.op, names.operand, sides.a.shape(), sides.b.shape());
+  static_cast<void>(system_of(names.op, sides.a, sides.b, v, names.operand));
+  return triangular(sides.a, sides.b, options, v, caller);
 }
 
 }  // namespace ops
@@ -416,14 +431,15 @@ Tensor cholesky(const Operand& a) {
 Tensor solve(const Operand& a, const Operand& b) {
   const tape::OpScope scope(a);
   const auto [x, y, dtype] = ops::system_operands("solve", a, b);
-  const bool vector = ops::system_of("solve", x, y).vector;
+  const bool vector = ops::is_vector_side("solve", "a", x.shape(), y.shape());
   return ops::cast_to(ops::apply(ops::solve_primitive, {&x, &y}, ops::words(false, vector, false)), dtype);
 }
 
 Tensor triangular_solve(const Operand& a, const Operand& b, const TriangularOptions& options) {
   const tape::OpScope scope(a);
   const auto [x, y, dtype] = ops::system_operands("triangular_solve", a, b);
-  return ops::cast_to(ops::triangular(x, y, options), dtype);
+  const bool vector = ops::is_vector_side("triangular_solve", "a", x.shape(), y.shape());
+  return ops::cast_to(ops::triangular(x, y, options, vector, ops::Caller::itself), dtype);
 }
 
 Tensor inverse(const Operand& a) {

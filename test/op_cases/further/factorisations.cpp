@@ -161,12 +161,13 @@ Array gram(const Array& x) {
 
 // The factor of l l^T + sign x x^T.
 Array updated(const Array& l, const Array& x, Real sign) {
-  return batched(l, x, [sign](const Array& m, const Array& v) {
+  const auto one = [sign](const Array& m, const Array& v) {
     Array a = gram(m);
     for (std::int64_t i = 0; i < last(m); ++i)
       for (std::int64_t j = 0; j < last(m); ++j) at(a, {i, j}) += sign * at(v, {i}) * at(v, {j});
     return cholesky_of(a);
-  });
+  };
+  return batched(l, x, one, true);
 }
 
 // By the normal equations.
@@ -232,8 +233,8 @@ constexpr Shaped rows[] = {
     {"lu", "3x3;4x2;2x4", [](X x) { return lu(x[0]).l; }, [](A x) { return lower_of(x[0]); }, {-1, 1}, apart, none, 20},
     {"lu", "3x3;4x2;2x4", [](X x) { return lu(x[0]).u; }, [](A x) { return upper_of(x[0]); }, {-1, 1}, apart, none, 20},
     {"lu", "3x3;4x2", [](X x) { return lu(x[0]).p; }, [](A x) { return permutation_of(x[0]); }, {-1, 1}, apart, constant, 1},
-    {"lu_solve", "3x3,3x2;3x3,3;2x3x3,2x3x2;2x3x3,3x2", [](X x) { return lu_solve(lu_factor(flip(x[0], -2)), flip(x[1], x[1].shape().back() == 2 ? -2 : -1)); }, [](A x) { return solved(x[0], x[1]); }, {-1, 1}, apart, none, 20},
-    {"cholesky_solve", "3x3,3x2;3x3,3;2x3x3,3x2", [](X x) { return cholesky_solve(x[0], x[1]); }, [](A x) { return solved(gram(x[0]), x[1]); }, {-1, 1}, positive, none, 20},
+    {"lu_solve", "3x3,3x2;3x3,3;2x3x3,2x3x2;2x3x3,3x2;2x3x3,3", [](X x) { return lu_solve(lu_factor(flip(x[0], -2)), flip(x[1], x[1].shape().back() == 2 ? -2 : -1)); }, [](A x) { return solved(x[0], x[1]); }, {-1, 1}, apart, none, 20},
+    {"cholesky_solve", "3x3,3x2;3x3,3;2x3x3,3x2;2x2x2,2x2;2x3x3,3", [](X x) { return cholesky_solve(x[0], x[1]); }, [](A x) { return solved(gram(x[0]), x[1]); }, {-1, 1}, positive, none, 20},
     {"cholesky_inverse", "3x3;2x3x3", [](X x) { return cholesky_inverse(x[0]); }, [](A x) { return each(gram(x[0]), [](const Array& m) { return solved(m, unit(last(m))); }); }, {-1, 1}, positive, none, 20},
     {"cholesky_update", "3x3,3;1x1,1;2x3x3,2x3;2x3x3,3", [](X x) { return cholesky_update(x[0], x[1]); }, [](A x) { return updated(x[0], x[1], 1); }, {-1, 1}, positive, none, 20},
     {"cholesky_update", "3x3,3;2x3x3,2x3", [](X x) { return cholesky_update(x[0], x[1], true); }, [](A x) { return updated(x[0], x[1], -1); }, {-0.8, 0.8}, positive, none, 20},

@@ -27,11 +27,9 @@ template <class F>
 Array systems(A x, int rank, F matrix, Array (*result)(const Array&, const Array&) = solved) {
   const Array& b = x.back();
   std::int64_t count = -1;
-  Shape diagonal = x[x.size() == 4 ? 1 : 0].shape;
-  if (rank == 2) diagonal.erase(diagonal.rank() - 2);
   for (std::size_t i = 0; i + 1 < x.size(); ++i)
     if (x[i].shape.rank() > rank) count = x[i].shape[0];
-  const bool vector = b.shape.rank() == 1 || b.shape == diagonal;
+  const bool vector = b.shape.rank() == 1;
   const int own = vector ? 1 : 2;
   if (b.shape.rank() > own) count = b.shape[0];
   Array all;
@@ -124,19 +122,19 @@ Tensor dominant_first(const Tensor& x, std::size_t operand) {
 
 // clang-format off
 constexpr Shaped rows[] = {
-    {"banded_solve", "4x5,5;4x5,5x2;4x2,2;2x4x3,2x3;2x4x3,3x2;4x3,2x3x1;4x1,1", [](X x) { return banded_solve(x[0], 1, 2, x[1]); }, [](A x) { return systems(x, 2, [](const auto& p) { return banded(p[0], 1, 2); }); }, {-2, 2}, dominant_band<2>, none, 10},
+    {"banded_solve", "4x5,5;4x5,5x2;4x2,2;2x4x3,3;2x4x2,2x2;2x4x3,3x2;4x3,2x3x1;4x1,1", [](X x) { return banded_solve(x[0], 1, 2, x[1]); }, [](A x) { return systems(x, 2, [](const auto& p) { return banded(p[0], 1, 2); }); }, {-2, 2}, dominant_band<2>, none, 10},
     {"banded_solve", "3x4,4x2", [](X x) { return banded_solve(x[0], 2, 0, x[1]); }, [](A x) { return systems(x, 2, [](const auto& p) { return banded(p[0], 2, 0); }); }, {-2, 2}, dominant_band<0>, none, 10},
     {"banded_solve", "1x4,4", [](X x) { return banded_solve(x[0], 0, 0, x[1]); }, [](A x) { return systems(x, 2, [](const auto& p) { return banded(p[0], 0, 0); }); }, {1, 2}, nullptr, none, 2},
     {"banded_solve", "3x4,3x4,4", [](X x) { return real(banded_solve(make_complex(x[0], x[1]), 1, 1, x[2])); }, [](A x) { return complex_real_part(banded(x[0], 1, 1), banded(x[1], 1, 1), x[2]); }, {-2, 2}, dominant_band<1>, by_complex, 20},
-    {"banded_triangular_solve", "3x4,4x2;1x3,3;2x2x3,3x2;3x2,2x2;2x2x3,2x3", [](X x) { return banded_triangular_solve(x[0], x[1]); }, [](A x) { return systems(x, 2, [](const auto& p) { return banded(p[0], p[0].shape[0] - 1, 0); }); }, {-2, 2}, dominant_band<0>, none, 10},
+    {"banded_triangular_solve", "3x4,4x2;1x3,3;2x2x3,3x2;3x2,2x2;2x2x2,2x2", [](X x) { return banded_triangular_solve(x[0], x[1]); }, [](A x) { return systems(x, 2, [](const auto& p) { return banded(p[0], p[0].shape[0] - 1, 0); }); }, {-2, 2}, dominant_band<0>, none, 10},
     {"banded_triangular_solve", "3x4,4x2", [](X x) { return banded_triangular_solve(x[0], x[1], {.lower = false}); }, [](A x) { return systems(x, 2, [](const auto& p) { return banded(p[0], 0, 2); }); }, {-2, 2}, dominant_band<2>, none, 10},
     {"banded_triangular_solve", "3x4,4", [](X x) { return banded_triangular_solve(x[0], x[1], {.adjoint = true}); }, [](A x) { return systems(x, 2, [](const auto& p) { return transposed(banded(p[0], 2, 0)); }); }, {-2, 2}, dominant_band<0>, none, 10},
     {"banded_triangular_solve", "2x4,4x2", [](X x) { return banded_triangular_solve(x[0], x[1], {.lower = false, .adjoint = true}); }, [](A x) { return systems(x, 2, [](const auto& p) { return transposed(banded(p[0], 0, 1)); }); }, {-2, 2}, dominant_band<1>, none, 10},
     {"banded_cholesky", "3x5;1x3;2x2x4;3x1;4x2", [](X x) { return banded_cholesky(x[0]); }, [](A x) { return factors_of(x[0], zeros_like(x[0])); }, {-2, 2}, dominant_band<0>, none, 10},
     {"banded_cholesky", "3x4,3x4", [](X x) { return real(banded_cholesky(make_complex(x[0], x[1]))); }, [](A x) { return factors_of(x[0], x[1]); }, {-2, 2}, dominant_band<0>, by_complex, 20},
-    {"tridiagonal_solve", "4,5,4,5;4,5,4,5x2;1,2,1,2;0,1,0,1;2,2x3,2,3;2x2,3,2,2x3x2;3,2x4,2x3,2x4", [](X x) { return tridiagonal_solve(x[0], x[1], x[2], x[3]); }, [](A x) { return systems(x, 1, tridiagonal); }, {-2, 2}, dominant_diagonal, none, 10},
-    {"tridiagonal_matmul", "4,5,4,5;4,5,4,5x2;1,2,1,2;0,1,0,1;2,2x3,2,3;2x2,3,2,2x3x2;3,2x4,2x3,2x4", [](X x) { return tridiagonal_matmul(x[0], x[1], x[2], x[3]); }, [](A x) { return systems(x, 1, tridiagonal, times); }, {-2, 2}, nullptr, none, 4},
-    {"toeplitz_solve", "4,4,4;4,4,4x2;1,1,1;2,2,2;2x3,3,2x3;3,2x3,3x2;3,3,2x3x1", [](X x) { return toeplitz_solve(x[0], x[1], x[2]); }, [](A x) { return systems(x, 1, toeplitz_of); }, {-2, 2}, dominant_first, none, 10},
+    {"tridiagonal_solve", "4,5,4,5;4,5,4,5x2;1,2,1,2;0,1,0,1;2,2x3,2,3;2x2,3,2,2x3x2;3,2x4,2x3,2x4x1;1,2x2,1,2x2", [](X x) { return tridiagonal_solve(x[0], x[1], x[2], x[3]); }, [](A x) { return systems(x, 1, tridiagonal); }, {-2, 2}, dominant_diagonal, none, 10},
+    {"tridiagonal_matmul", "4,5,4,5;4,5,4,5x2;1,2,1,2;0,1,0,1;2,2x3,2,3;2x2,3,2,2x3x2;3,2x4,2x3,2x4x1;1,2x2,1,2x2", [](X x) { return tridiagonal_matmul(x[0], x[1], x[2], x[3]); }, [](A x) { return systems(x, 1, tridiagonal, times); }, {-2, 2}, nullptr, none, 4},
+    {"toeplitz_solve", "4,4,4;4,4,4x2;1,1,1;2,2,2;2x2,2,2x2;3,2x3,3x2;3,3,2x3x1", [](X x) { return toeplitz_solve(x[0], x[1], x[2]); }, [](A x) { return systems(x, 1, toeplitz_of); }, {-2, 2}, dominant_first, none, 10},
     {"toeplitz_solve", "3,3,3", [](X x) { return real(toeplitz_solve(make_complex(x[0], x[1]), x[1], x[2])); },
       [](A x) { const Array q{x[1].shape, x[1].values}, zero{x[1].shape, Row(x[1].values.size())}; return complex_real_part(toeplitz_of({x[0], x[1]}), toeplitz_of({q, zero}), x[2]); }, {-2, 2}, dominant_first, by_complex, 20},
 };

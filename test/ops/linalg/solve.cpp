@@ -1,6 +1,10 @@
 // cholesky, solve, triangular_solve, inverse: residuals, known gradients, derivatives, singular and non-finite input.
+#include <array>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <reel/compile.hpp>
+#include <reel/linalg.hpp>
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
@@ -75,16 +79,14 @@ TEST_CASE("solve: residual in every batch and layout, known gradient, derivative
     Shape a, b;
   };
   const Pair pairs[] = {
-      {{3, 3}, {3}},    {{3, 3}, {3, 2}},    {{1, 1}, {1}},       {{3, 3}, {3, 1}},          {{2, 3, 3}, {2, 3}},
+      {{3, 3}, {3}},    {{3, 3}, {3, 2}},    {{1, 1}, {1}},       {{3, 3}, {3, 1}},          {{3, 3, 3}, {3, 3}},
       {{2, 3, 3}, {3}}, {{2, 3, 3}, {3, 2}}, {{3, 3}, {2, 3, 2}}, {{2, 1, 3, 3}, {5, 3, 2}}, {{0, 0}, {0}},
       {{0, 0}, {0, 2}}, {{3, 3}, {3, 0}},    {{0, 3, 3}, {3, 2}}, {{1, 3, 3}, {4, 3, 1}}};
   for (const auto& [sa, sb] : pairs) {
     CAPTURE(sa, sb);
     const Tensor a = regular(sa), b = drawn(sb, "b");
     const Tensor x = solve(a, b);
-    Shape leading = sa;
-    leading.pop_back();
-    const bool vector = sb.rank() == 1 || sb == leading;
+    const bool vector = sb.rank() == 1;
     const Tensor columns = vector ? expand_dims(x, -1) : x;
     check_residual(a, columns, broadcast_to(vector ? expand_dims(b, -1) : b, columns.shape()));
     CHECK(array_equal(solve(laid_out(a, support::Layout::transposed), laid_out(b, support::Layout::flipped)), x));
@@ -129,7 +131,8 @@ TEST_CASE("triangular_solve: every option, masked gradient") {
                                      {{3, 3}, {3}},
                                      {{2, 3, 3}, {3, 2}},
                                      {{3, 3}, {2, 3, 1}},
-                                     {{2, 3, 3}, {2, 3}},
+                                     {{3, 3, 3}, {3, 3}},
+                                     {{2, 3, 3}, {3}},
                                      {{0, 0}, {0}}}) {
           const Tensor a = regular(sa), b = drawn(sb, "b");
           Tensor t = lower ? tril(a, unit ? -1 : 0) : triu(a, unit ? 1 : 0);
@@ -150,6 +153,65 @@ TEST_CASE("triangular_solve: every option, masked gradient") {
   const Tensor x = triangular_solve(a, b);
   CHECK(x.to_vector() == std::vector<double>{1, 0.75});
   CHECK((*tape.gradient(x, a)).to_vector()[1] == 0);
+}
+
+TEST_CASE("a right-hand side of more than one axis is matrices in every solver") {
+  using Solver = std::function<Tensor(const Tensor&, const Tensor&)>;
+  const auto bands = [](const Tensor& a, int main) { return a + 8.0 * reshape(one_hot(main, 3), {3, 1}); };
+  const auto diagonals = [](const Tensor& a) { return std::array{diagonal(a, -1), diagonal(a), diagonal(a, 1)}; };
+  const std::pair<const char*, Solver> solvers[] = {
+      {"solve", [](const Tensor& a, const Tensor& b) { return solve(a, b); }},
+      {"triangular_solve", [](const Tensor& a, const Tensor& b) { return triangular_solve(a, b); }},
+      {"cholesky_solve", [](const Tensor& a, const Tensor& b) { return cholesky_solve(a, b); }},
+      {"lu_solve", [](const Tensor& a, const Tensor& b) { return lu_solve(lu_factor(a), b); }},
+      {"lstsq", [](const Tensor& a, const Tensor& b) { return lstsq(a, b); }},
+      {"banded_solve", [&](const Tensor& a, const Tensor& b) { return banded_solve(bands(a, 1), 1, 1, b); }},
+      {"banded_triangular_solve",
+       [&](const Tensor& a, const Tensor& b) { return banded_triangular_solve(bands(a, 0), b); }},
+      {"tridiagonal_solve",
+       [&](const Tensor& a, const Tensor& b) {
+         const auto d = diagonals(a);
+         return tridiagonal_solve(d[0], d[1], d[2], b);
+       }},
+      {"tridiagonal_matmul",
+       [&](const Tensor& a, const Tensor& b) {
+         const auto d = diagonals(a);
+         return tridiagonal_matmul(d[0], d[1], d[2], b);
+       }},
+      {"toeplitz_solve", [&](const Tensor& a, const Tensor& b) {
+         const Tensor column = slice(a, {ellipsis, 0});
+         return toeplitz_solve(column, column, b);
+       }}};
+  // As many matrices as rows: b [3, 3] has the shape of a batch of vectors too.
+  const Tensor a = regular({3, 3, 3}) + 4 * eye(3), b = drawn({3, 3}, "b");
+  for (const auto& solver : solvers) {
+    INFO(solver.first);
+    const Solver& f = solver.second;
+    const Tensor x = f(a, b);
+    CHECK(largest(x - stack({f(a[0], b), f(a[1], b), f(a[2], b)})) <= 1e-14);
+    CHECK(array_equal(compile(f)(a, b), x));
+    // The cotangent of b is that of b broadcast to every matrix.
+    const auto total = [&](const Tensor& p, const Tensor& q) { return sum(sin(f(p, q))); };
+    const Tensor expected = sum(grad([&](const Tensor& q) { return total(a, q); })(broadcast_to(b, {3, 3, 3})), 0);
+    CHECK(largest(grad([&](const Tensor& q) { return total(a, q); })(b) - expected) <= 1e-14);
+    // One vector serves every matrix; a batch of vectors has a last axis of 1.
+    const Tensor one = f(a, b[0]);
+    CHECK(largest(one - stack({f(a[0], b[0]), f(a[1], b[0]), f(a[2], b[0])})) <= 1e-14);
+    CHECK(largest(squeeze(f(a, expand_dims(b, -1)), -1) - stack({f(a[0], b[0]), f(a[1], b[1]), f(a[2], b[2])})) <=
+          1e-14);
+    check_one([&](const support::Tensors& t) { return f(t[0] + 8 * eye(3), t[1]); }, {drawn({3, 3, 3}), b},
+              {.slack = 30});
+    // Where only the former reading fits, the error has both forms.
+    const char* name = solver.first;
+    for (const auto& [own, side] : {std::pair{Shape{2, 3, 3}, Shape{2, 3}}, {Shape{4, 3, 3, 3}, Shape{4, 3, 3}}})
+      CHECK_THROWS_WITH(
+          f(broadcast_to(a[0], own), ones(side)),
+          Contains(std::string(name) + ": ") && Contains("is matrices of 3 rows, [..., 3, m]") &&
+              Contains("expand_dims(" + std::string(name == std::string("tridiagonal_matmul") ? "x" : "b")));
+  }
+  CHECK_THROWS_WITH(solve(zeros({2, 3, 3}), zeros({2, 3})),
+                    Contains("solve: a is [2, 3, 3], b is [2, 3]: with more than one axis, b is matrices of 3 rows, "
+                             "[..., 3, m]; pass a batch of vectors as expand_dims(b, -1), which is [2, 3, 1]"));
 }
 
 TEST_CASE("inverse: residual, known gradient, derivatives") {

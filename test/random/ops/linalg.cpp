@@ -421,7 +421,7 @@ void add_solves(std::vector<Op>& t) {
       if (m.chance(0.5))
         shape.back() = m.between(1, 2);
       else
-        shape.pop_back();
+        shape = {shape.back()};
       if (shape.size() == 3 && m.chance(0.3)) shape.erase(shape.begin());
       const int b = value_like(m, shape);
       if (triangular) s.ints = {m.below(2), m.below(2), m.chance(0.3)};
@@ -432,7 +432,7 @@ void add_solves(std::vector<Op>& t) {
       const Array& a = *in[0];
       Array b = *in[1];
       const DType d = factor_dtype(in);
-      const bool vector = b.rank() == 1 || b.shape == Extents(a.shape.begin(), a.shape.end() - 1);
+      const bool vector = b.rank() == 1;
       if (vector) b.shape.push_back(1);
       const Extents batch_a(a.shape.begin(), a.shape.end() - 2), batch_b(b.shape.begin(), b.shape.end() - 2);
       Extents shape = broadcast_shapes(batch_a, batch_b);

@@ -174,7 +174,7 @@ Eigh eigh(const Operand& a, const Operand& b) {
   if (x.shape() != shape) x = broadcast_to(x, shape);
   if (y.shape() != shape) y = broadcast_to(y, shape);
   const auto solve_by = [](const Tensor& l, const Tensor& side, bool transpose) {
-    return ops::triangular_solve_for(ops::Caller::eigh, l, side, {.lower = true, .transpose = transpose});
+    return ops::triangular_solve_for(ops::Caller::eigh, l, side, {.lower = true, .transpose = transpose}, false);
   };
   const Tensor l = ops::cholesky_for(ops::Caller::eigh, y), half = solve_by(l, ops::hermitian_part(x), false);
   const Eigh reduced = ops::eigh_of(ops::hermitian_part(solve_by(l, ops::adjoint(half), false)), true);

@@ -148,8 +148,8 @@ Tensor lu_solve(const LuFactors& factors, const Operand& b) {
   full.push_back(columns.shape().back());
   const Tensor rows = ops::apply(ops::rows_of_pivots, {&factors.pivots});
   const Tensor sides = ops::permuted(broadcast_to(columns, full), broadcast_to(rows, order));
-  const Tensor half = ops::triangular_solve_for(ops::Caller::lu_solve, packed, sides, ops::unit_lower);
-  const Tensor x = ops::triangular_solve_for(ops::Caller::lu_solve, packed, half, {.lower = false});
+  const Tensor half = ops::triangular_solve_for(ops::Caller::lu_solve, packed, sides, ops::unit_lower, false);
+  const Tensor x = ops::triangular_solve_for(ops::Caller::lu_solve, packed, half, {.lower = false}, false);
   const Tensor result = vector ? squeeze(x, -1) : x;
   return ops::is_half(dtype) ? cast(result, dtype) : result;
 }

@@ -259,8 +259,8 @@ Tensor householder_product(const Operand& reflectors, const Operand& factors) {
   // The product is 1 - v t v^H with (1 + d u) t = d, d the diagonal matrix of tau, u the triangle of v^H v above it.
   const Tensor scale = expand_dims(tau, -1), u = triu(ops::adjoint_product(op, v, v), 1);
   const Tensor right = multiply(scale, ops::adjoint(rows(v, n)));
-  const Tensor t =
-      ops::triangular_solve_for(ops::Caller::rule, multiply(scale, u), right, {.lower = false, .unit_diagonal = true});
+  const Tensor t = ops::triangular_solve_for(ops::Caller::rule, multiply(scale, u), right,
+                                             {.lower = false, .unit_diagonal = true}, false);
   return ops::cast_to(eye(m, n, computed) - ops::product(op, v, t), dtype);
 }
 

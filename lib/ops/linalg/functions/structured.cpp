@@ -198,10 +198,7 @@ StructuredOperands in_wide_dtype(const char* op, std::initializer_list<const Ope
 template <class F>
 Tensor as_matrix_of_rows(const char* op, const char* name, const Tensor& b, const Shape& diagonal, DType dtype,
                          const F& f) {
-  const std::int64_t n = diagonal.back();
-  const bool vector = b.rank() == 1 || b.shape() == diagonal;
-  if (b.rank() == 0 || b.shape()[vector ? -1 : -2] != n)
-    fail<ShapeError>(op, "{} is {}: it must be a vector of {} elements or have {} rows", name, b.shape(), n, n);
+  const bool vector = is_vector_side(op, "the main diagonal", diagonal, b.shape(), {.matrix_axes = 1, .side = name});
   const Tensor right = vector ? expand_dims(b, -1) : b;
   Shape batch = diagonal;
   batch.pop_back();
