@@ -69,10 +69,10 @@ inline constexpr std::ptrdiff_t distance_block = 64;
 // row.
 struct Rows {
   RowOrColumnLoop softmax, log_softmax;  // x
-  RowOrColumnLoop logsumexp;             // x; gives one element per row
+  RowOrColumnLoop logsumexp;             // x; most and sum(exp(x - most)) per row, written unless null
   RowOrColumnLoop softmax_vjp;           // g, z: z * (g - sum(g * z))
   RowOrColumnLoop log_softmax_vjp;       // g, z: g - exp(z) * sum(g)
-  RowOrColumnLoop logsumexp_vjp;         // g per row, x, z per row: g * exp(x - z)
+  RowOrColumnLoop logsumexp_vjp;         // g per row, x, most and sum per row (null: 1): g / sum * exp(x - most)
   RowLoop cross_entropy;                 // x, labels: sum(labels * (logsumexp(x) - x)), one element per row
   RowLoop cross_entropy_vjp;             // g per row, x, labels: g * (softmax(x) * sum(labels) - labels)
   RowLoop cross_entropy_labels_vjp;      // g per row, x: -g * log_softmax(x)

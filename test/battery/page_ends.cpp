@@ -123,7 +123,7 @@ int run_rows(RowLoop loop, Memory& m, DType type, std::initializer_list<Part> op
           const std::ptrdiff_t count = p == Part::rows ? rows * n : p == Part::per_row ? rows : p == Part::row ? n : 1;
           return static_cast<std::size_t>(count) * item_size(type);
         };
-        const void* in[6];
+        const void* in[6] = {};
         std::size_t k = 0;
         for (const Part p : operands) in[k] = m.in[k].at(edge, bytes(p)), ++k;
         loop(in, m.out.at(edge, bytes(result)), n, rows);
@@ -307,9 +307,10 @@ TEST_CASE("kernels of rows and columns stay inside their operands") {
       CHECK(run_both(r.softmax, m, type, {rows}) > 0);
       CHECK(run_both(r.log_softmax, m, type, {rows}) > 0);
       CHECK(run_both(r.logsumexp, m, type, {rows}, per_row) > 0);
+      CHECK(run_both(r.logsumexp, m, type, {rows, per_row, per_row}, per_row) > 0);
       CHECK(run_both(r.softmax_vjp, m, type, {rows, rows}) > 0);
       CHECK(run_both(r.log_softmax_vjp, m, type, {rows, rows}) > 0);
-      CHECK(run_both(r.logsumexp_vjp, m, type, {per_row, rows, per_row}) > 0);
+      CHECK(run_both(r.logsumexp_vjp, m, type, {per_row, rows, per_row, per_row}) > 0);
       CHECK(run_rows(r.cross_entropy, m, type, {rows, rows}, per_row) > 0);
       CHECK(run_rows(r.cross_entropy_vjp, m, type, {per_row, rows, rows}) > 0);
       CHECK(run_rows(r.cross_entropy_labels_vjp, m, type, {per_row, rows}) > 0);

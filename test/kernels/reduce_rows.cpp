@@ -135,7 +135,9 @@ void check_nan(const Set& set) {
 }
 
 void run(RowLoop kernel, std::initializer_list<const void*> in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows = 1) {
-  kernel(in.begin(), out, n, rows);
+  const void* operands[6] = {};  // absent ones are null
+  std::copy(in.begin(), in.end(), operands);
+  kernel(operands, out, n, rows);
 }
 
 // Columns of a matrix, in every lane, have the results of the same numbers as rows.
@@ -153,8 +155,8 @@ void check_columns(const Set& set) {
       };
       INFO(set.isa << ", " << columns << " columns of " << n << " numbers of " << sizeof(T) << " bytes");
       const auto check = [&](const RowOrColumnLoop& loop, std::initializer_list<const std::vector<T>*> in, bool whole) {
-        const void *by_row[3], *by_column[3];
-        std::vector<T> held[3], expected(size), got(size + 1, T(77));
+        const void *by_row[4] = {}, *by_column[4] = {};
+        std::vector<T> held[4], expected(size), got(size + 1, T(77));
         std::size_t k = 0;
         for (const std::vector<T>* v : in) {
           by_row[k] = v->data();
@@ -172,7 +174,7 @@ void check_columns(const Set& set) {
         CHECK(got[whole ? size : count] == 77);  // memory behind the results is unchanged
       };
       const std::vector<T> xs(x.begin(), x.begin() + n * columns), gs(g.begin(), g.begin() + n * columns);
-      std::vector<T> z(size), each(g.begin(), g.begin() + columns), sums(count);
+      std::vector<T> z(size), each(g.begin(), g.begin() + columns), most(count), sums(count);
       check(rows.softmax, {&xs}, true);
       check(rows.log_softmax, {&xs}, true);
       check(rows.logsumexp, {&xs}, false);
@@ -180,8 +182,9 @@ void check_columns(const Set& set) {
       check(rows.softmax_vjp, {&gs, &z}, true);
       run(rows.log_softmax, {xs.data()}, z.data(), n, columns);
       check(rows.log_softmax_vjp, {&gs, &z}, true);
-      run(rows.logsumexp, {xs.data()}, sums.data(), n, columns);
-      check(rows.logsumexp_vjp, {&each, &xs, &sums}, true);
+      run(rows.logsumexp, {xs.data(), most.data(), sums.data()}, z.data(), n, columns);
+      check(rows.logsumexp_vjp, {&each, &xs, &most, &sums}, true);
+      check(rows.logsumexp_vjp, {&each, &xs, &most}, true);
     }
 }
 
@@ -197,10 +200,14 @@ void check_rows(const Set& set) {
     std::vector<T> z(static_cast<std::size_t>(n)), out(z);
     long double total = 0;
     for (std::ptrdiff_t i = 0; i < n; ++i) total += std::exp(at(x, i));
-    T lse;
-    run(rows.logsumexp, {x.data()}, &lse, n);
+    T lse, alone, most, exponentials;
+    run(rows.logsumexp, {x.data()}, &alone, n);
+    run(rows.logsumexp, {x.data(), &most, &exponentials}, &lse, n);
     INFO(set.isa << ", rows of " << n << " numbers of " << sizeof(T) << " bytes");
     CHECK(std::abs(lse - std::log(total)) <= 4 * eps * std::abs(std::log(total)));
+    CHECK(alone == lse);
+    CHECK(most == *std::max_element(x.begin(), x.begin() + n));
+    CHECK(std::abs(exponentials - total / std::exp(static_cast<long double>(most))) <= 8 * eps * exponentials);
     const auto largest_error = [&](const std::vector<T>& got, auto expected) {
       long double worst = 0;
       for (std::ptrdiff_t i = 0; i < n; ++i) worst = support::worse(worst, std::abs(at(got, i) - expected(i)));
@@ -217,8 +224,8 @@ void check_rows(const Set& set) {
     run(rows.log_softmax_vjp, {g.data(), z.data()}, out.data(), n);
     CHECK(largest_error(out, [&](std::ptrdiff_t i) { return at(g, i) - std::exp(at(z, i)) * sum; }) <=
           64 * eps * (1 + std::abs(sum)));
-    run(rows.logsumexp_vjp, {g.data(), x.data(), &lse}, out.data(), n);
-    CHECK(largest_error(out, [&](std::ptrdiff_t i) { return at(g, 0) * std::exp(at(x, i) - lse); }) <= 64 * eps);
+    run(rows.logsumexp_vjp, {g.data(), x.data(), &most, &exponentials}, out.data(), n);
+    CHECK(largest_error(out, [&](std::ptrdiff_t i) { return at(g, 0) * std::exp(at(x, i)) / total; }) <= 8 * eps);
     // In place.
     std::vector<T> place(x.begin(), x.begin() + n), apart(z);
     run(rows.softmax, {x.data()}, apart.data(), n);
@@ -276,6 +283,7 @@ void check_many_rows(const Set& set) {
           std::vector<const void*> p;
           for (const Operand& o : in)
             p.push_back(static_cast<const char*>(o.data) + static_cast<std::size_t>(r) * o.bytes);
+          p.resize(6);
           return p;
         };
         kernel(at(0).data(), together.data(), n, count);
@@ -291,6 +299,7 @@ void check_many_rows(const Set& set) {
       check("softmax_vjp", rows.softmax_vjp, {xs, ys}, n);
       check("log_softmax_vjp", rows.log_softmax_vjp, {xs, ys}, n);
       check("logsumexp_vjp", rows.logsumexp_vjp, {scalars, xs, scalars}, n);
+      check("logsumexp_vjp, sum", rows.logsumexp_vjp, {scalars, xs, scalars, scalars}, n);
       const std::vector<T> dense = check("cross_entropy", rows.cross_entropy, {xs, ys}, 1);
       check("cross_entropy_labels_vjp", rows.cross_entropy_labels_vjp, {scalars, xs}, n);
       const std::vector<T> dense_slope = check("cross_entropy_vjp", rows.cross_entropy_vjp, {scalars, xs, ys}, n);

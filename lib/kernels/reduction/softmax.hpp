@@ -22,12 +22,13 @@ struct RowFunctions {
   static constexpr std::ptrdiff_t at(std::ptrdiff_t r, std::ptrdiff_t n) { return Across ? r : r * n; }
 
   static const T* operand(const void* const* in, std::size_t k) { return static_cast<const T*>(in[k]); }
+  static T* written(const void* const* in, std::size_t k) { return static_cast<T*>(const_cast<void*>(in[k])); }
   static constexpr auto itself = [](L a) { return a; };
 
-  // The maximum m of a row, and log(sum(exp(x - m))). For an infinite m the logarithm is 0, so that x - m below gives
-  // NaN, as it should; m is NaN if it is infinite and the row holds a NaN.
+  // The maximum m of a row, sum(exp(x - m)), and its logarithm. For an infinite m the logarithm is 0, so that x - m
+  // below gives NaN, as it should; m is NaN if it is infinite and the row holds a NaN.
   struct Logarithm {
-    L m, log;
+    L m, sum, log;
   };
   template <class R>
   [[gnu::always_inline]] static Logarithm logarithm(const R& row, const typename R::Values& x) {
@@ -35,13 +36,13 @@ struct RowFunctions {
     if (!all(isfinite(m))) m = row.template fold<Max>(itself, x);
     const L others = row.template fold<Sum>([m](L a) { return where(a == m, 0, row_exp(a - m)); }, x);
     const L ties = row.template fold<Sum>([m](L a) { return where(a == m, L(1), L(0)); }, x);
-    const L sum = (ties - 1) + others;
+    const L sum = (ties - 1) + others;  // less the 1 of the maximum
     L log;
     if constexpr (is_scalar)
       log = log1p(sum);
     else
       log = math::log1p_inline(sum);
-    return {m, where(isfinite(m), log, 0)};
+    return {m, 1 + sum, where(isfinite(m), log, 0)};
   }
 
   // logarithm(); for columns, whose views are one type, a function of its own that its callers share.
@@ -90,10 +91,15 @@ struct RowFunctions {
                 to);
     });
   }
+  // in: x; the maximum and the sum of exponentials, one per row, which are written unless they are null
   static void logsumexp(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
+    T *const most = written(in, 1), *const sum = written(in, 2);
     for_each<sideways_log>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
       const Logarithm l = logarithm_of(row, row.values(0, operand(in, 0) + at(r, n)));
       row.put(l.m + l.log, static_cast<T*>(out) + r);
+      if (!most) return;
+      row.put(l.m, most + r);
+      row.put(l.sum, sum + r);
     });
   }
 
@@ -118,13 +124,14 @@ struct RowFunctions {
                 to);
     });
   }
-  // in: g, one per row; x; z, one per row
+  // in: g, one per row; x; the maximum and the sum of exponentials, one per row, or null for a sum of 1
   static void logsumexp_vjp(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
     for_each<sideways>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
       T* to = static_cast<T*>(out) + at(r, n);
-      const L g = row.each(operand(in, 0) + r), z = row.each(operand(in, 2) + r);
+      const L g = row.each(operand(in, 0) + r), m = row.each(operand(in, 2) + r);
+      const L scale = in[3] ? g / row.each(operand(in, 3) + r) : g;
       row.store(row.map(
-                    to, [g, z](L a) { return g * row_exp(a - z); }, row.values(1, operand(in, 1) + at(r, n))),
+                    to, [scale, m](L a) { return scale * row_exp(a - m); }, row.values(1, operand(in, 1) + at(r, n))),
                 to);
     });
   }

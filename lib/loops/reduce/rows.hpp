@@ -12,10 +12,10 @@ namespace reel::loops {
 enum class RowFunction : std::uint8_t {
   softmax,      // x
   log_softmax,  // x
-  logsumexp,    // x; one number per row
+  logsumexp,    // x, most and sum per row, which are written unless empty; one number per row
   softmax_vjp,  // g, z
   log_softmax_vjp,
-  logsumexp_vjp,      // g per row, x, z per row
+  logsumexp_vjp,      // g per row, x, most and sum per row
   cross_entropy,      // x, labels; one number per row
   cross_entropy_vjp,  // g per row, x, labels
   cross_entropy_labels_vjp,

@@ -109,8 +109,8 @@ class Blocks {
     return {matrix(q_, q), matrix(k_, k), matrix(v_, v), mask_.data ? mask_.data + m * item : nullptr};
   }
 
-  // The result for the queries of a range.
-  void forward(const Matrices<T>& o, const Range& i, T* y, T* z, std::byte* memory) const {
+  // The result for the queries of a range, their largest scores, and the factors of their exponentials.
+  void forward(const Matrices<T>& o, const Range& i, T* y, T* largest, T* factors, std::byte* memory) const {
     const Scratch s(memory);
     std::fill_n(y, i.count * value_width_, T(0));
     std::fill_n(s.most, i.count, -infinity);
@@ -129,7 +129,7 @@ class Blocks {
         s.sum[r] *= factor;
         if (factor != 1) scale(y + r * value_width_, factor, value_width_);
       }
-      exponentials(s, i, j);
+      exponentials(s, i, j, s.ones, s.shift);
       const void* in[] = {s.scores};
       rows_.sum(in, s.part, j.count, i.count);
       for (std::int64_t r = 0; r < i.count; ++r) s.sum[r] += s.part[r];
@@ -137,17 +137,18 @@ class Blocks {
                        Into::add, s.product);
     }
     for (std::int64_t r = 0; r < i.count; ++r) {
-      z[r] = s.sum[r] == 0 ? infinity : s.most[r] + std::log(s.sum[r]);
-      const T inverse = s.sum[r] == 0 ? T(0) : 1 / s.sum[r];
-      scale(y + r * value_width_, inverse, value_width_);
+      largest[r] = s.sum[r] == 0 ? infinity : s.most[r];
+      factors[r] = s.sum[r] == 0 ? T(0) : 1 / s.sum[r];
+      scale(y + r * value_width_, factors[r], value_width_);
     }
   }
 
-  // Some cotangents of one matrix of the batch; null where they are not computed. g, z and `products`, the sums of g
-  // times y, are those of the matrix. From one cotangent to the next it is `matrices` matrices.
+  // Some cotangents of one matrix of the batch; null where they are not computed. g, the largest scores, the factors
+  // and `products`, the sums of g times y, are those of the matrix. From one cotangent to the next it is `matrices`
+  // matrices.
   struct Cotangents {
     Strided2d<T> g;
-    const T *z, *products;
+    const T *largest, *factors, *products;
     T *dq, *dk, *dv;
     std::int64_t count, matrices;
   };
@@ -211,9 +212,9 @@ class Blocks {
         if (more[l * step] == -infinity) row[l] = -infinity;  // also if the score is inf
     }
   }
-  // scores = exp(scores - shift), and 0 for keys in the future. Storing 0 is cheaper than exp(-inf).
-  void exponentials(const Scratch& s, const Range& i, const Range& j) const {
-    const void* in[] = {s.ones, s.scores, s.shift};
+  // scores = factor exp(scores - shift), and 0 for keys in the future. Storing 0 is cheaper than exp(-inf).
+  void exponentials(const Scratch& s, const Range& i, const Range& j, const T* factor, const T* shift) const {
+    const void* in[] = {factor, s.scores, shift, nullptr};
     static_cast<kernels::RowLoop>(rows_.logsumexp_vjp)(in, s.scores, j.count, i.count);
     if (!causal_ || j.end() <= i.first + 1) return;
     for (std::int64_t r = 0; r < i.count; ++r)
@@ -223,8 +224,7 @@ class Blocks {
 
   void contribute(const Matrices<T>& o, const Cotangents& c, const Range& i, const Range& j, const Scratch& s) const {
     scores(o, i, j, s);
-    std::copy_n(c.z + i.first, i.count, s.shift);
-    exponentials(s, i, j);
+    exponentials(s, i, j, c.factors + i.first, c.largest + i.first);
     const auto advance = [](T*& p, std::int64_t n) { p = p ? p + n : p; };
     Cotangents one = c;
     for (std::int64_t n = 0; n < c.count; ++n) {
@@ -292,18 +292,18 @@ void forward(const Attention& a, const Tensor& y, const Tensor& z) {
   const std::int64_t width = y.shape()[-1];
   const Blocks<T> blocks(a, width);
   const std::int64_t queries = blocks.queries(), each = ceil_divide(queries, block);
-  T *to = detail::mutable_data<T>(y), *sums = detail::mutable_data<T>(z);
+  T *to = detail::mutable_data<T>(y), *largest = detail::mutable_data<T>(z), *factors = largest + z.size() / 2;
   tasks_with_memory(a.batch.elements() * each, blocks.bytes(), [&](std::byte* memory, std::int64_t t) {
     const std::int64_t matrix = t / each, first = t % each * block, row = matrix * queries + first;
-    blocks.forward(blocks.matrices(matrix), {first, std::min(block, queries - first)}, to + row * width, sums + row,
-                   memory);
+    blocks.forward(blocks.matrices(matrix), {first, std::min(block, queries - first)}, to + row * width, largest + row,
+                   factors + row, memory);
   });
 }
 
 // The sums of g times y, for each cotangent and query.
 template <class T>
 Tensor row_products(std::int64_t count, const Tensor& g, const Tensor& y, const Tensor& z) {
-  const std::int64_t rows = z.size(), width = y.shape()[-1];
+  const std::int64_t rows = z.size() / 2, width = y.shape()[-1];
   const Tensor products = detail::empty(y.dtype(), {count, rows}), zeros = detail::empty(y.dtype(), {rows});
   std::fill_n(detail::mutable_data<T>(products), products.size(), T(0));
   std::fill_n(detail::mutable_data<T>(zeros), rows, T(0));
@@ -331,8 +331,8 @@ void backward(const Attention& a, std::int64_t count, const Tensor& g, const Ten
   const Tensor dense = contiguous(g), products = row_products<T>(count, dense, contiguous(y), z);
   const Blocks<T> blocks(a, value_width);
   const std::int64_t queries = blocks.queries(), keys = blocks.keys(), matrices = a.batch.elements();
-  const T *from = detail::mutable_data<T>(dense), *sums = detail::mutable_data<T>(z),
-          *product = detail::mutable_data<T>(products);
+  const T *from = detail::mutable_data<T>(dense), *largest = detail::mutable_data<T>(z),
+          *factors = largest + z.size() / 2, *product = detail::mutable_data<T>(products);
   for (const Tensor* d : {&dq, &dk, &dv})
     if (d->defined()) std::fill_n(detail::mutable_data<T>(*d), d->size(), T(0));
   // Group `at / matrices` of the cotangents of matrix `at % matrices`.
@@ -340,7 +340,8 @@ void backward(const Attention& a, std::int64_t count, const Tensor& g, const Ten
     const std::int64_t n = at / matrices * together, m = at % matrices, first = n * matrices + m;
     return typename Blocks<T>::Cotangents{
         {from + first * queries * value_width, value_width, 1},
-        sums + m * queries,
+        largest + m * queries,
+        factors + m * queries,
         product + first * queries,
         of_queries ? from_element<T>(dq, first * queries * width) : nullptr,
         of_keys ? from_element<T>(dk, first * keys * width) : nullptr,

@@ -12,8 +12,8 @@ struct Attention {
   bool causal;
   Shape batch;
 };
-/// y [batch, L, V] = softmax(scale q k^T + mask) v and z [batch, L], the logarithms of the sums of the exponentials;
-/// inf for a query without keys, whose y is 0.
+/// y [batch, L, V] = softmax(scale q k^T + mask) v. For the gradient, z [2, batch, L]: the largest score of each query,
+/// and 1 / sum(exp(score - largest)); inf and 0 for a query without keys, whose y is 0.
 void attention(const Attention& a, const Tensor& y, const Tensor& z);
 /// The cotangents of q, k and v for `count` cotangents g of y, all with a leading axis of that extent before the shape
 /// of `batch`; an empty handle is not computed.

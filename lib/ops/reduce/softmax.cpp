@@ -83,19 +83,25 @@ Tensor normalised(const Primitive& primitive, const Operand& operand, std::int64
 
 // ---- logsumexp. Attributes: axes as a mask, keepdims.
 
-void infer_logsumexp(const Call& call, Metas& out) { infer_reduced(call, call.input(0).dtype(), out); }
+// Outputs: the result; residuals, of its shape: the maximum of each sum's elements and the sum of exp(x - maximum).
+void infer_logsumexp(const Call& call, Metas& out) {
+  for (int k = 0; k < 3; ++k) infer_reduced(call, call.input(0).dtype(), out);
+}
 void evaluate_logsumexp(const Call& call, Outputs& out) {
   const Tensor& x = call.input(0);
+  loops::Exponentials parts;
+  if (out.residuals_wanted()) parts = {out[1], out[2]};
   if (reduced_count(x.shape(), call.attribute(0)) == 0)
     loops::fill(out[0], to_tensor("logsumexp", -INFINITY, x.dtype(), "identity"));
   else
-    loops::logsumexp(x, call.attribute(0), out[0]);
+    loops::logsumexp(x, call.attribute(0), out[0], parts);
 }
 
-// The weights exp(x - z) of the elements. Inputs: x and z. The weights of a row with an infinite sum are constant.
+// The weights exp(x - z) of the elements. Inputs: x and z; as constants maximum and sum, by which they are computed.
+// The weights of a row with an infinite sum are constant.
 void infer_weights(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 void evaluate_weights(const Call& call, Outputs& out) {
-  loops::logsumexp_weights(call.input(0), call.input(1), call.attribute(0), out[0]);
+  loops::logsumexp_weights(call.input(0), {call.input(2), call.input(3)}, call.attribute(0), out[0]);
 }
 // dw / dx, and minus dw / dz: the weights, or 0 where they are constant. Saved: z, the weights.
 Tensor weights_slope(const tape::Record& r) {
@@ -121,39 +127,42 @@ void weights_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Ten
 constexpr Primitive weights_primitive = {.rule = batched({"logsumexp.weights", weights_vjp, weights_jvp}),
                                          .infer = infer_weights,
                                          .evaluate = evaluate_weights,
-                                         .keeps = {keep_input(1), keep_output(0)}};
+                                         .keeps = {keep_input(1), keep_output(0)},
+                                         .constants = 2};
 
-// g times the weights. Inputs: g, x, z. Attributes: axes of x as a mask, whether g has one more axis in front.
+// g times the weights. Inputs: g, x, maximum, sum. Attributes: axes of x as a mask, whether g has one more axis in
+// front.
 void infer_logsumexp_vjp(const Call& call, Metas& out) {
   Shape shape = call.input(1).shape();
   if (call.attribute(1)) shape.insert(0, call.input(0).shape()[0]);
   out.add(call.input(1).dtype(), shape);
 }
 void evaluate_logsumexp_vjp(const Call& call, Outputs& out) {
-  loops::logsumexp_vjp(call.input(0), call.input(1), call.input(2), call.attribute(0), out[0]);
+  loops::logsumexp_vjp(call.input(0), call.input(1), {call.input(2), call.input(3)}, call.attribute(0), out[0]);
 }
 constexpr Primitive logsumexp_vjp_primitive = {
     .rule = {.name = "logsumexp.vjp"}, .infer = infer_logsumexp_vjp, .evaluate = evaluate_logsumexp_vjp};
 
+Tensor weights_of(const tape::Record& r) {
+  return apply(weights_primitive, {&r.saved(0), &r.saved(1), &r.saved(2), &r.saved(3)}, words(r.attributes()[0]));
+}
 void logsumexp_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  const Tensor &x = r.saved(0), &z = r.saved(1);
   const std::int64_t mask = r.attributes()[0];
-  if (!followed(g[0], x, z)) {
-    dx[0] = evaluate(logsumexp_vjp_primitive, {&g[0], &x, &z}, words(mask, r.batch_rank()));
+  if (!followed(g[0], r.saved(0), r.saved(1))) {
+    dx[0] =
+        evaluate(logsumexp_vjp_primitive, {&g[0], &r.saved(0), &r.saved(2), &r.saved(3)}, words(mask, r.batch_rank()));
     return;
   }
-  dx[0] =
-      with_axes(g[0], r.batched(r.shape(0)), mask << r.batch_rank()) * apply(weights_primitive, {&x, &z}, words(mask));
+  dx[0] = with_axes(g[0], r.batched(r.shape(0)), mask << r.batch_rank()) * weights_of(r);
 }
 void logsumexp_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
-  const std::int64_t mask = r.attributes()[0];
-  const Tensor weights = apply(weights_primitive, {&r.saved(0), &r.saved(1)}, words(mask));
-  dy[0] = sum(weights * t[0], axes_of(mask), r.attributes()[1] != 0);
+  dy[0] = sum(weights_of(r) * t[0], axes_of(r.attributes()[0]), r.attributes()[1] != 0);
 }
 constexpr Primitive logsumexp_primitive = {.rule = batched({"logsumexp", logsumexp_vjp, logsumexp_jvp}),
                                            .infer = infer_logsumexp,
                                            .evaluate = evaluate_logsumexp,
-                                           .keeps = {keep_input(0), keep_output(0)}};
+                                           .keeps = {keep_input(0), keep_output(0), keep_output(1), keep_output(2)},
+                                           .residuals = 2};
 
 }  // namespace
 

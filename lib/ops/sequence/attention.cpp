@@ -1,6 +1,6 @@
-// attention as one primitive. Its residual is the logsumexp of each query's scores, from which the gradient recomputes
-// the scores block by block. Derivatives that are differentiated again, tangents, and the gradient of a mask are
-// recorded expressions of all scores.
+// attention as one primitive. Its residuals are the largest score of each query and the factor of its exponentials,
+// with which the gradient recomputes probabilities block by block. Derivatives that are differentiated again, tangents,
+// and the gradient of a mask are recorded expressions of all scores.
 #include "loops/sequence/attention.hpp"
 
 #include <algorithm>
@@ -147,7 +147,9 @@ void infer_attention(const Call& call, Metas& out) {
   const Tensor &q = call.input(0), &v = call.input(2);
   const Shape batch = common_batch(q, call.input(1), v);
   out.add(q.dtype(), with_matrix(batch, {q.shape()[-2], v.shape()[-1]}));
-  out.add(q.dtype(), with_matrix(batch, {q.shape()[-2]}));
+  Shape residual{2};
+  for (std::int64_t n : batch) residual.push_back(n);
+  out.add(q.dtype(), with_matrix(residual, {q.shape()[-2]}));
 }
 void evaluate_attention(const Call& call, Outputs& out) { loops::attention(operands_of(call, 0, 3), out[0], out[1]); }
 constexpr Primitive attention_primitive = {
