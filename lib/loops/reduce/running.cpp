@@ -93,17 +93,19 @@ void apply_in_place(kernels::Loop loop, T* x, std::int64_t n) {
   loop(in, reinterpret_cast<std::byte*>(x), n);
 }
 
-// Running sums of exponentials for several elements at a time, and their logarithms.
+// Running sums of exponentials, relative to the largest element so far and less its 1, for several elements at a time,
+// and their logarithms: log1p keeps digits that adding to 1 would lose.
 template <class T>
 struct LogSums {
-  kernels::Loop exp, log;
+  static constexpr double nothing = -1;  // of no elements
+  kernels::Loop exp, log1p;
   T most[strip], terms[strip];
   bool grew[strip];
-  double sums[strip];
+  double others[strip];
 
   explicit LogSums(DType d)
       : exp(kernels::active().pointwise(kernels::index_of<"exp">(), d).value),
-        log(kernels::active().pointwise(kernels::index_of<"log">(), d).value) {}
+        log1p(kernels::active().pointwise(kernels::index_of<"log1p">(), d).value) {}
 
   // Adds x to a sum relative to `so_far`. Sets terms[i] to the exponent of the factor: of the old sum if x is larger,
   // otherwise of the new term.
@@ -114,41 +116,60 @@ struct LogSums {
   }
   static double sum_of(double before, bool grew, T term) {
     const auto factor = static_cast<double>(term);
-    return grew ? before * factor + 1 : before + factor;
+    return grew ? (1 + before) * factor : before + factor;
   }
 };
 
-template <class T>
-void log_sum_column(LogSums<T>& s, const T* x, std::int64_t n, bool reverse, T* z) {
+// Calls body(i, before, sum, place) for each element of a column: i is its index in s.grew and s.terms, `before` and
+// `sum` are the sums without it and with it. Then calls done(count, place) for each strip of them.
+template <class T, class Body, class Done>
+void for_column(LogSums<T>& s, const T* x, std::int64_t n, bool reverse, const Body& body, const Done& done) {
   T most = -std::numeric_limits<T>::infinity();
-  double sum = 0;
-  for (std::int64_t done = 0; done < n; done += strip) {
-    const std::int64_t count = std::min(strip, n - done);
-    const auto place = [&](std::int64_t i) { return reverse ? n - 1 - done - i : done + i; };
+  double sum = LogSums<T>::nothing;
+  for (std::int64_t first = 0; first < n; first += strip) {
+    const std::int64_t count = std::min(strip, n - first);
+    const auto place = [&](std::int64_t i) { return reverse ? n - 1 - first - i : first + i; };
     for (std::int64_t i = 0; i < count; ++i) {
       s.meet(i, x[place(i)], most);
       most = s.most[i];
     }
     apply_in_place(s.exp, s.terms, count);
-    for (std::int64_t i = 0; i < count; ++i) s.terms[i] = static_cast<T>(sum = s.sum_of(sum, s.grew[i], s.terms[i]));
-    apply_in_place(s.log, s.terms, count);
-    for (std::int64_t i = 0; i < count; ++i) z[place(i)] = s.most[i] + s.terms[i];
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double before = sum;
+      sum = s.sum_of(before, s.grew[i], s.terms[i]);
+      body(i, before, sum, place(i));
+    }
+    done(count, place);
   }
 }
 
-template <class T>
-void log_sum_columns(LogSums<T>& s, const AxisSplit& e, const T* x, std::int64_t count, bool reverse, T* z) {
+// The same for neighbouring columns, row by row.
+template <class T, class Body, class Done>
+void for_columns(LogSums<T>& s, const AxisSplit& e, const T* x, std::int64_t count, bool reverse, const Body& body,
+                 const Done& done) {
   std::fill_n(s.most, count, -std::numeric_limits<T>::infinity());
-  std::fill_n(s.sums, count, 0.0);
-  for (std::int64_t i = 0; i < e.extent; ++i) {
-    const std::int64_t row = (reverse ? e.extent - 1 - i : i) * e.inner;
+  std::fill_n(s.others, count, LogSums<T>::nothing);
+  for (std::int64_t k = 0; k < e.extent; ++k) {
+    const std::int64_t row = (reverse ? e.extent - 1 - k : k) * e.inner;
     for (std::int64_t c = 0; c < count; ++c) s.meet(c, x[row + c], s.most[c]);
     apply_in_place(s.exp, s.terms, count);
-    for (std::int64_t c = 0; c < count; ++c)
-      s.terms[c] = static_cast<T>(s.sums[c] = s.sum_of(s.sums[c], s.grew[c], s.terms[c]));
-    apply_in_place(s.log, s.terms, count);
-    for (std::int64_t c = 0; c < count; ++c) z[row + c] = s.most[c] + s.terms[c];
+    for (std::int64_t c = 0; c < count; ++c) {
+      const double before = s.others[c];
+      s.others[c] = s.sum_of(before, s.grew[c], s.terms[c]);
+      body(c, before, s.others[c], row + c);
+    }
+    done(count, [row](std::int64_t c) { return row + c; });
   }
+}
+
+// One of them for `count` columns from x on.
+template <class T, class Body, class Done>
+void for_sums(LogSums<T>& s, const AxisSplit& e, const T* x, std::int64_t count, bool reverse, const Body& body,
+              const Done& done) {
+  if (e.inner == 1)
+    for_column(s, x, e.extent, reverse, body, done);
+  else
+    for_columns(s, e, x, count, reverse, body, done);
 }
 
 // The shares in a column where its sums are infinite.
@@ -198,11 +219,15 @@ void log_running_sum(const Tensor& x, int axis, bool reverse, const Tensor& z) {
     const T* from = detail::mutable_data<T>(x);
     T* to = detail::mutable_data<T>(z);
     for_strips(e, [&](std::int64_t first, std::int64_t count) {
-      LogSums<T> sums(x.dtype());
-      if (e.inner == 1)
-        log_sum_column(sums, from + first, e.extent, reverse, to + first);
-      else
-        log_sum_columns(sums, e, from + first, count, reverse, to + first);
+      LogSums<T> s(x.dtype());
+      const auto keep = [&](std::int64_t i, double, double others, std::int64_t) {
+        s.terms[i] = static_cast<T>(others);
+      };
+      const auto write = [&](std::int64_t n, const auto& place) {
+        apply_in_place(s.log1p, s.terms, n);
+        for (std::int64_t i = 0; i < n; ++i) to[first + place(i)] = s.most[i] + s.terms[i];
+      };
+      for_sums(s, e, from + first, count, reverse, keep, write);
     });
   });
 }
@@ -211,20 +236,17 @@ void log_running_shares(const Tensor& x, const Tensor& z, int axis, bool reverse
                         const Tensor& carries) {
   if (x.size() == 0) return;
   const AxisSplit e(x.shape(), axis);
-  const std::int64_t back = reverse ? e.inner : -e.inner, edge = reverse ? e.extent - 1 : 0;
   visit_among<float, double>(x.dtype(), [&]<class T>() {
     const T *elements = detail::mutable_data<T>(x), *sums = detail::mutable_data<T>(z);
     T *weight = detail::mutable_data<T>(weights), *carry = detail::mutable_data<T>(carries);
     for_strips(e, [&](std::int64_t first, std::int64_t count) {
-      for (std::int64_t k = 0; k < e.extent; ++k)
-        for (std::int64_t at = first + k * e.inner; at < first + k * e.inner + count; ++at) {
-          weight[at] = elements[at] - sums[at];
-          carry[at] = k == edge ? -std::numeric_limits<T>::infinity() : sums[at + back] - sums[at];
-        }
-    });
-    const kernels::Loop exp = kernels::active().pointwise(kernels::index_of<"exp">(), x.dtype()).value;
-    for (const Tensor* shares : {&weights, &carries}) pointwise(exp, std::span(&shares, 1), *shares);
-    for_strips(e, [&](std::int64_t first, std::int64_t count) {
+      LogSums<T> s(x.dtype());
+      const auto share = [&](std::int64_t i, double before, double others, std::int64_t place) {
+        const auto term = static_cast<double>(s.terms[i]);
+        weight[first + place] = static_cast<T>((s.grew[i] ? 1 : term) / (1 + others));
+        carry[first + place] = static_cast<T>((1 + before) * (s.grew[i] ? term : 1) / (1 + others));
+      };
+      for_sums(s, e, elements + first, count, reverse, share, [](std::int64_t, const auto&) {});
       for (std::int64_t at = first; at < first + count; ++at)
         set_infinite_shares(elements + at, sums + at, e, reverse, weight + at, carry + at);
     });

@@ -14,7 +14,8 @@ void running_extreme(const Tensor& x, int axis, bool largest, bool reverse, cons
 /// exponentials relative to it, a float64.
 void log_running_sum(const Tensor& x, int axis, bool reverse, const Tensor& z);
 /// The shares in z: weights[i] = exp(x[i] - z[i]) is that of x[i], carries[i] = exp(z[i-1] - z[i]) that of all elements
-/// before it, 0 for the first. Where z is infinite, the elements that equal it have equal shares.
+/// before it, 0 for the first. They are quotients of the sums, so that they add up to 1 however z is rounded. Where z
+/// is infinite, the elements that equal it have equal shares.
 void log_running_shares(const Tensor& x, const Tensor& z, int axis, bool reverse, const Tensor& weights,
                         const Tensor& carries);
 

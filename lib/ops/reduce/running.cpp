@@ -1,6 +1,6 @@
 // Running extremes are elements chosen by position. Running logarithms of sums have a linear recurrence as derivative:
 // with w[i] = exp(x[i] - z[i]) and c[i] = exp(z[i-1] - z[i]), dz[i] = w[i] dx[i] + c[i] dz[i-1]. Both factors are
-// computed from x and z: 1 - w[i] would cancel.
+// computed from the sums of exponentials: 1 - w[i] would cancel, and z[i] is rounded.
 #include "loops/reduce/running.hpp"
 
 #include <limits>

@@ -173,6 +173,26 @@ Tensor centre_rows(const Tensor& x) { return apply(centre_rows_primitive, {&x});
 // The rows of matrices are variables; a vector is one variable.
 Tensor centred_variables(const Tensor& x) { return centre_rows(x.rank() < 2 ? reshape(x, {1, x.size()}) : x); }
 
+// ---- weighted_logsumexp
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// Of sums of b exp(x): where the largest term is, the first of equal ones, and a shift of the exponents. It is the
+// exponent of that term, unless one with a much smaller factor would overflow. All constants.
+struct Reference {
+  Tensor here, offset;
+};
+Reference largest_term(const Tensor& recorded_x, const Tensor& recorded_b, const Axes& axes) {
+  const Tensor x = stop_gradient(recorded_x), b = stop_gradient(recorded_b);
+  const Tensor is_zero = equal(b, 0), size = where(is_zero, -infinity, x + log(where(is_zero, 1, abs(b))));
+  const Tensor index = reshape(arange(x.size()), x.shape());
+  const Tensor first = min(where(equal(size, max(size, axes, true)), index, x.size()), axes, true);
+  const Tensor here = equal(index, first);
+  const Tensor exponent = sum(where(here, x, 0), axes, true), largest = max(where(is_zero, -infinity, x), axes, true);
+  const Tensor offset = where(less_equal(largest - exponent, 80), exponent, largest);
+  return {here, where(isfinite(offset), offset, 0)};
+}
+
 }  // namespace
 }  // namespace ops
 
@@ -281,20 +301,23 @@ SignedLog weighted_logsumexp(const Operand& operand, const Operand& factors, con
   Tensor x = ops::cast_to(ops::to_tensor("weighted_logsumexp", operand), wide);
   const Shape shape = ops::broadcast_shapes("weighted_logsumexp", x.shape(), b.shape());
   if (x.shape() != shape) x = broadcast_to(x, shape);
-  const double lowest = -std::numeric_limits<double>::infinity();
   const std::int64_t mask = ops::axes_mask("weighted_logsumexp", axes, x);
   if (ops::reduced_count(shape, mask) == 0) {
     const Tensor nothing = sum(x * b, axes, keepdims);
-    return {ops::cast_to(nothing + lowest, dtype), ops::cast_to(stop_gradient(nothing), dtype)};
+    return {ops::cast_to(nothing - ops::infinity, dtype), ops::cast_to(stop_gradient(nothing), dtype)};
   }
-  const Tensor largest = max(where(equal(b, 0), lowest, stop_gradient(x)), axes, true);
-  const Tensor offset = where(isfinite(largest), largest, 0);
+  const ops::Reference r = ops::largest_term(x, b, axes);
   // Elements that are not scaled, and would overflow, have no derivative.
-  const Tensor left_out = logical_and(equal(b, 0), logical_not(less_equal(stop_gradient(x) - offset, 80)));
-  const Tensor s = sum(where(left_out, 0, exp(where(left_out, offset, x) - offset) * b), axes, true);
+  const Tensor left_out = logical_and(equal(b, 0), logical_not(less_equal(stop_gradient(x) - r.offset, 80)));
+  const Tensor terms = where(left_out, 0, exp(where(left_out, r.offset, x) - r.offset) * b);
+  // The sum is unit (1 + t).
+  Tensor unit = sum(where(r.here, stop_gradient(terms), 0), axes, true);
+  unit = where(logical_and(isfinite(unit), not_equal(unit, 0)), unit, 1);
+  const Tensor t = sum(where(r.here, terms - unit, terms), axes, true) / unit, cancels = less(t, -0.5);
+  const Tensor log_of_rest = where(cancels, log(abs(1 + where(cancels, t, 0))), log1p(where(cancels, 0, t)));
   const Shape result = ops::reduced_shape(shape, mask, keepdims);
-  return {ops::cast_to(reshape(log(abs(s)) + offset, result), dtype),
-          ops::cast_to(reshape(sign(stop_gradient(s)), result), dtype)};
+  return {ops::cast_to(reshape(log_of_rest + (log(abs(unit)) + r.offset), result), dtype),
+          ops::cast_to(reshape(sign(unit) * sign(stop_gradient(1 + t)), result), dtype)};
 }
 
 Tensor clip_by_norm(const Operand& operand, const Operand& limit, const Axes& axes) {

@@ -1,5 +1,8 @@
 // logsumexp, softmax, log_softmax: extreme rows, any axis, fused against recorded derivatives, threads.
 #include <cmath>
+#include <reel/compile.hpp>
+#include <reel/ops/scans.hpp>
+#include <reel/ops/statistics.hpp>
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
@@ -215,4 +218,63 @@ TEST_CASE("logsumexp: derivatives of exp(x - z) with respect to z only, in both 
     REQUIRE(tangent);
     CHECK(max(abs(*tangent + weighted * tensor({{0.5}, {2.}}))).item() < 1e-14);
   }
+}
+
+// Sums of weights, which are 1, at numbers whose unit in the last place is far above the logarithms of sums.
+TEST_CASE("weights of logarithms of sums add up to 1 however large the logarithms are") {
+  for (const DType d : {DType::float64, DType::float32, DType::float16, DType::bfloat16}) {
+    const double eps = std::exp2(d == DType::float64 ? -50 : d == DType::float32 ? -21 : d == DType::float16 ? -9 : -6);
+    const Tensor small = cast(tensor({{0., 1., 2., 0.}, {2., 0., 0., -3.}, {1., 1., 1., 1.}}), d);
+    for (const double at : {0., 2048., 0x1p20, 0x1p49}) {
+      const Tensor x = small + cast(full({}, at), d), near = cast(x, DType::float64) - at;
+      if (!all(isfinite(x)).item<bool>()) continue;
+      CAPTURE(name(d), at);
+      for (const Axes& axes : {Axes{0}, Axes{1}, Axes{}}) {
+        const auto f = [&](const Tensor& t) { return sum(logsumexp(t, axes)); };
+        const Tensor w = grad(f)(x), expected = grad(f)(near), v = cos(near), own = cast(v, d);
+        CHECK(support::largest(cast(w, DType::float64) - expected) <= eps);
+        CHECK(array_equal(compile([&](const Tensor& t) { return grad(f)(t); })(x), w));
+        const Tensor tangent = jvp([&](const Tensor& t) { return logsumexp(t, axes); }, x, own).second;
+        CHECK(support::largest(cast(tangent, DType::float64) -
+                               jvp([&](const Tensor& t) { return logsumexp(t, axes); }, near, v).second) <= 8 * eps);
+        CHECK(support::largest(cast(hvp(f)(x, own), DType::float64) - hvp(f)(near, v)) <= 8 * eps);
+      }
+      const auto last = [](const Tensor& t) { return sum(logcumsumexp(t, 1)(all, 3)); };
+      CHECK(support::largest(cast(grad(last)(x), DType::float64) - softmax(near, 1)) <= 4 * eps);
+      CHECK(support::largest(cast(sum(grad([](const Tensor& t) { return sum(logcumsumexp(t, 0, false, true)); })(x)),
+                                  DType::float64) -
+                             12) <= 48 * eps);
+    }
+  }
+  CHECK(grad([](const Tensor& t) { return logsumexp(t); })(full({2}, 1e50)).to_vector() == Doubles{0.5, 0.5});
+}
+
+TEST_CASE("logarithms of sums near 1 keep their digits") {
+  const double tiny = std::exp(-40.);
+  CHECK(std::abs(logcumsumexp(tensor({0, -40}), 0).to_vector()[1] / tiny - 1) < 1e-15);
+  CHECK(std::abs(logcumsumexp(tensor({{-40, -40}, {0, 0}}), 0).to_vector()[2] / tiny - 1) < 1e-15);
+  CHECK(std::abs(logcumsumexp(tensor<float>({-40, 0}), 0, false, true).to_vector()[0] / tiny - 1) < 1e-6);
+  CHECK(std::abs(weighted_logsumexp(tensor({0, -40}), 1).log.item() / tiny - 1) < 1e-15);
+  CHECK(std::abs(weighted_logsumexp(tensor({-40, 0}), tensor({-1, 1})).log.item() / tiny + 1) < 1e-15);
+  // The largest term, b exp(x), is not that of the largest x.
+  CHECK(std::abs(weighted_logsumexp(tensor({1, 0}), tensor({1e-20, 1})).log.item() / (1e-20 * std::exp(1.)) - 1) <
+        1e-15);
+  // log(1e-38 e^600): the exponents are relative to the largest x where the factor would not make up for it.
+  CHECK(weighted_logsumexp(tensor<float>({0, 600}), tensor<float>({1, 1e-38F})).log.item() == Approx(512.501766));
+  const SignedLog cancelled = weighted_logsumexp(tensor({0, 0, 0}), tensor({1, -1, -1}));
+  CHECK(cancelled.log.item() == 0);
+  CHECK(cancelled.sign.item() == -1);
+}
+
+// The posterior of a state is the derivative by its emission: at each step they add up to 1.
+TEST_CASE("posteriors of a hidden Markov model add up to 1 after many steps, in float32") {
+  const std::int64_t steps = 2000;
+  support::Random random("posteriors");
+  const Tensor emissions = cast(random.tensor({steps, 3}, -9, -1), DType::float32),
+               transitions = log_softmax(cast(random.tensor({3, 3}), DType::float32), 1);
+  GradientTape tape;
+  tape.watch(emissions);
+  Tensor alpha = emissions(0);
+  for (std::int64_t t = 1; t < steps; ++t) alpha = logsumexp(expand_dims(alpha, 1) + transitions, 0) + emissions(t);
+  CHECK(support::largest(sum(*tape.gradient(logsumexp(alpha), emissions), 1) - 1) < 2e-4);
 }
