@@ -1,6 +1,8 @@
 // The forward-backward recursion of Graves et al. 2006 on logarithms. States are the labels with a blank before and
 // behind each. alpha(t, s) ends with the emission at t, beta(t, s) begins behind it: where a probability is 0, no
-// infinity is subtracted.
+// infinity is subtracted. The blank's emission at each step, and the largest alpha of the step before, are subtracted
+// and counted in the loss; of beta what is common to all states is subtracted too. Numbers of the size of the loss
+// would be rounded, and with them the probabilities of states, which are normalized at each step.
 #include "loops/sequence/ctc.hpp"
 
 #include <algorithm>
@@ -61,6 +63,7 @@ class Recursion {
   // Fills alpha; returns the loss.
   double forward() const {
     if (steps_ == 0) return labels_ == 0 ? 0 : infinity;
+    double total = 0, above = 0;  // what has been subtracted; the largest alpha of the step before
     for (std::int64_t t = 0; t < steps_; ++t) {
       double* const row = alpha(t);
       row[-2] = row[-1] = -infinity;
@@ -68,24 +71,40 @@ class Recursion {
         for (std::int64_t s = 0; s < n_; ++s) row[s] = s < 2 ? 0 : -infinity;
       else
         arrive(alpha(t - 1), -1, gap_, row);
-      for (std::int64_t s = 0; s < n_; ++s) row[s] += emissions(t)[label_[s]];
+      const double blank = emission_of_blank(t), shift = above;
+      total += above + blank;
+      above = -infinity;
+      for (std::int64_t s = 0; s < n_; ++s) {
+        row[s] = (row[s] - shift) + (emissions(t)[label_[s]] - blank);
+        above = above < row[s] ? row[s] : above;
+      }
+      above = finite_or_zero(above);
     }
     const double* last = alpha(steps_ - 1) + n_;
     const LogSum end(last[-1], n_ > 1 ? last[-2] : -infinity, -infinity);
-    return -(end.most + std::log(1 + std::exp(end.smaller)));
+    return -(total + (end.most + std::log(1 + std::exp(end.smaller))));
   }
-  // Subtracts the probability of each state, given the labels, from the slope of its class.
-  void backward(double loss, double* slopes) const {
+  // Subtracts the probability of each state, given the labels, from the slope of its class. The loss is finite or NaN.
+  void backward(double* slopes) const {
     for (std::int64_t s = 0; s < n_; ++s) beta_[s] = s + 2 < n_ ? -infinity : 0;
     for (std::int64_t t = steps_ - 1; t >= 0; --t) {
-      const double* row = alpha(t);
+      const double *row = alpha(t), blank = emission_of_blank(t);
+      double most = -infinity, sum = 0;
       for (std::int64_t s = 0; s < n_; ++s) {
-        work_[s] = std::max(row[s] + beta_[s] + loss, least_exponent);
-        next_[s] = beta_[s] + emissions(t)[label_[s]];
+        work_[s] = row[s] + beta_[s];
+        most = most < work_[s] ? work_[s] : most;
+      }
+      for (std::int64_t s = 0; s < n_; ++s) {
+        work_[s] = std::max(work_[s] - most, least_exponent);
+        next_[s] = (beta_[s] - most) + (emissions(t)[label_[s]] - blank);
       }
       run(exp_, work_, n_);
-      for (std::int64_t s = 0; s < n_; ++s)
-        slopes[t * step_ + label_[s]] -= work_[s] < least_probability ? 0 : work_[s];
+      for (std::int64_t s = 0; s < n_; ++s) sum += work_[s];
+      const double share = 1 / sum;
+      for (std::int64_t s = 0; s < n_; ++s) {
+        const double probability = work_[s] * share;
+        slopes[t * step_ + label_[s]] -= probability < least_probability ? 0 : probability;
+      }
       arrive(next_, 1, gap_ + 2, beta_);
     }
   }
@@ -93,6 +112,8 @@ class Recursion {
  private:
   double* alpha(std::int64_t t) const { return alpha_ + t * (n_ + 2) + 2; }
   const double* emissions(std::int64_t t) const { return log_probs_ + t * step_; }
+  static double finite_or_zero(double x) { return std::isfinite(x) ? x : 0; }
+  double emission_of_blank(std::int64_t t) const { return finite_or_zero(emissions(t)[label_[0]]); }
   // out(s): the sum over the states s, s + side and, without a gap at s, s + 2 side.
   void arrive(const double* from, std::int64_t side, const double* gap, double* out) const {
     double *smaller = work_, *least = work_ + n_;
@@ -139,7 +160,7 @@ void ctc(const Tensor& log_probs, const Tensor& targets, const Tensor& input_len
         const Recursion r(probs + i * classes, ints(targets) + i * width, ints(input_lengths)[i],
                           ints(target_lengths)[i], count * classes, blank, memory);
         result[i] = r.forward();
-        if (to && result[i] != infinity) r.backward(result[i], to + i * classes);
+        if (to && result[i] != infinity) r.backward(to + i * classes);
         if (zero_infinity && result[i] == infinity) result[i] = 0;
       }
     });

@@ -56,7 +56,14 @@ struct States {
   }
 };
 
-// Log-probabilities of the states, by recursion over steps, and the transition weights of each step.
+// x less its largest element along the last axis, where that is possible: a constant, so that differences keep digits.
+Tensor from_largest(const Tensor& x) {
+  const Tensor constant = stop_gradient(x), most = max(constant, -1, true);
+  return x - either(greater(most, impossible / 2), most, 0);
+}
+
+// Log-probabilities of the states, by recursion over steps, up to a constant per step and example; and the transition
+// weights of each step.
 struct Forward {
   Steps weights;
   Tensor alpha;
@@ -64,13 +71,13 @@ struct Forward {
     for (std::size_t t = 0; t < emissions.size(); ++t) {
       if (t == 0) {
         const std::int64_t count = s.classes.shape()[1];
-        alpha = either(less(arange(count), 2), emissions[0], impossible);
+        alpha = from_largest(either(less(arange(count), 2), emissions[0], impossible));
         continue;
       }
       const Tensor ways =
           stack({alpha, shifted(alpha, 1, impossible), either(s.skips, shifted(alpha, 2, impossible), impossible)});
       weights[t] = softmax(ways, 0);
-      alpha = where(within[t], plus(emissions[t], logsumexp(ways, 0)), alpha);
+      alpha = where(within[t], from_largest(plus(emissions[t], logsumexp(ways, 0))), alpha);
     }
   }
 };
@@ -85,7 +92,7 @@ Tensor slopes_of(const Tensor& log_probs, const Tensor& targets, const Tensor& s
   const Tensor own = take_along_axis(log_probs, broadcast_to(s.classes, all), -1);
   const Steps within = unstack(less(reshape(arange(shape[0]), {shape[0], 1, 1}), expand_dims(steps, 1)));
   const Steps emissions =
-      unstack(either(s.inside, either(logical_not(less(own, impossible)), own, impossible), impossible));
+      unstack(from_largest(either(s.inside, either(logical_not(less(own, impossible)), own, impossible), impossible)));
   const Forward forward(s, emissions, within);
   const Tensor ends = either(s.last, forward.alpha, impossible);
   Tensor now = either(greater(max(ends, -1, true), impossible / 2), softmax(ends, -1), 0);

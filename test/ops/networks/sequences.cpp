@@ -570,3 +570,34 @@ TEST_CASE("ctc_loss: derivatives that are recorded, of none and of one step, and
   const Tensor d = *tape.gradient(y, x, {.output_gradients = tensor({inf, 1.0})});
   CHECK(d.to_vector() == Doubles{0, 0, 0, 0, -1, 0});
 }
+
+TEST_CASE("attention and ctc_loss: derivatives of large scores are those of the same scores less a constant") {
+  // Scores whose differences are exact: 2^20 and a little more in float32.
+  const Tensor values = tensor({{1}, {2}, {4}}), near = tensor({{0}, {1}, {-2}});
+  const auto f = [](const Tensor& k, const Tensor& v) {
+    return sum(attention(ones({2, 1}, k.dtype()), k, v, {.scale = 1.}) * cast(tensor({{1}, {-3}}), k.dtype()));
+  };
+  for (const DType d : {DType::float64, DType::float32}) {
+    const double at = d == DType::float64 ? 0x1p49 : 0x1p20, eps = d == DType::float64 ? 1e-14 : 1e-5;
+    const Tensor k = cast(near + at, d), v = cast(values, d);
+    const auto of_keys = [&](const Tensor& t) { return f(t, v); };
+    const auto of_near = [&](const Tensor& t) { return f(t, values); };
+    CHECK(largest(cast(grad(of_keys)(k), DType::float64) - grad(of_near)(near)) < eps);
+    CHECK(largest(cast(hvp(of_keys)(k, v), DType::float64) - hvp(of_near)(near, values)) < eps);
+    CHECK(largest(cast(grad([&](const Tensor& t) { return f(k, t); })(v), DType::float64) -
+                  grad([&](const Tensor& t) { return f(near, t); })(values)) < eps);
+  }
+  const Tensor logits = sin(reshape(arange(0., 60.), {6, 2, 5})), labels = tensor<std::int64_t>({{1, 2}, {3, 3}});
+  const auto loss = [&](const Tensor& t) {
+    return sum(ctc_loss(t, labels, tensor<std::int64_t>({6, 5}), tensor<std::int64_t>({2, 2})));
+  };
+  for (const DType d : {DType::float64, DType::float32}) {
+    // Multiples of 1/8 beside 2^20, or 2^45.
+    const double at = d == DType::float64 ? 0x1p45 : 0x1p20, eps = d == DType::float64 ? 1e-13 : 1e-5;
+    const Tensor x = cast(round(8 * logits) / 8 + at, d), same = cast(x, DType::float64) - at, g = grad(loss)(x);
+    CHECK(largest(cast(g, DType::float64) - grad(loss)(same)) < eps);
+    CHECK(largest(cast(sum(g, {1, 2}), DType::float64) + tensor({2, 2, 2, 2, 2, 1})) < 10 * eps);
+    CHECK(largest(cast(hvp(loss)(x, cos(x)), DType::float64) - hvp(loss)(same, cast(cos(x), DType::float64))) <
+          10 * eps);
+  }
+}
