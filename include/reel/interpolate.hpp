@@ -25,7 +25,7 @@ struct InterpOptions {
 /// order. This is not checked, and knots in another order give meaningless results. At equal knots the function jumps
 /// and has the last of their values. Gradients: to x the slope, at a knot that of the interval on its right, at the
 /// last knot that of the last interval, 0 outside; to fp the weights; to xp minus the slope times the weights. NaN in x
-/// gives NaN.
+/// gives NaN. At a knot an infinite or NaN value at another one does not count; the gradient to x is 0 there.
 Tensor interp(const Operand& x, const Operand& xp, const Operand& fp, const InterpOptions& options = {});
 
 /// A piecewise cubic function: between knots i and i + 1 the sum over k of coefficients[k, ..., i] (x - knots[i])^k.
@@ -98,7 +98,8 @@ BSpline b_spline(const Operand& knots, const Operand& coefficients, int degree =
 //
 // Gradients of every order: to values the weights, to positions the differences of neighbours that follow from them,
 // and 0 to positions of the nearest point. Where a derivative jumps, at the points of an axis, it is that of the cell
-// on the right; at the last point that of the last cell. A position that is NaN gives NaN.
+// on the right; at the last point that of the last cell. A position that is NaN gives NaN. A value without weight does
+// not count, even if it is infinite or NaN.
 
 /// The value at the nearest point, linear interpolation between the points around, or cubic interpolation.
 enum class GridMethod : std::uint8_t { nearest, linear, cubic };

@@ -52,8 +52,10 @@ inline constexpr std::tuple arithmetic{
 
   op<"fma">([](auto x, auto y, auto w) { return fma_rounded_once(x, y, w); }, times<y>, times<x>, same),
 
-  // Exact at both ends.
-  op<"lerp">([](auto x, auto y, auto w) { auto d = y - x; return where(w < 0.5, x + w * d, y - (1 - w) * d); },
+  // Exact at both ends, whatever the other one is. Without the difference where it overflows or an end is infinite.
+  op<"lerp">([](auto x, auto y, auto w) {
+      const auto d = y - x, near = where(w < 0.5, x + w * d, y - (1 - w) * d), apart = (1 - w) * x + w * y;
+      return where(isfinite(d), near, where(equal(w, 0), x, where(equal(w, 1), y, apart))); },
     d<w>([](auto g, auto w) { return g * (1 - w); }),
     times<w>,
     d<x | y>([](auto g, auto x, auto y) { return g * (y - x); })),

@@ -37,7 +37,8 @@ Quantity tap_sums(const char* op, const Tensor& values, std::span<const AxisTaps
     const Tensor& w = axes[static_cast<std::size_t>(k)].weights;
     Shape s = detail::List<std::int64_t>(static_cast<std::size_t>(k + 2), 1);
     s[0] = all[1], s[-1] = all[k + 2];
-    if (w.defined()) sums = sums * reshape(w, s);
+    // An infinite or NaN value without weight does not count.
+    if (w.defined()) sums = multiply_no_nan(sums, reshape(w, s));
     sums = sum_of_rows(sums);
   }
   return sums;

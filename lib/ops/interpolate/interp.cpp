@@ -22,9 +22,13 @@ Lane on_line(const Lane* a) {
   const Lane h = x1 - x0;
   const LaneMask below = x<x0, above = x> x1, empty = equal(h, 0);
   const Lane t = (where(below || above, x0, x) - x0) / where(empty, 1, h);
-  const Lane between = where(t < 0.5, f0 + t * (f1 - f0), f1 - (1 - t) * (f1 - f0));
+  // Without the difference where it overflows or a value is infinite or NaN: at a knot the other value does not count.
+  const LaneMask apart = !isfinite(f1 - f0), between = apart && not_equal(t, 0) && not_equal(t, 1);
+  const Lane d = where(apart, 0, f1 - f0), g0 = where(between, f0, 0), g1 = where(between, f1, 0);
+  const Lane near = where(t < 0.5, f0 + t * d, f1 - (1 - t) * d);
+  const Lane line = where(between, (1 - t) * g0 + t * g1, near);
   // The slope at NaN, which the line alone would leave finite, is NaN.
-  const Lane inside = where(equal(x, x), between, x * between);
+  const Lane odd = where(equal(x, x), 0, x), inside = where(equal(x, x), line, line + odd * odd);
   return where(below, f0, where(above || empty, f1, inside));
 }
 constexpr Composed lines[] = {{interp_name, on_line}};

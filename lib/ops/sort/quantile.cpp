@@ -70,10 +70,15 @@ Tensor interpolated(const Tensor& sorted, const Tensor& lower, const Tensor& wei
   const int last = sorted.rank() - 1;
   const Tensor low = gather_at(sorted, lower, last);
   const Tensor high = gather_at(sorted, contiguous(minimum(lower + 1, n - 1)), last);
-  // From the nearer end: a weight of 0 contributes nothing, even for infinity, and a weight of 1 gives the element
-  // itself.
+  // Without the difference where it overflows or an element is infinite, so that a weight of 0 or 1 gives the element.
+  const Tensor gap = high - low, apart = logical_not(isfinite(gap));
+  const Tensor between =
+      logical_and(logical_and(apart, not_equal(low, high)), logical_and(not_equal(weight, 0), not_equal(weight, 1)));
+  const Tensor mixed = where(between, low, 0) * (1 - weight) + where(between, high, 0) * weight;
+  // From the nearer end.
   const Tensor below = less(weight, 0.5), sign = cast_to(where(below, 1.0, -1.0), low.dtype());
-  return where(below, low, high) + sign * multiply_no_nan(high - low, where(below, weight, 1 - weight));
+  const Tensor near = where(below, low, high) + sign * where(apart, 0, gap) * where(below, weight, 1 - weight);
+  return where(between, mixed, near);
 }
 
 Tensor at_ranks(const Tensor& sorted, const Tensor& rank, QuantileMethod method) {

@@ -79,6 +79,38 @@ TEST_CASE("interp agrees with NumPy; its derivative at a knot is the right one, 
     CHECK((std::isnan(weight) || weight == 0));
 }
 
+TEST_CASE("an infinite or NaN value does not count where it has no weight") {
+  const Tensor knots = tensor({0, 1, 2}), x = tensor({0, 1, 2, 0.5, 1.5});
+  const auto same = [](const Tensor& y, const std::vector<double>& expected) {
+    const std::vector<double> v = y.to_vector();
+    bool equal = v.size() == expected.size();
+    for (std::size_t i = 0; equal && i < v.size(); ++i)
+      equal = v[i] == expected[i] || (std::isnan(v[i]) && std::isnan(expected[i]));
+    return equal;
+  };
+  for (const double node : {support::inf, -support::inf, support::qnan}) {
+    const Tensor values = tensor({0, node, 1}), ends = tensor({node, 1, 3});
+    CAPTURE(node);
+    CHECK(same(interp(x, knots, values), {0, node, 1, node, node}));
+    CHECK(same(compile([&](const Tensor& t) { return interp(t, knots, values); })(x), {0, node, 1, node, node}));
+    CHECK(same(interp(x, knots, ends), {node, 1, 3, node, 2}));
+    CHECK(same(regular_grid({knots}, values, expand_dims(x, -1)), {0, node, 1, node, node}));
+    CHECK(same(map_coordinates(values, expand_dims(x, 0), {.order = 1}), {0, node, 1, node, node}));
+    CHECK(same(map_coordinates(values, expand_dims(x, 0), {.order = 0}), {0, node, 1, node, 1}));
+    CHECK(same(lerp(tensor({node, 1, 1, node}), tensor({2, node, node, 2}), tensor({1, 0, 0.75, 0.25})),
+               {2, 1, node, node}));
+    // To the values the weights, also beside such a value; to a position between finite values the slope.
+    const auto of_values = [&](const Tensor& v) { return sum(interp(tensor({0, 2, 1.5}), knots, v)); };
+    CHECK(same(grad(of_values)(values), {1, 0.5, 1.5}));
+    CHECK(same(grad([&](const Tensor& t) { return sum(interp(t, knots, ends)); })(tensor({1, 1.5, 2})), {2, 2, 2}));
+    CHECK(same(grad([&](const Tensor& t) { return sum(map_coordinates(ends, t, {.order = 1})); })(tensor({{1.5, 2}})),
+               {2, 2}));
+  }
+  const double most = 0x1p1023;  // half the least number that overflows
+  CHECK(same(interp(tensor({0.5, 0.25}), tensor({0, 1}), tensor({-most, most})), {0, -most / 2}));
+  CHECK(same(lerp(-most, most, tensor({0, 0.5, 1})), {-most, 0, most}));
+}
+
 TEST_CASE("pchip and akima where secant slopes change sign or vanish") {
   const Tensor x = tensor({0, 1, 2, 3}), up_and_down = tensor({0, 1, 1, 0});
   CHECK(pchip(x, up_and_down)(x, 1).to_vector() == Doubles{1.5, 0, 0, -1.5});

@@ -222,6 +222,29 @@ TEST_CASE("searchsorted orders NaN last, unique counts NaN once") {
   CHECK(unique(zeros({0})).values.shape() == Shape{0});
 }
 
+TEST_CASE("quantiles of infinite elements, and of those whose difference overflows, ascend") {
+  constexpr double most = 0x1p1023;  // half the least number that overflows
+  const auto values = [](const std::vector<double>& x, const std::vector<double>& q) {
+    return quantile(from_data(x), from_data(q)).to_vector();
+  };
+  CHECK(values({0, inf}, {0, 0.25, 0.5, 1}) == std::vector<double>{0, inf, inf, inf});
+  CHECK(values({-inf, 2, 3, inf}, {0, 0.25, 1 / 3., 0.5, 0.75, 1}) ==
+        std::vector<double>{-inf, -inf, 2, 2.5, inf, inf});
+  CHECK(values({inf, inf, 1}, {0, 0.5, 0.75}) == std::vector<double>{1, inf, inf});
+  CHECK(values({-most, most}, {0, 0.25, 0.5, 0.75, 1}) == std::vector<double>{-most, -most / 2, 0, most / 2, most});
+  CHECK(percentile(tensor<float>({0, 1, static_cast<float>(inf)}), tensor({25, 60})).to_vector() ==
+        std::vector<double>{0.5, inf});
+  CHECK(median(tensor({1, inf, inf, 0})).item() == inf);
+  CHECK(nanmedian(tensor({1, inf, inf, std::nan("")})).item() == inf);
+  const Tensor x = tensor({0, 1, inf, 2, 3});
+  CHECK(grad([](const Tensor& t) {
+          return sum(quantile(t, tensor({0.25, 0.375})));
+        })(x)
+            .to_vector() == std::vector<double>{0, 1.5, 0, 0.5, 0});
+  CHECK(grad([&](const Tensor& q) { return sum(quantile(x, q)); })(tensor({0.75, 0.25})).to_vector() ==
+        std::vector<double>{0, 4});
+}
+
 TEST_CASE("errors of sorting name the cause") {
   const Tensor x = ones({2, 3});
   CHECK_THROWS_AS(sort(cast(x, DType::complex64)), TypeError);
