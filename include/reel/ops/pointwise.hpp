@@ -12,8 +12,9 @@ Tensor add(const Operand& x, const Operand& y);       ///< x + y. Gradient: g, g
 Tensor subtract(const Operand& x, const Operand& y);  ///< x - y. Gradient: g, -g. TypeError on booleans.
 Tensor multiply(const Operand& x, const Operand& y);  ///< x * y. Gradient: g y, g x. On booleans: and.
 Tensor divide(const Operand& x, const Operand& y);    ///< x / y, floating. Gradient: g / y, -g z / y.
-/// x to the power y. Gradient to x: g y x^(y-1), 0 where y is 0. Gradient to y: g z log(x), 0 where x is 0 and y >= 0,
-/// NaN for x < 0. ValueError for a negative integer exponent of an integer.
+/// x to the power y. Real numbers to the powers -4, ..., 4 are products, with an error of at most 0.51 units in the
+/// last place unless they are near overflow or underflow. Gradient to x: g y x^(y-1), 0 where y is 0. Gradient to y: g
+/// z log(x), 0 where x is 0 and y >= 0, NaN for x < 0. ValueError for a negative integer exponent of an integer.
 Tensor power(const Operand& x, const Operand& y);
 /// Another name of power.
 inline Tensor pow(const Operand& x, const Operand& y) { return power(x, y); }
@@ -115,7 +116,7 @@ Tensor minimum(const Operand& x, const Operand& y);
 Tensor clip(const Operand& x, const Operand& low, const Operand& high);
 /// x y + z, rounded once on every machine; float16 and bfloat16 compute in float32. Gradient: g y, g x, g.
 Tensor fma(const Operand& x, const Operand& y, const Operand& z);
-/// x + t (y - x), exactly y for t = 1. Gradient: g (1 - t), g t, g (y - x).
+/// x + t (y - x): x for t = 0 and y for t = 1, whatever the other is. Gradient: g (1 - t), g t, g (y - x).
 Tensor lerp(const Operand& x, const Operand& y, const Operand& t);
 Tensor floor(const Operand& x);  ///< Gradient: zero.
 Tensor ceil(const Operand& x);   ///< Gradient: zero.

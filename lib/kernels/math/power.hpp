@@ -1,5 +1,5 @@
 // x**y on a vector: e^(y log x) with the logarithm in two parts. Doubles on AVX-512 use a table of 16 logarithms, which
-// a single permutation of registers reads. Everything else uses SLEEF.
+// a single permutation of registers reads. Everything else uses SLEEF. Integers y from -4 to 4 use products.
 #pragma once
 #include "kernels/math/basic.hpp"
 #include "kernels/math/exp.hpp"
@@ -95,10 +95,41 @@ template <std::same_as<double> T>
 }
 #endif
 
+// x^n for n = 0, ..., 4 as the sum of two numbers, by exact products; z is its inverse where y = -n. `valid`: the power
+// is so far from overflow and underflow that the low parts are exact.
+template <class T>
+struct SmallPower {
+  Vec<T> z;
+  Mask<T> valid;
+};
+template <class T>
+[[gnu::always_inline]] inline SmallPower<T> power_by_products(Vec<T> x, Vec<T> y) {
+  using L = Vec<T>;
+  constexpr T least = sizeof(T) == 4 ? T(0x1p-70) : T(0x1p-900), most = 1 / least;
+  const L n = abs(y);
+  const auto two = n >= 2, four = n == 4;
+  const L base = where(two, x, L(1));
+  const Product<T> square = exact_product(base, base);
+  // (a + b) (c + d), a + b = 1 or x^2, c + d = 1, x or x^2.
+  const L a = where(two, square.high, L(1)), b = where(two, square.low, L(0));
+  const L c = where(four, square.high, where((n == 1) | (n == 3), x, L(1))), d = where(four, square.low, L(0));
+  const Product<T> p = exact_product(a, c);
+  const L rest = p.low + (a * d + b * c), high = p.high + rest;
+  const L size = abs(high);
+  const auto valid = (size >= least) & (size <= most);
+  const auto inverted = y < 0;
+  if (!any(inverted)) return {high, valid};
+  const L q = 1 / where(valid, high, L(1));
+  const Product<T> one = exact_product(high, q);
+  const L low = p.high - high + rest, error = (1 - one.high) - one.low - low * q;
+  return {where(inverted, q + q * error, high), valid};
+}
+
 }  // namespace math
 
+// For any numbers.
 template <class T>
-[[gnu::noinline]] Vec<T> power(Vec<T> x, Vec<T> y) {
+[[gnu::noinline]] Vec<T> general_power(Vec<T> x, Vec<T> y) {
 #if XSIMD_WITH_AVX512BW
   if constexpr (instruction_set == InstructionSet::avx512 && sizeof(T) == 8) return math::power_by_table(x, y);
 #endif
@@ -106,6 +137,15 @@ template <class T>
     return std::pow(x.v, y.v);
   else
     return math::power_by_sleef(x, y);
+}
+
+template <class T>
+[[gnu::noinline]] Vec<T> power(Vec<T> x, Vec<T> y) {
+  const auto small = (abs(y) <= 4) & (round(y) == y);
+  if (!any(small)) return general_power(x, y);
+  const auto [z, valid] = math::power_by_products(where(small, x, Vec<T>(1)), where(small, y, Vec<T>(1)));
+  const auto good = small & valid;
+  return all(good) ? z : where(good, z, general_power(x, y));
 }
 
 }  // namespace reel::kernels
