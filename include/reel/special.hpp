@@ -41,7 +41,7 @@ Tensor gammainc(const Operand& a, const Operand& x);
 Tensor gammaincc(const Operand& a, const Operand& x);
 /// I_x(a, b), the regularised incomplete beta function, a, b > 0, 0 <= x <= 1: the distribution function of the beta
 /// distribution. Gradient to x: g x^(a - 1) (1 - x)^(b - 1) / B(a, b); to a and b: by the continued fraction (DLMF
-/// 8.17.22). For a or b above 1e9 the relative error is some 1e-20 times the larger one.
+/// 8.17.22) and, for a or b above 10^10, by the incomplete gamma function (8.18.14), which has all digits.
 Tensor betainc(const Operand& a, const Operand& b, const Operand& x);
 /// 1 - I_x(a, b), accurate where it is small.
 Tensor betaincc(const Operand& a, const Operand& b, const Operand& x);
