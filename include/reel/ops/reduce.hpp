@@ -28,7 +28,7 @@ Tensor any(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Tensor all(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 /// Variance, floating: sum((x - mean)^2) / (n - ddof); NaN where n <= ddof. Gradient: 2 g (x - mean) / (n - ddof).
 Tensor var(const Operand& x, const Axes& axes = {}, double ddof = 0, bool keepdims = false);
-/// Standard deviation. Gradient: g (x - mean) / ((n - ddof) std), 0 where std is 0.
+/// Standard deviation, without overflow. Gradient: g (x - mean) / ((n - ddof) std), 0 where std is 0.
 Tensor std(const Operand& x, const Axes& axes = {}, double ddof = 0, bool keepdims = false);
 template <std::same_as<bool> T>
 Tensor var(const Operand&, const Axes&, T) = delete;  // keepdims is the fourth argument

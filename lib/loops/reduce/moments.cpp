@@ -119,6 +119,18 @@ void variance_of(const Tensor& x, const Shape& axes, double freedom, const Tenso
   });
 }
 
+// out = the largest power of 2 up to the largest magnitude along the axes, or 1.
+template <class T>
+void powers_near(const Tensor& x, const Shape& axes, const Tensor& out) {
+  const Tensor size = detail::empty(x.dtype(), x.shape());
+  compute<"abs">(size, x);
+  reduce(ReduceFunction::max, size, axes, out);
+  T* s = detail::mutable_data<T>(out);
+  for_each_of(out, [=](std::int64_t i) {
+    s[i] = s[i] > 0 && std::isfinite(s[i]) ? std::exp2(std::floor(std::log2(s[i]))) : 1;
+  });
+}
+
 // ---- norm
 
 // out = the norm, from powers of x divided by its largest (p < 0: smallest) element, so that they do not overflow or
@@ -167,6 +179,25 @@ void euclidean_norm(const Tensor& x, const Shape& axes, const Tensor& out) {
   for_each_of(out, [=](std::int64_t i) { to[i] = is_safe(to[i]) ? root[i] : other[i]; });
 }
 
+// The standard deviation, of x divided by a power of 2 where squares might overflow or underflow.
+template <class T>
+void deviation_of(const Tensor& x, const Shape& axes, double freedom, const Tensor& out) {
+  variance_of<T>(x, axes, freedom, out);
+  T* to = detail::mutable_data<T>(out);
+  const auto is_safe = [](T s) { return s >= least_square<T> && s <= most_square<T>; };
+  const bool safe = x.size() == 0 || std::all_of(to, to + out.size(), is_safe);
+  if (safe) return compute<"sqrt">(out, out);
+  const Tensor scale = detail::empty(x.dtype(), with_ones(x, axes)), ratio = detail::empty(x.dtype(), x.shape()),
+               scaled = detail::empty(x.dtype(), out.shape());
+  powers_near<T>(x, axes, scale);
+  compute<"divide">(ratio, x, scale);
+  variance_of<T>(ratio, axes, freedom, scaled);
+  compute<"sqrt">(scaled, scaled);
+  compute<"sqrt">(out, out);
+  const T *s = detail::mutable_data<T>(scale), *other = detail::mutable_data<T>(scaled);
+  for_each_of(out, [=](std::int64_t i) { to[i] = is_safe(to[i] * to[i]) ? to[i] : s[i] * other[i]; });
+}
+
 template <class T>
 void norm_of(const Tensor& x, double p, const Shape& axes, const Tensor& out) {
   if (p == 2)
@@ -203,6 +234,10 @@ void centre_rows(const Tensor& strided, const Tensor& out) {
 
 void variance(const Tensor& x, const Shape& axes, double freedom, const Tensor& out) {
   visit_among<float, double>(x.dtype(), [&]<class T>() { variance_of<T>(x, axes, freedom, out); });
+}
+
+void deviation(const Tensor& x, const Shape& axes, double freedom, const Tensor& out) {
+  visit_among<float, double>(x.dtype(), [&]<class T>() { deviation_of<T>(x, axes, freedom, out); });
 }
 
 void norm(const Tensor& x, double p, const Shape& axes, const Tensor& out) {

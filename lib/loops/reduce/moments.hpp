@@ -14,6 +14,8 @@ void centre_rows(const Tensor& x, const Tensor& out);
 
 /// out = the sum of the squared differences from the mean, divided by `freedom`.
 void variance(const Tensor& x, const Shape& axes, double freedom, const Tensor& out);
+/// out = its square root, where squares would overflow or underflow too.
+void deviation(const Tensor& x, const Shape& axes, double freedom, const Tensor& out);
 
 /// out = (the sum of |x|^p)^(1/p), without overflow or underflow on the way. p is finite and not 0; there is at least
 /// one element to reduce.

@@ -59,10 +59,9 @@ void evaluate_var(const Call& call, Outputs& out) {
   loops::variance(x, axes_of(mask), freedom(reduced_count(x.shape(), mask), call.real(2)), out[0]);
 }
 void evaluate_std(const Call& call, Outputs& out) {
-  evaluate_var(call, out);
-  const Tensor& z = out[0];
-  const Tensor* in[] = {&z};
-  loops::pointwise(loop_of<"sqrt">(z.dtype()), in, z);
+  const Tensor& x = call.input(0);
+  const std::int64_t mask = call.attribute(0);
+  loops::deviation(x, axes_of(mask), freedom(reduced_count(x.shape(), mask), call.real(2)), out[0]);
 }
 
 Tensor centred(const tape::Record& r) { return less_mean(r.saved(0), reduced_axes(r)); }
@@ -97,12 +96,24 @@ void std_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor>
     dy[0] = still(r, t[0]);
     return;
   }
-  dy[0] = over_std(r, sum(centred(r) * t[0], reduced_axes(r), keeps_axes(r)), r.saved(1));
+  // Deviations and tangents may have the size of x, whose squares may overflow.
+  const Tensor& z = r.saved(1);
+  const Tensor none = equal(z, 0), unit = centred(r) / with_reduced_axes(r, or_one(none, z));
+  dy[0] = where(none, 0, sum(unit * t[0], reduced_axes(r), keeps_axes(r)) / freedom(r));
 }
 constexpr Primitive std_primitive = {.rule = batched({"std", std_vjp, std_jvp}),
                                      .infer = infer_moment,
                                      .evaluate = evaluate_std,
                                      .keeps = {keep_input(0), keep_output(0)}};
+
+// For complex x, along the axes: a power of 2 near the largest part, by which squares do not overflow or underflow. A
+// constant.
+Tensor power_of_2_near(const Tensor& x, const Axes& axes) {
+  const Tensor z = stop_gradient(x);
+  const Tensor most = maximum(max(abs(real(z)), axes, true), max(abs(imag(z)), axes, true));
+  const Tensor ordinary = logical_and(isfinite(most), greater(most, 0));
+  return exp2(floor(log2(where(ordinary, most, 1))));
+}
 
 Tensor spread_of(const Primitive& primitive, const Operand& operand, const Axes& axes, double ddof, bool keepdims) {
   const char* op = primitive.rule.name;
@@ -112,11 +123,15 @@ Tensor spread_of(const Primitive& primitive, const Operand& operand, const Axes&
   if (is_half(from.dtype()))
     return in_float32(from, [&](const Tensor& wide) { return spread_of(primitive, wide, axes, ddof, keepdims); });
   if (is_complex(from.dtype())) {  // |z|^2 is the sum of two squares
-    const Tensor re = spread_of(var_primitive, real(from), axes, ddof, keepdims),
-                 im = spread_of(var_primitive, imag(from), axes, ddof, keepdims);
-    if (&primitive == &var_primitive) return re + im;
-    const Tensor squares = re + im, none = equal(squares, 0);
-    return where(none, 0, sqrt(or_one(none, squares)));
+    const bool root = &primitive == &std_primitive;
+    Tensor scale;
+    if (root && from.size() > 0) scale = power_of_2_near(from, axes);
+    const Tensor z = scale.defined() ? from / scale : from;
+    const Tensor re = spread_of(var_primitive, real(z), axes, ddof, keepdims),
+                 im = spread_of(var_primitive, imag(z), axes, ddof, keepdims), squares = re + im;
+    if (!root) return squares;
+    const Tensor none = equal(squares, 0), y = where(none, 0, sqrt(or_one(none, squares)));
+    return scale.defined() ? y * reshape(scale, y.shape()) : y;
   }
   const std::int64_t mask = axes_mask(op, axes, from);
   const Tensor& x = in_dtype(from, floating_of(from.dtype()), converted);

@@ -120,6 +120,26 @@ TEST_CASE("norms have gradient 0 at 0 and where an element is 0") {
   CHECK(rows == Doubles{0, 0, 0.6, 0.8});
 }
 
+TEST_CASE("standard deviations do not overflow or underflow, row by row") {
+  const auto check = [](DType d, double scale) {
+    CAPTURE(name(d), scale);
+    const Tensor unit = tensor({{1, 2, 4}, {-3, 0, 0}, {5, 5, 5}, {0, 0, 0}});
+    const Tensor x = cast(unit * concatenate({full({2, 1}, scale), ones({2, 1})}, 0), d);
+    for (const double ddof : {0., 1.}) {
+      const auto f = [ddof](const Tensor& t) { return reel::std(t, 1, ddof); };
+      CHECK(array_equal(f(x), f(cast(unit, d)) * cast(tensor({scale, scale, 1, 1}), d)));
+      CHECK(array_equal(grad([&](const Tensor& t) { return sum(f(t)); })(x),
+                        grad([&](const Tensor& t) { return sum(f(t)); })(cast(unit, d))));
+      CHECK(bool(all(less_equal(abs(jvp(f, x, x).second - f(x)), 1e-6 * f(x)))));
+    }
+  };
+  for (const double scale : {0x1p80, 0x1p-80, 0x1p100, 0x1p-100}) check(DType::float32, scale);
+  for (const double scale : {0x1p600, 0x1p-600, 0x1p900, 0x1p-900}) check(DType::float64, scale);
+  CHECK(reel::std(make_complex(tensor({1e200, 3e200}), tensor({0, 0}))).item() == Approx(1e200));
+  CHECK(reel::std(make_complex(tensor<float>({0, 0}), tensor<float>({1e-25F, 3e-25F}))).item() == Approx(1e-25));
+  CHECK(std::isnan(reel::std(tensor({1, inf})).item()));
+}
+
 TEST_CASE("constants whose mean is rounded have standard deviation and gradient 0") {
   const Tensor x = full({3}, 0.1);
   CHECK(reel::std(x).item() == 0);
