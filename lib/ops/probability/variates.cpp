@@ -43,13 +43,19 @@ Tensor partial_at(Function f, std::initializer_list<std::int64_t> orders, std::i
   return partial(f, {orders.begin(), orders.size()}, all);
 }
 
-// The derivative of log z by a. For tiny z the distribution function is z^a / Gamma(a + 1).
-Tensor log_gamma_slope(const Tensor& a, const Tensor& log_z) {
+// The derivative of log z by a. For tiny z the distribution function is z^a / Gamma(a + 1). Where it overflows it is
+// the largest number: what uses such a sample has cotangent 0 for it, or an infinite one.
+Tensor log_gamma_slope(const Tensor& every_a, const Tensor& every_log_z) {
+  const bool single = every_a.dtype() == DType::float32;
+  const double largest = single ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+  const Tensor overflows = logical_not(less(abs(every_log_z) / every_a, 0.5 * largest)),
+               huge = logical_and(overflows, less(every_log_z, 0));
+  const Tensor a = where(huge, 1, every_a), log_z = where(huge, 0, every_log_z);
   constexpr double tiny_max = -40;  // of log z: the next term is smaller by z, which is below 5e-18
   const Tensor tiny = less(log_z, tiny_max), z = exp(where(tiny, 0, log_z));
   const Tensor by_a = partial_at(Function::gammainc, {1, 0}, {&a, &z}),
                density = partial_at(Function::gammainc, {0, 1}, {&a, &z});
-  return where(tiny, (digamma(a + 1) - where(tiny, log_z, tiny_max)) / a, -by_a / (density * z));
+  return where(huge, largest, where(tiny, (digamma(a + 1) - where(tiny, log_z, tiny_max)) / a, -by_a / (density * z)));
 }
 Tensor slope_of_log_gamma(const tape::Record& r, std::size_t) { return log_gamma_slope(r.saved(0), r.saved(1)); }
 Tensor slope_of_gamma(const tape::Record& r, std::size_t) {

@@ -433,6 +433,13 @@ TEST_CASE("dirichlet_rvs: marginal laws, gradients, small parameters") {
   const Tensor tiny = dirichlet_rvs(generator, {200, 3}, 1e-4);
   CHECK(bool(all(isfinite(tiny))));
   CHECK(bool(all(less(abs(sum(tiny, -1) - 1), 1e-14))));
+  // The derivative of a logarithm overflows where its sample is 0 or 1, whose own derivative is 0.
+  const auto second = [](const Tensor& t) {
+    Generator same(5);
+    return sum(dirichlet_rvs(same, {8, 3}, t, t.dtype()), 0)(1);
+  };
+  for (const Tensor& a : {full({3}, 2.4587069e-37, DType::float32), full({3}, 1e-200)})
+    CHECK(grad(second)(a).to_vector() == Doubles{0, 0, 0});
   CHECK(dirichlet_rvs(generator, {4, 2}, 3.0, DType::float16).dtype() == DType::float16);
   CHECK(std::isnan(dirichlet_rvs(generator, {2}, 0.0)(0).item()));
   const std::uint64_t before = generator.position();
