@@ -20,7 +20,11 @@ struct EquationOptions {
   /// -1: 1000 of fixed_point, 100 of root, 1000 of minimum, 200 of bracketed_root.
   std::int64_t max_iterations = -1;
   /// Of the linear systems: of Newton's method, and of derivatives, for which the preconditioner is transposed. Their
-  /// tolerance of -1 stands for 16 rounding units; `initial` is not used.
+  /// tolerance of -1 stands for 16 rounding units; they are solved too where the residual is the rounding error of a
+  /// product, 16 rounding units of |a| |x|, and at most the root of the unit times the right-hand side. max_iterations
+  /// of -1 stands for a quarter of the number of unknowns, at least 100; then the system is solved by LU of the matrix,
+  /// which takes a product per unknown. Above 2048 unknowns it stands for what it is in gmres, and there is no matrix.
+  /// `initial` is not used.
   IterativeOptions linear = {};
 };
 
@@ -30,13 +34,14 @@ struct EquationOptions {
 /// Of all, but for what bracketed_root says: x0 is float32 or float64 (TypeError) and a start alone, without gradient.
 /// ShapeError or TypeError for an f of another shape or dtype. They read elements: TraceError in a traced function.
 /// Derivatives of every order in both modes, by all that f reads: dx solves (1 - f'(x)) dx = the change of f at x, by
-/// gmres; ValueError where that does not converge, as for a singular matrix.
+/// gmres or LU; ValueError, which names the options of `linear`, where neither converges, as for a singular matrix.
 Tensor fixed_point(const EquationFunction& f, const Operand& x0, const EquationOptions& options = {});
 /// x with f(x) = 0, by Newton's method from x0, whose steps gmres computes with products of the Jacobian; they are
-/// halved until the norm of f falls. ValueError if that ends without a root, which it names: a singular Jacobian, a
-/// minimum of the norm, the limit of iterations. dx solves f'(x) dx = - the change of f at x. Thousands of equations of
-/// one unknown each are cheaper by bracketed_root, or by fixed_point of Newton's step, x - f(x) / f'(x) with f'(x) =
-/// jvp(f, x, ones).second.
+/// halved until the norm of f falls. Found too where only the rounding of f keeps the norm from falling: on a grid of n
+/// points the norm of -u'' ends near n^2 rounding units of u. ValueError if that ends without a root, which it names: a
+/// singular Jacobian, a minimum of the norm, the limit of iterations. dx solves f'(x) dx = - the change of f at x.
+/// Thousands of equations of one unknown each are cheaper by bracketed_root, or by fixed_point of Newton's step, x -
+/// f(x) / f'(x) with f'(x) = jvp(f, x, ones).second.
 Tensor root(const EquationFunction& f, const Operand& x0, const EquationOptions& options = {});
 /// x with f(x) = 0 between a and b, of every element on its own: element k of f depends on element k of x alone, and
 /// has different signs at a and b, or is 0 there. Chandrupatla's method (1997), inverse quadratic interpolation or

@@ -6,6 +6,7 @@
 #include <limits>
 #include <ostream>
 #include <reel/minimize.hpp>
+#include <reel/ops/linalg.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
@@ -71,6 +72,10 @@ class KrylovRun {
     return !usable && stop(std::isfinite(scalar) ? IterativeStop::breakdown : IterativeStop::not_a_number);
   }
   void set_residual(double norm) { result.residual = norm; }
+  // The norm of a product along a direction, for the estimate of the operator's norm.
+  void see_product(double product, double direction) {
+    if (product > operator_norm_ * direction && std::isfinite(product)) operator_norm_ = product / direction;
+  }
   // Sets the residual right - a x, and a tolerance above the rounding error of the product.
   void compute_residual() {
     const Tensor product = product_of(name_, a_, result.x);
@@ -86,8 +91,8 @@ class KrylovRun {
     return options_.preconditioner ? product_of(name_, options_.preconditioner, v) : v;
   }
   // The result for a x = b.
-  IterativeResult finished() const {
-    IterativeResult r = result;
+  KrylovResult finished() const {
+    KrylovResult r{result, operator_norm_};
     r.x = r.x * std::ldexp(1.0, exponent_);
     if (options_.initial.defined()) r.x = add(options_.initial, r.x);
     r.residual = std::ldexp(r.residual, exponent_);
@@ -104,10 +109,11 @@ class KrylovRun {
   const IterativeOptions& options_;
   std::int64_t most_;
   double unit_, norm_b_;  // the norm of b, divided as `right`
+  double operator_norm_ = 0;
   int exponent_;
 };
 
-IterativeResult run_cg(const char* name, const LinearOperator& a, const Tensor& b, const IterativeOptions& options) {
+KrylovResult run_cg(const char* name, const LinearOperator& a, const Tensor& b, const IterativeOptions& options) {
   KrylovRun run(name, a, b, options);
   Tensor direction;
   double before = 0;
@@ -120,6 +126,8 @@ IterativeResult run_cg(const char* name, const LinearOperator& a, const Tensor& 
     const double curvature = dot_of(direction, q);
     if (run.broken(curvature > 0, curvature)) break;
     const double step = size / curvature;
+    // 1 / step is at most a diagonal element of the Lanczos matrix, and so at most |a|.
+    if (!options.preconditioner) run.see_product(1, step);
     run.result.x = run.result.x + direction * step;
     run.residual = run.residual - q * step;
     run.set_residual(norm_of(run.residual));
@@ -167,7 +175,7 @@ class HessenbergLeastSquares {
 
 // Right-preconditioned, so that the residual is that of the system. The least-squares problem estimates the residual;
 // the estimate is too low when rounding destroys the orthogonality of the basis. So each cycle computes the residual.
-IterativeResult run_gmres(const char* name, const LinearOperator& a, const Tensor& b, const IterativeOptions& options) {
+KrylovResult run_gmres(const char* name, const LinearOperator& a, const Tensor& b, const IterativeOptions& options) {
   KrylovRun run(name, a, b, options);
   while (!run.stopped()) {
     const double first = run.result.residual;
@@ -178,6 +186,7 @@ IterativeResult run_gmres(const char* name, const LinearOperator& a, const Tenso
       directions.push_back(run.preconditioned(basis.back()));
       Tensor next = run.product(directions.back());
       const double size = norm_of(next);
+      run.see_product(size, options.preconditioner ? norm_of(directions.back()) : 1);
       std::vector<double> column;
       for (const Tensor& one : basis) {  // modified Gram-Schmidt
         column.push_back(dot_of(one, next));
@@ -203,8 +212,7 @@ IterativeResult run_gmres(const char* name, const LinearOperator& a, const Tenso
   return run.finished();
 }
 
-IterativeResult run_bicgstab(const char* name, const LinearOperator& a, const Tensor& b,
-                             const IterativeOptions& options) {
+KrylovResult run_bicgstab(const char* name, const LinearOperator& a, const Tensor& b, const IterativeOptions& options) {
   KrylovRun run(name, a, b, options);
   const Tensor shadow = run.residual;
   Tensor p, v;
@@ -236,7 +244,7 @@ IterativeResult run_bicgstab(const char* name, const LinearOperator& a, const Te
   return run.finished();
 }
 
-using Method = IterativeResult (*)(const char*, const LinearOperator&, const Tensor&, const IterativeOptions&);
+using Method = KrylovResult (*)(const char*, const LinearOperator&, const Tensor&, const IterativeOptions&);
 
 void require_options(const char* name, const Tensor& b, const IterativeOptions& options) {
   if (std::isnan(options.tolerance) || !(options.absolute_tolerance >= 0))
@@ -280,16 +288,102 @@ IterativeResult solve_by(const char* name, Method method, const LinearOperator& 
   return result;
 }
 
+// ---- Jacobians of equations
+
+// The most unknowns for which a matrix is made of an operator: 32 MB in float64.
+constexpr std::int64_t most_of_matrix = 2048;
+// The products of a Krylov method in front of a factorisation, which costs as many as there are unknowns, and each is
+// cheaper without a basis to be orthogonal to.
+std::int64_t products_before_matrix(std::int64_t n) { return std::max<std::int64_t>(100, n / 4); }
+
+bool may_form_matrix(const Tensor& b, const IterativeOptions& options) {
+  return options.max_iterations < 0 && b.size() <= most_of_matrix;
+}
+
+// The operator as a matrix [n, n], by its products with unit vectors.
+Tensor matrix_of(const char* name, const LinearOperator& a, const Tensor& like) {
+  const std::int64_t n = like.size();
+  const Tensor identity = eye(n, like.dtype());
+  std::vector<Tensor> columns;
+  for (std::int64_t k = 0; k < n; ++k)
+    columns.push_back(reshape(product_of(name, a, reshape(identity(k), like.shape())), {n}));
+  return transpose(stack(columns, 0));
+}
+
+// Converged where the residual reaches the tolerance, or half of the digits at least and the rounding errors of a
+// product: 16 rounding units of |a| |x|.
+void judge(const Tensor& b, const Tensor& x, double tolerance, KrylovResult& r) {
+  const double unit = detail::unit_roundoff(x.dtype()), size = norm_of(b);
+  const double rounding = 16 * unit * (size + r.operator_norm * norm_of(x));
+  if (r.residual <= std::max(tolerance * size, std::min(rounding, std::sqrt(unit) * size)))
+    r.reason = IterativeStop::converged;
+}
+
+// By LU of the matrix, in float64: the rounding of a float32 solution alone leaves a residual of |a| |x| units. Not
+// converged where the matrix is singular.
+void solve_by_matrix(const char* name, const LinearOperator& a, const Tensor& b, double tolerance, KrylovResult& r) {
+  const Tensor matrix = cast(matrix_of(name, a, b), DType::float64);
+  const Tensor right = cast(reshape(b, {b.size()}), DType::float64);
+  r.by_matrix = true;
+  r.iterations += b.size();
+  if (!all(isfinite(matrix)).item<bool>()) return;
+  KrylovResult direct = r;
+  Tensor x;
+  try {
+    x = solve(matrix, right);
+  } catch (const ValueError&) {  // singular
+    return;
+  }
+  direct.operator_norm = norm_of(matrix);
+  direct.residual = norm_of(right - matmul(matrix, x));
+  judge(right, x, tolerance, direct);
+  if (!(direct.residual < r.residual)) return;
+  direct.x = cast(reshape(x, b.shape()), b.dtype());
+  r = direct;
+}
+
+KrylovResult solve_with(Method method, const char* name, const LinearOperator& a, const Tensor& b,
+                        const IterativeOptions& requested, bool by_matrix) {
+  IterativeOptions options = requested;
+  const bool has_matrix = may_form_matrix(b, options);
+  if (has_matrix) options.max_iterations = by_matrix ? 0 : products_before_matrix(b.size());
+  KrylovResult r = method(name, a, b, options);
+  const bool unfinished = !r.converged() && std::isfinite(r.residual) && r.reason != IterativeStop::not_a_number;
+  const bool indefinite = method == run_cg && r.reason == IterativeStop::breakdown;
+  if (!unfinished || indefinite) return r;
+  if (r.iterations > 0) {
+    r.residual = norm_of(b - product_of(name, a, r.x));
+    judge(b, r.x, options.tolerance, r);
+  }
+  if (!r.converged() && has_matrix) solve_by_matrix(name, a, b, options.tolerance, r);
+  return r;
+}
+
+LinearSolver equation_solver(Method method, const char* name, const IterativeOptions& options) {
+  return [method, name, options](const LinearOperator& a, const Tensor& b) {
+    const KrylovResult r = solve_with(method, name, a, b, options, false);
+    if (!r.converged())
+      fail<ValueError>(name,
+                       "no convergence after {} products: {}, residual {} of {}, linear.tolerance is {}; give "
+                       "linear.preconditioner, linear.max_iterations or a larger linear.tolerance",
+                       r.iterations, std::string(to_string(r.reason)), r.residual, norm_of(b), options.tolerance);
+    return r.x;
+  };
+}
+
 }  // namespace
 
-IterativeResult solve_by_gmres(const LinearOperator& a, const Tensor& b, const IterativeOptions& options) {
-  require_options("gmres", b, options);
-  return run_gmres("gmres", a, b, options);
+KrylovResult solve_jacobian(const char* name, const LinearOperator& a, const Tensor& b, const IterativeOptions& options,
+                            bool by_matrix) {
+  require_options(name, b, options);
+  return solve_with(run_gmres, name, a, b, options, by_matrix);
 }
-LinearSolver gmres_solver(const char* name, const IterativeOptions& options) {
-  return strict(name, run_gmres, options);
+LinearSolver jacobian_solver(const char* name, const IterativeOptions& options) {
+  return equation_solver(run_gmres, name, options);
 }
-LinearSolver cg_solver(const char* name, const IterativeOptions& options) { return strict(name, run_cg, options); }
+LinearSolver hessian_solver(const char* name, const IterativeOptions& options) {
+  return equation_solver(run_cg, name, options);
+}
 
 }  // namespace autodiff
 

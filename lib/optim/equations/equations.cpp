@@ -46,12 +46,12 @@ EquationOptions checked(const char* name, const EquationFunction& f, const Tenso
 Equation equation_of(const char* name, EquationFunction residual, const EquationOptions& options, const Tensor& like,
                      bool symmetric = false) {
   if (symmetric) {
-    const LinearSolver solver = cg_solver(name, options.linear);
+    const LinearSolver solver = hessian_solver(name, options.linear);
     return {name, std::move(residual), solver, solver, true};
   }
   IterativeOptions transposed = options.linear;
   transposed.preconditioner = transposed_operator(name, options.linear.preconditioner, like);
-  return {name, std::move(residual), gmres_solver(name, options.linear), gmres_solver(name, transposed)};
+  return {name, std::move(residual), jacobian_solver(name, options.linear), jacobian_solver(name, transposed)};
 }
 
 Tensor iterated(const Equation& e, Tensor x, const EquationOptions& options) {
@@ -72,21 +72,39 @@ Tensor iterated(const Equation& e, Tensor x, const EquationOptions& options) {
 // (Armijo's condition).
 constexpr double least_part_of_step = 1e-9, sufficient_decrease = 1e-4;
 
-// Newton's method. It ends if a step does not reduce the norm of the residual and is as short as rounding errors. A
-// step is Newton's if its linear system is solved to half of the digits: where the Jacobian is ill-conditioned,
-// rounding lets gmres stagnate above its tolerance.
+// Where a step cannot reduce the norm of the residual.
+[[noreturn]] void fail_newton(const char* name, const EquationOptions& options, std::int64_t iterations, double size,
+                              const KrylovResult& linear, bool is_newton) {
+  if (is_newton)
+    fail<ValueError>(name,
+                     "no progress after {} iterations, at a norm of {}: the norm has a local minimum; start elsewhere",
+                     iterations, size);
+  fail<ValueError>(
+      name,
+      "no progress after {} iterations, at a norm of {}: the Jacobian is singular, or its linear system is "
+      "solved to {} of the right-hand side only, where linear.tolerance is {}; start elsewhere, or give "
+      "linear.preconditioner",
+      iterations, size, linear.residual / size, options.linear.tolerance);
+}
+
+// Newton's method. A step is Newton's if its linear system is solved to half of the digits. The method ends if a step
+// does not reduce the norm of the residual and is as short as rounding errors, or if the norm has fallen by half of the
+// digits to the rounding error of the residual, 16 units of |J| |x|, which hides any further reduction.
 Tensor newton(const Equation& e, Tensor x, const EquationOptions& options) {
   Tensor r = residual_of(e, x);
   double size = size_of(r);
-  const double rounding = std::sqrt(unit_of(x));
+  const double rounding = std::sqrt(unit_of(x)), first_size = size;
+  bool by_matrix = false;
   for (std::int64_t k = 0; k < options.max_iterations; ++k) {
     if (!std::isfinite(size)) fail<ValueError>(e.name, "infinity or NaN at the start; start elsewhere");
     if (size <= options.absolute_tolerance) return x;
-    const IterativeResult solution = solve_by_gmres(jacobian_of(e, x), negative(r), options.linear);
+    const KrylovResult solution = solve_jacobian(e.name, jacobian_of(e, x), negative(r), options.linear, by_matrix);
+    by_matrix = solution.by_matrix;
     double step = size_of(solution.x);
     const double scale = size_of(x);
     const bool is_newton = solution.converged() || solution.residual <= rounding * size;
     const bool is_last = is_newton && step <= options.tolerance * scale;
+    const bool is_rounding = size <= std::min(rounding * first_size, 16 * unit_of(x) * solution.operator_norm * scale);
     Tensor next, next_residual;
     double next_size = HUGE_VAL, shrink = 1;
     for (; shrink > least_part_of_step; shrink /= 2) {
@@ -96,11 +114,13 @@ Tensor newton(const Equation& e, Tensor x, const EquationOptions& options) {
       if (next_size <= (1 - sufficient_decrease * shrink) * size) break;
       if (step <= rounding * scale && is_newton) return next_size < size ? next : x;
     }
-    if (!(next_size < size))
-      fail<ValueError>(e.name, "no progress after {} iterations, at a norm of {}: {}; start elsewhere", k, size,
-                       is_newton ? "the norm has a local minimum" : "the Jacobian is singular");
+    if (!(next_size < size)) {
+      if (is_rounding) return x;
+      fail_newton(e.name, options, k, size, solution, is_newton);
+    }
+    const bool stagnates = is_rounding && next_size > 0.5 * size;
     x = next, r = next_residual, size = next_size;
-    if (is_last) return x;
+    if (is_last || stagnates) return x;
   }
   if (size <= options.absolute_tolerance) return x;
   fail<ValueError>(e.name, "no convergence after {} iterations, at a norm of {}; start elsewhere, or allow for more",
@@ -144,8 +164,9 @@ Tensor lowest(const Equation& e, const EquationFunction& f, const Tensor& start,
   const detail::Evaluate evaluate = [&](const double* x, double* gradient) { return linearize(x, gradient, nullptr); };
   std::vector<double> x(static_cast<std::size_t>(start.size()));
   detail::copy_out(start, DType::float64, x.data(), false);
-  const detail::MinimizeSummary found =
-      detail::newton_cg(x, evaluate, linearize, {.max_iterations = options.max_iterations}, e.name);
+  NewtonOptions descent = {.max_iterations = options.max_iterations};
+  if (start.dtype() == DType::float32) descent.gradient_tolerance = std::sqrt(unit_of(start));
+  const detail::MinimizeSummary found = detail::newton_cg(x, evaluate, linearize, descent, e.name);
   // Near a minimum the rounding of values, of float32 above all, hides progress. Newton's method reads gradients alone.
   const bool near = found.reason == StopReason::stationary || found.reason == StopReason::small_step ||
                     found.reason == StopReason::stalled;
