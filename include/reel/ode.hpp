@@ -45,7 +45,8 @@ struct OdeOptions {
 ///
 /// With OdeAdjoint::continuous each interval between times is solved separately. It is one entry of a tape, which keeps
 /// only the states at its ends: memory does not grow with the number of steps. Derivatives, also of every order in both
-/// modes, agree with the discrete ones only to the tolerances, and the equation must be stable backwards in time. The
+/// modes, agree with the discrete ones only to the tolerances, and the equation must be stable backwards in time, as a
+/// stiff one is not: OdeMethod::rosenbrock belongs to the discrete adjoint. The
 /// root mean square of a backward step is over y, its cotangent and the cotangents of all that f reads. `memory_budget`
 /// is not used.
 Tensor odeint(const OdeFunction& f, const Operand& y0, const Operand& t, const OdeOptions& options = {});

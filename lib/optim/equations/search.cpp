@@ -33,10 +33,11 @@ class StepSearch {
       const bool last = size >= rest;
       const double h = direction_ * (last ? rest : size), next = last ? to_ : t + h;
       if (next == t || !(std::abs(h) > 0))
-        fail<ValueError>(ode_.name, "the steps become too short at t = {}; the solution may end there, or be stiff", t);
+        fail<ValueError>(ode_.name, "the steps become too short at t = {}; the solution may end there, or be stiff: {}",
+                         t, advice());
       if (tries >= options_.max_steps)
-        fail<ValueError>(ode_.name, "{} steps reach t = {} only; allow for more, or use OdeMethod::rosenbrock",
-                         options_.max_steps, t);
+        fail<ValueError>(ode_.name, "{} steps reach t = {} only; allow for more (max_steps), or {}", options_.max_steps,
+                         t, advice());
       const StepResult step = take_step(ode_, y, number_of(ode_, t), number_of(ode_, h), true);
       const double error = size_of_error(step.error, y, step.y);
       // Growth is limited, and less so after a rejected step.
@@ -58,6 +59,14 @@ class StepSearch {
   }
 
  private:
+  // A stiff equation is unstable backwards in time, whatever the method.
+  const char* advice() const {
+    const bool stiff_method = ode_.method == OdeMethod::rosenbrock;
+    if (options_.adjoint == OdeAdjoint::continuous)
+      return stiff_method ? "use OdeAdjoint::discrete: a stiff equation is unstable backwards in time"
+                          : "use OdeMethod::rosenbrock with OdeAdjoint::discrete";
+    return stiff_method ? "use larger tolerances" : "use OdeMethod::rosenbrock";
+  }
   double norm_of(const ops::Quantity& x, const Tensor& y, const Tensor& z) const {
     if (x.size() == 0) return 0;
     const ops::Quantity size = maximum(abs(y), abs(z)),

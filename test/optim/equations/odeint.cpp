@@ -179,6 +179,31 @@ TEST_CASE("odeint agrees with SciPy; the method for stiff equations takes few st
   CHECK(largest(odeint(fast, 1.0, t, implicit) - cos(t)) < 1e-4);
 }
 
+TEST_CASE("odeint advises what helps: another method, or the discrete adjoint") {
+  const Tensor t = tensor({0, 1, 2});
+  const auto last = [&](OdeOptions o) {
+    o.max_steps = 300;
+    return [o, t](const Tensor& rate) {
+      const auto f = [rate](const Tensor& y, const Tensor& at) { return -rate * (y - cos(at)) - sin(at); };
+      return odeint(f, 1.0, t, o)[2];
+    };
+  };
+  const Tensor rate = scalar(10000.0);
+  CHECK_THROWS_WITH(last({})(rate),
+                    Contains("or use OdeMethod::rosenbrock") && !Contains("adjoint", Catch::CaseSensitive::No));
+  CHECK_THROWS_WITH(last({.adjoint = OdeAdjoint::continuous})(rate),
+                    Contains("use OdeMethod::rosenbrock with OdeAdjoint::discrete"));
+  const OdeOptions stiff = {OdeMethod::rosenbrock, 1e-4, 1e-4};
+  OdeOptions continuous(stiff);
+  continuous.adjoint = OdeAdjoint::continuous;
+  CHECK_NOTHROW(last(continuous)(rate));
+  CHECK_THROWS_WITH(grad(last(continuous))(rate), Contains("use OdeAdjoint::discrete: a stiff equation is unstable"));
+  CHECK(std::abs(grad(last(stiff))(rate).item()) < 1e-6);
+  OdeOptions precise(stiff);
+  precise.relative_tolerance = precise.absolute_tolerance = 1e-12;
+  CHECK_THROWS_WITH(last(precise)(rate), Contains("use larger tolerances"));
+}
+
 TEST_CASE("odeint in closed form: directions, dtypes, shapes, tolerances") {
   const Tensor t = tensor({0, 0.3, 1, 2.5}), k = scalar(0.8);
   double before = 1;
