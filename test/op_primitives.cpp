@@ -301,6 +301,7 @@ TEST_CASE("draws: the position in the stream is an attribute of the primitive") 
         static_cast<void>(random_bernoulli(generator, shape, 0.3));
       }
     static_cast<void>(random_categorical(generator, tensor({.1, .2, .3}), 50));
+    static_cast<void>(random_integers(generator, {50}, -7, 9));
     static_cast<void>(random_permutation(generator, 50));
   }
   std::set<std::string> names;
@@ -310,7 +311,7 @@ TEST_CASE("draws: the position in the stream is an attribute of the primitive") 
     check_again("a draw", call, call);
   }
   for (const char* name : {"random_uniform", "random_normal", "random_truncated_normal", "random_bernoulli",
-                           "random_categorical", "random_permutation"}) {
+                           "random_categorical", "random_integers", "random_permutation"}) {
     INFO(name);
     CHECK(names.contains(name));
   }

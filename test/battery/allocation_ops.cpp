@@ -87,6 +87,7 @@ Results drawn() {
           random_truncated_normal(g, {5}),
           random_bernoulli(g, {5}, 0.3),
           random_categorical(g, ones({3}), 4),
+          random_integers(g, {5}, 0, 9),
           random_permutation(g, 6)};
 }
 Results made() {

@@ -182,7 +182,8 @@ Program draws() {
   return {"draws", [] {
             Generator g(5);
             return Tensors{random_normal(g, {100003}), random_uniform(g, {100003}, 0, 1, DType::float32),
-                           random_truncated_normal(g, {50001}), cast(random_permutation(g, 5000), DType::float64)};
+                           random_truncated_normal(g, {50001}), cast(random_permutation(g, 5000), DType::float64),
+                           cast(random_integers(g, {50001}, 0, 1000), DType::float64)};
           }};
 }
 

@@ -430,6 +430,8 @@ void axes_and_sizes() {
     at("random_choice", [&] { random_choice(generator, m, i < 1 << 20 || i > 1 << 30 ? i : 0); });
     at("random_choice", [&] { random_choice(generator, m, 1, false, i); });
     at("random_permutation", [&] { random_permutation(generator, i < 1 << 20 || i > 1 << 30 ? i : 0); });
+    at("random_integers", [&] { random_integers(generator, {3}, i, 5); });
+    at("random_integers", [&] { random_integers(generator, {3}, -5, i); });
     at("random_categorical", [&] { random_categorical(generator, m, i); });
   }
   for (const auto& list : axis_lists) {

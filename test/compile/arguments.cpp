@@ -118,7 +118,7 @@ TEST_CASE("compiled generators: bound at each call and advanced as by the eager 
   const auto f = [](Generator& g, const Tensor& x) {
     const Tensor a = random_normal(g, {3, 2}), unused = random_uniform(g, {5}), b = random_normal(g, {3, 2});
     return std::tuple(a * x, b, random_bernoulli(g, {7}, .3), random_permutation(g, 9), random_categorical(g, x, 4),
-                      random_truncated_normal(g, {2}, 1, 2, DType::float32));
+                      random_integers(g, {5}, -3, 3), random_truncated_normal(g, {2}, 1, 2, DType::float32));
   };
   const auto compiled = compile(f);
   const Tensor x = support::ramp({3, 2});

@@ -1,6 +1,7 @@
 // Random numbers: Philox against its published answers, the functions built on it against libm, distributions by their
 // moments, and the same numbers for every number of threads.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -165,6 +166,36 @@ TEST_CASE("uniform float16 and bfloat16 numbers are below the open end") {
   }
 }
 
+TEST_CASE("random integers: range, evenness and the first numbers of a seed") {
+  Generator generator(3);
+  const Tensor dice = random_integers(generator, {6, 10000}, 1, 7);
+  CHECK(dice.dtype() == DType::int64);
+  CHECK(generator.position() == 30000);
+  for (int k = 1; k < 7; ++k) CHECK(std::abs(sum(equal(dice, k)).item<std::int64_t>() - 10000) < 500);
+  CHECK(max(random_integers(generator, {100}, 5, 6)).item<std::int64_t>() == 5);
+  CHECK(random_integers(generator, {0, 3}, -5, 5).shape() == Shape{0, 3});
+  // The ends of int64. Of 3 2^62 numbers, the high half of a product would give every third twice as often.
+  using Limits = std::numeric_limits<std::int64_t>;
+  const Tensor wide = random_integers(generator, {20000}, Limits::min(), Limits::max());
+  CHECK(std::abs(sum(less(wide, 0)).item<std::int64_t>() - 10000) < 400);
+  constexpr std::int64_t quarter = std::int64_t{1} << 62;
+  const Tensor thirds = random_integers(generator, {30000}, -2 * quarter, quarter);
+  CHECK(std::abs(sum(less(thirds, -quarter)).item<std::int64_t>() - 10000) < 450);
+  CHECK(std::abs(sum(greater_equal(thirds, 0)).item<std::int64_t>() - 10000) < 450);
+  std::array<std::int64_t, 3> of_three{};
+  for (const std::int64_t v : thirds.to_vector<std::int64_t>()) ++of_three[static_cast<std::uint64_t>(v) % 3];
+  for (const std::int64_t c : of_three) CHECK(std::abs(c - 10000) < 450);
+  // A word of the stream decides, as the high half of its product with the number of values.
+  Generator first(42);
+  const auto block = loops::random_block(42, 0);
+  const Tensor bits = random_integers(first, {2}, -8, 8);
+  for (std::size_t k = 0; k < 2; ++k)
+    CHECK(bits[static_cast<std::int64_t>(k)].item<std::int64_t>() == static_cast<std::int64_t>(block[k] >> 60) - 8);
+  CHECK_THROWS_AS(random_integers(first, {2}, 3, 3), ValueError);
+  CHECK_THROWS_AS(random_integers(first, {-2}, 3, 4), ShapeError);
+  CHECK(first.position() == 1);
+}
+
 TEST_CASE("random permutations") {
   Generator generator(3);
   std::vector<std::int64_t> p = random_permutation(generator, 1000).to_vector<std::int64_t>();
@@ -224,7 +255,8 @@ TEST_CASE("a draw that fails does not advance the generator") {
   const std::function<Tensor()> draws[] = {
       [&] { return random_uniform(g, {40}); },           [&] { return random_normal(g, {40}); },
       [&] { return random_truncated_normal(g, {40}); },  [&] { return random_bernoulli(g, {40}); },
-      [&] { return random_categorical(g, logits, 40); }, [&] { return random_permutation(g, 40); }};
+      [&] { return random_categorical(g, logits, 40); }, [&] { return random_permutation(g, 40); },
+      [&] { return random_integers(g, {40}, 0, 9); }};
   for (const auto& draw : draws) {
     detail::fail_allocation_after(0);
     CHECK_THROWS_AS(draw(), std::bad_alloc);

@@ -240,6 +240,8 @@ Tensor random_truncated_normal(Generator& generator, const Shape& shape, double 
 Tensor random_bernoulli(Generator& generator, const Shape& shape, double probability = 0.5);
 /// int64 [..., count] drawn from logits [..., classes] (unnormalised log-probabilities).
 Tensor random_categorical(Generator& generator, const Tensor& logits, std::int64_t count);
+/// Integers from low to high - 1, each with the same probability, int64. ValueError unless low < high.
+Tensor random_integers(Generator& generator, const Shape& shape, std::int64_t low, std::int64_t high);
 /// A permutation of 0 .. n-1, int64 [n].
 Tensor random_permutation(Generator& generator, std::int64_t n);
 

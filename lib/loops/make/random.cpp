@@ -23,6 +23,20 @@ std::uint64_t random_word(RandomStream from, std::int64_t i) {
   return block[static_cast<std::size_t>(i % 2)];
 }
 
+// A draw from [0, count) by a random word, as the high half of their product. Words whose low half is below `least`,
+// 2^64 mod count, would make some numbers likelier; each of them seeds another (Lemire, "Fast random integer generation
+// in an interval", ACM Transactions on Modeling and Computer Simulation 29, 2019). With less than half of the words
+// refused, 64 in a row have a probability below 2^-64.
+std::uint64_t below(std::uint64_t count, std::uint64_t least, std::uint64_t word) {
+  __extension__ using Wide = unsigned __int128;
+  Wide product = static_cast<Wide>(word) * count;
+  for (std::uint64_t k = 0; static_cast<std::uint64_t>(product) < least && k < 64; ++k) {
+    word = random_block(word, k)[0];
+    product = static_cast<Wide>(word) * count;
+  }
+  return static_cast<std::uint64_t>(product >> 64);
+}
+
 // Fills y, PerBlock elements at a time, by f(words, out).
 template <class T, std::int64_t PerBlock, class F>
 void draw(RandomStream from, const Tensor& y, const F& f) {
@@ -192,6 +206,14 @@ std::int64_t draw_categorical(RandomStream from, const Tensor& logits, const Ten
     }
   });
   return -1;
+}
+
+void draw_integers(RandomStream from, std::int64_t low, std::uint64_t count, const Tensor& y) {
+  const std::uint64_t least = -count % count;
+  draw<std::int64_t, 2>(from, y, [=](const Words& words, std::int64_t* out) {
+    for (std::size_t i = 0; i < 2; ++i)
+      out[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + below(count, least, words[i]));
+  });
 }
 
 void draw_permutation(RandomStream from, const Tensor& y) {

@@ -26,6 +26,8 @@ void draw_bernoulli(RandomStream from, double probability, const Tensor& y);
 /// Classes from logits [rows..., classes] of a floating dtype and any strides. y is int64 [rows..., count]. Returns -1;
 /// or, without drawing, the first row that is no distribution: one logit is NaN, or the largest is not finite.
 std::int64_t draw_categorical(RandomStream from, const Tensor& logits, const Tensor& y);
+/// Integers in [low, low + count), count > 0. y is int64.
+void draw_integers(RandomStream from, std::int64_t low, std::uint64_t count, const Tensor& y);
 /// A permutation of 0 ... n - 1 (Fisher and Yates). y is int64 [n].
 void draw_permutation(RandomStream from, const Tensor& y);
 

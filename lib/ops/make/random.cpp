@@ -105,6 +105,17 @@ constexpr Primitive categorical_primitive = {.rule = {.name = "random_categorica
                                              .constants = 1,
                                              .effects = advances_generator | may_throw};
 
+// ---- integers; attributes: seed, first block, low, count, extents
+
+void infer_integers(const Call& call, Metas& out) { out.add(DType::int64, shape_behind(call.attributes, 4)); }
+void evaluate_integers(const Call& call, Outputs& out) {
+  loops::draw_integers(stream_of(call), call.attribute(2), static_cast<std::uint64_t>(call.attribute(3)), out[0]);
+}
+constexpr Primitive integers_primitive = {.rule = {.name = "random_integers"},
+                                          .infer = infer_integers,
+                                          .evaluate = evaluate_integers,
+                                          .effects = advances_generator};
+
 // ---- permutation; attributes: seed, first block, n
 
 void infer_permutation(const Call& call, Metas& out) { out.add(DType::int64, {call.attribute(2)}); }
@@ -158,6 +169,14 @@ Tensor random_categorical(Generator& generator, const Tensor& logits, std::int64
     fail<ShapeError>(op, "logits of shape {} have no classes to draw from", logits.shape());
   std::array attributes = ops::words(0, 0, count);
   return ops::drawn(ops::categorical_primitive, {&logits}, generator, attributes);
+}
+
+Tensor random_integers(Generator& generator, const Shape& shape, std::int64_t low, std::int64_t high) {
+  constexpr const char* op = "random_integers";
+  if (low >= high) fail<ValueError>(op, "low is {} and high {}; low must be less than high", low, high);
+  ops::require_shape(op, shape);
+  const auto count = static_cast<std::int64_t>(static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low));
+  return ops::drawn(ops::integers_primitive, {}, generator, ops::shaped(ops::words(0, 0, low, count), shape));
 }
 
 Tensor random_permutation(Generator& generator, std::int64_t n) {
