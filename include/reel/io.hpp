@@ -15,6 +15,7 @@
 #include <reel/tensor.hpp>
 #include <reel/tree.hpp>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -156,7 +157,7 @@ void for_each_named(T& node, NamePath& path, F& f) {
   constexpr bool is_const = std::is_const_v<T>;
   const auto position = [](std::size_t i) { return std::to_string(i); };
   if constexpr (Leaf<Node>) {
-    static_assert(std::is_same_v<Node, Tensor> || std::is_same_v<Node, Variable>, "files hold tensors and variables");
+    static_assert(!std::is_same_v<Node, IndexedSlices>, "files hold tensors, variables and gradients");
     f(path.text(), node);
   } else if constexpr (HasLeaves<Node> && is_const) {
     Node copy(node);  // leaves() is for mutable structs; a copy has the same handles
@@ -172,6 +173,11 @@ void for_each_named(T& node, NamePath& path, F& f) {
     for_each_part<is_const>(node, position, path, f);
   }
 }
+
+/// Adds a leaf. ValueError, of named, if there is one of this name, or if it is empty.
+void add_named(NamedTensors& leaves, const std::string& name, const Tensor& leaf);
+/// ValueError unless there are as many names as gradients, all different.
+std::map<std::string, Gradient> pair_names(std::span<const std::string> names, std::span<const Gradient> gradients);
 
 /// What a call of save writes, collected before the file is begun.
 class Saver {
@@ -196,6 +202,7 @@ class Saver {
   void add_optimizer(const char* kind, const Optimizer& optimizer);
   void add_leaf(const std::string& name, const Tensor& leaf);
   void add_leaf(const std::string& name, const Variable& leaf);
+  void add_leaf(const std::string& name, const Gradient& leaf);
 
   NamedTensors tensors_;
   List<NamedVariable> variables_;
@@ -211,6 +218,8 @@ class Loader {
     NamePath path;
     auto find = [this](const std::string& name, auto& leaf) {
       static_assert(!std::is_same_v<decltype(leaf), const Tensor&>, "load(path, tree): the tree's tensors are const");
+      static_assert(!std::is_same_v<std::remove_cvref_t<decltype(leaf)>, Gradient>,
+                    "load(path, tree): read gradients as tensors");
       this->find_leaf(name, leaf);
     };
     for_each_named(tree, path, find);
@@ -251,12 +260,37 @@ class Loader {
 ///     auto leaves() { return std::tie(weight, bias); }
 ///     auto names() const { return std::array{"weight", "bias"}; }
 /// ValueError when two leaves have the same name, or when an optimiser has state of a variable that is not in the tree.
+/// Gradients are saved dense; none is left out.
 template <Tree T, class... State>
 void save(const std::string& path, const T& tree, const State&... state) {
   detail::Saver saver;
   saver.add_tree(tree);
   (saver.add_state(state), ...);
   saver.write(path);
+}
+
+/// The leaves of a tree, variables by their values, under the names that save gives them. ValueError when two leaves
+/// have the same name, or one is empty.
+template <Tree T>
+NamedTensors named(const T& tree) {
+  NamedTensors leaves;
+  detail::NamePath path;
+  auto add = [&](const std::string& name, const auto& leaf) { detail::add_named(leaves, name, leaf); };
+  detail::for_each_named(tree, path, add);
+  return leaves;
+}
+/// The gradients of a tree's leaves under their names, to print or to save: `save(path, named(model, gradients))`. They
+/// are a tree with as many leaves in the same order (ValueError otherwise), such as what tape.gradient(loss, model)
+/// returns.
+template <Tree T, Tree G>
+std::map<std::string, Gradient> named(const T& tree, const G& gradients) {
+  detail::List<std::string> names;
+  detail::NamePath path;
+  auto add = [&](const std::string& name, const auto&) { names.push_back(name); };
+  detail::for_each_named(tree, path, add);
+  detail::List<Gradient> leaves;
+  for_each_leaf(gradients, [&](const auto& leaf) { leaves.emplace_back(leaf); });
+  return detail::pair_names(names, leaves);
 }
 
 /// Reads what save wrote for such a tree, so that a training run continues bit for bit: assigns its variables, replaces

@@ -59,15 +59,36 @@ List<NamedVariable> distinct(const List<NamedVariable>& all) {
   return result;
 }
 
+template <class T>
+void insert(const char* op, std::map<std::string, T>& tensors, const std::string& name, const T& value) {
+  if (!tensors.emplace(name, value).second) fail<ValueError>(op, "two leaves are named '{}'", name);
+}
+void insert(const char* op, NamedTensors& tensors, const std::string& name, const Tensor& value) {
+  if (!value.defined()) fail<ValueError>(op, "'{}' is an empty handle", name);
+  insert<Tensor>(op, tensors, name, value);
+}
 void insert(NamedTensors& tensors, const std::string& name, const Tensor& value) {
-  if (!tensors.emplace(name, value).second) fail<ValueError>("save", "two leaves are named '{}'", name);
+  insert("save", tensors, name, value);
 }
 
 }  // namespace
 
-void Saver::add_leaf(const std::string& name, const Tensor& leaf) {
-  if (!leaf.defined()) fail<ValueError>("save", "'{}' is an empty handle", or_value(name));
-  insert(tensors_, or_value(name), leaf);
+void add_named(NamedTensors& leaves, const std::string& name, const Tensor& leaf) {
+  insert("named", leaves, or_value(name), leaf);
+}
+
+std::map<std::string, Gradient> pair_names(std::span<const std::string> names, std::span<const Gradient> gradients) {
+  if (names.size() != gradients.size())
+    fail<ValueError>("named", "the tree has {} leaves, there are {} gradients", names.size(), gradients.size());
+  std::map<std::string, Gradient> pairs;
+  for (std::size_t k = 0; k < names.size(); ++k) insert<Gradient>("named", pairs, or_value(names[k]), gradients[k]);
+  return pairs;
+}
+
+void Saver::add_leaf(const std::string& name, const Tensor& leaf) { insert(tensors_, or_value(name), leaf); }
+
+void Saver::add_leaf(const std::string& name, const Gradient& leaf) {
+  if (leaf) insert(tensors_, or_value(name), leaf.dense());
 }
 
 void Saver::add_leaf(const std::string& name, const Variable& leaf) {

@@ -156,6 +156,41 @@ TEST_CASE("leaves are named by their path in the tree") {
   CHECK(leaf.item() == 3);
 }
 
+TEST_CASE("named: leaves and gradients by the names that save gives them") {
+  const support::TemporaryFolder folder;
+  const Model model = new_model(0.5);
+  save(folder / "model.npz", model);
+  samples::require_same(load_npz(folder / "model.npz"), named(model));
+  samples::require_same(named(scalar(2.)), {{"value", scalar(2.)}});
+  GradientTape tape({.persistent = true});
+  const Tensor loss = sum(square(apply(model, ones({1, 3}))));
+  const std::map<std::string, Gradient> gradients = named(model, tape.gradient(loss, model));
+  REQUIRE(gradients.size() == 5);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::string layer = "layers." + std::to_string(i);
+    CHECK(array_equal(*gradients.at(layer + ".weight"), *tape.gradient(loss, model.layers[i].weight)));
+    CHECK(array_equal(*gradients.at(layer + ".bias"), *tape.gradient(loss, model.layers[i].bias)));
+  }
+  CHECK_FALSE(gradients.at("scale"));  // not watched
+  CHECK_FALSE(gradients.at("scale").why_none().empty());
+  // Saved without none.
+  save(folder / "gradients.safetensors", gradients);
+  const NamedTensors read = load_safetensors(folder / "gradients.safetensors");
+  CHECK(read.size() == 4);
+  CHECK(array_equal(read.at("layers.1.bias"), *gradients.at("layers.1.bias")));
+  // A list of gradients, and names of a struct in a map; gradients of tensors by a function.
+  const std::map<std::string, Tensor> tree{{"b", tensor({1., 2.})}, {"a", scalar(3.)}};
+  const auto of_map = grad([](const std::map<std::string, Tensor>& t) { return sum(t.at("b")) * t.at("a"); })(tree);
+  CHECK(named(tree, of_map).at("a").dense().item() == 3);
+  CHECK(array_equal(named(tree, std::vector<Gradient>{scalar(1.), ones({2})}).at("b").dense(), ones({2})));
+  CHECK_THROWS_WITH(named(tree, std::vector<Gradient>{scalar(1.)}),
+                    Contains("named: the tree has 2 leaves, there are 1 gradients"));
+  CHECK_THROWS_WITH(named(std::map<std::string, Tensor>{{"x", Tensor()}}), Contains("named: 'x' is an empty handle"));
+  const std::map<std::string, std::map<std::string, Tensor>> twice{{"a", {{"b.c", ones({1})}}},
+                                                                   {"a.b", {{"c", ones({1})}}}};
+  CHECK_THROWS_WITH(named(twice), Contains("named: two leaves are named 'a.b.c'"));
+}
+
 TEST_CASE("a file that does not fit the tree changes nothing") {
   const support::TemporaryFolder folder;
   const std::string path = folder / "x.npz";
