@@ -163,7 +163,7 @@ struct MinimizeResult {
   std::int64_t products = 0;                        ///< products with its Hessian
   StopReason reason = StopReason::iteration_limit;  ///< to_string() says it in words
 
-  /// Whether the gradient vanishes to the tolerance, or as far as float64 can tell.
+  /// Whether the gradient vanishes to the tolerance, or the rounding of the values hides what is left to gain.
   bool converged() const noexcept { return reason == StopReason::stationary || reason == StopReason::small_step; }
 };
 
@@ -188,6 +188,7 @@ struct LbfgsOptions {
   double gradient_tolerance = 1e-9;
   int history = 10;  ///< number of steps in the model of the Hessian
   MinimizerState* state = nullptr;
+  MinimizerCallback callback = {};
 };
 
 /// Options of nonlinear_cg().
@@ -195,6 +196,7 @@ struct NonlinearCgOptions {
   std::int64_t max_iterations = 100000;
   double gradient_tolerance = 1e-9;  ///< as LbfgsOptions::gradient_tolerance
   MinimizerState* state = nullptr;
+  MinimizerCallback callback = {};
 };
 
 /// Options of gauss_newton and newton_cg.
@@ -203,6 +205,7 @@ struct NewtonOptions {
   double gradient_tolerance = 1e-9;  ///< as LbfgsOptions::gradient_tolerance
   double initial_radius = 1;         ///< of the first trust region: the length of the longest step
   MinimizerState* state = nullptr;
+  MinimizerCallback callback = {};
 };
 
 namespace detail {
@@ -380,6 +383,19 @@ requires(!detail::Leaf<T>) TreeLeastSquaresResult<map_t<Tensor, T>> levenberg_ma
   });
   map_t<Tensor, T> tree = unravel(found.parameters);
   return {std::move(found), std::move(tree)};
+}
+/// The same within bounds, lower <= parameters <= upper: trees with leaves of the parameters' shapes, infinite where
+/// there is no bound. They replace those of the options.
+template <class F, Tree T, Tree B>
+requires(!detail::Leaf<T> && !detail::Leaf<B>) TreeLeastSquaresResult<map_t<Tensor, T>> levenberg_marquardt(
+    F residuals, const T& start, const B& lower, const B& upper, const LevenbergMarquardtOptions& options = {},
+    MinimizerState* state = nullptr, const detail::CallLine& at = {}) {
+  LevenbergMarquardtOptions bounded(options);
+  detail::naming_line(at, [&] {
+    bounded.lower = detail::ravel_reals(detail::tensors_of(lower));
+    bounded.upper = detail::ravel_reals(detail::tensors_of(upper));
+  });
+  return levenberg_marquardt(std::move(residuals), start, bounded, state, at);
 }
 
 }  // namespace reel

@@ -25,10 +25,21 @@ enum class StopReason : std::uint8_t {
   small_step,       ///< the remaining steps are below the rounding of the parameters and gain nothing
   stalled,          ///< no direction led to a lower, finite value
   iteration_limit,  ///< max_iterations was reached
+  stopped,          ///< the callback ended it
 };
 /// The reason as a phrase for people.
 std::string to_string(StopReason reason);
 std::ostream& operator<<(std::ostream& out, StopReason reason);
+
+/// Where a minimiser is after a step: of levenberg_marquardt and those of <reel/minimize.hpp>.
+struct MinimizerProgress {
+  std::int64_t iteration = 0;  ///< steps taken
+  double value = 0;            ///< of the function; the cost of levenberg_marquardt
+  double gradient_size = 0;    ///< as MinimizeResult::gradient_size
+};
+/// Called after each step; true ends the minimiser with StopReason::stopped, at the parameters of that step. Exceptions
+/// pass through.
+using MinimizerCallback = Callback<bool(const MinimizerProgress&)>;
 
 /// The loss of a residual r, with z = (r / scale)^2: scale^2 z, 2 scale^2 (sqrt(1 + z) - 1), scale^2 z up to z = 1 and
 /// scale^2 (2 sqrt(z) - 1) beyond, scale^2 log(1 + z), and scale^2 (1 - (1 - z)^3) / 3 up to 1 and constant beyond. All
@@ -58,6 +69,10 @@ struct LevenbergMarquardtOptions {
   bool polish = true;
   Loss loss = Loss::squares;  ///< of each residual
   double loss_scale = 1;      ///< the size from which a residual counts as an outlier
+  MinimizerCallback callback = {};
+  /// Bounds, lower <= parameters <= upper: float64 [p], or [] for the same bound of all; infinite where there is none,
+  /// as where they are empty. The residuals are evaluated only within the bounds; a start outside is projected.
+  Tensor lower = {}, upper = {};
 };
 
 /// What levenberg_marquardt found: m residuals, p parameters, all float64.
@@ -71,15 +86,16 @@ struct LeastSquaresResult {
   std::int64_t jacobians = 0;    ///< calls of it under a tape
   StopReason reason = StopReason::iteration_limit;
   double cost = 0;  ///< sum of the losses of the residuals; sum_of_squares for Loss::squares
+  Tensor active;    ///< [p], boolean: at a bound that keeps the parameter from reducing the cost
 
   /// Whether the parameters are a local minimum as far as float64 can tell: stationary, exact or small_step.
   bool converged() const noexcept;
-  /// m - p.
+  /// m - p; active parameters, which are constants here and below, are not counted in p.
   std::int64_t degrees_of_freedom() const;
   /// s = sqrt(sum_of_squares / (m - p)); NaN unless m > p.
   double residual_standard_deviation() const;
-  /// s^2 (J^T J)^-1, [p, p], through the QR factors of J. Infinite when the Jacobian has not full column rank, NaN
-  /// unless m > p.
+  /// s^2 (J^T J)^-1, [p, p], through the QR factors of J; 0 in rows and columns of active parameters. Infinite when the
+  /// Jacobian has not full column rank, NaN unless m > p.
   Tensor covariance() const;
   /// Square roots of the covariance's diagonal, [p].
   Tensor standard_deviations() const;
@@ -93,6 +109,11 @@ struct LeastSquaresResult {
 /// constant: zeros from grad and jacobian. minimum() of <reel/equations.hpp>, started there, has derivatives by all
 /// that the residuals read. More, "The Levenberg-Marquardt algorithm: implementation and theory", Lecture Notes in
 /// Mathematics 630, 1978.
+///
+/// Within bounds, parameters that the gradient holds at a bound are constants of a step; those that a step takes out of
+/// the bounds end there, and the others solve again. ValueError for a lower bound above the upper one or NaN,
+/// ShapeError or TypeError for bounds of another shape or dtype. For derivatives of such a solution, minimum() needs a
+/// function of the free parameters: that of where(active, bound, x), plus sum(square(x - bound)) over the active ones.
 inline LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& residuals, const Tensor& initial,
                                               const LevenbergMarquardtOptions& options = {},
                                               const detail::CallLine& at = {}) {

@@ -208,6 +208,7 @@ struct SparseLeastSquaresResult {
   std::int64_t evaluations = 0;  ///< calls of the residual function for its value alone
   std::int64_t jacobians = 0;    ///< calls of the Jacobian
   StopReason reason = StopReason::iteration_limit;
+  Tensor active;  ///< as LeastSquaresResult::active
 
   bool converged() const noexcept;  ///< as LeastSquaresResult::converged
 };

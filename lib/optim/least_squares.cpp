@@ -226,6 +226,23 @@ bool trust_region_step(LinearModel& model, double radius, double previous_mu, St
   return found && step.length > 0;
 }
 
+using Indices = std::vector<std::size_t>;
+
+Vector chosen(const Vector& x, const Indices& which) {
+  Vector some(which.size());
+  for (std::size_t k = 0; k < which.size(); ++k) some[k] = x[which[k]];
+  return some;
+}
+
+// A trial point. Relative to the sum of squares: what the linear model promises, and half its slope along the step.
+struct TrialStep {
+  Vector parameters;
+  double promised = 0, slope = 0;
+  double length = 0;  // of the step, scaled
+  double mu = 0;
+  bool at_bound = false;  // the step would leave the bounds
+};
+
 class Fitter {
  public:
   Fitter(const LeastSquaresProblem& problem, const LeastSquaresFit& before, const LevenbergMarquardtOptions& options)
@@ -243,6 +260,7 @@ class Fitter {
     problem_.jacobian(fit_.parameters, fit_.jacobian);
     require_finite(fit_.jacobian, "the Jacobian");
     if (!continued) fit_.evaluations = fit_.jacobians = 1;
+    find_free();
     if (fit_.reason != StopReason::iteration_limit) return std::move(fit_);
     fit_.reason = iterate();
     // A small step may also be one whose gain is hidden by rounding.
@@ -270,6 +288,40 @@ class Fitter {
     }
   }
 
+  bool is_bounded() const { return !problem_.lower.empty(); }
+  Vector gradient() const {
+    const std::size_t p = fit_.parameters.size();
+    Vector g(p, 0.0);
+    for (std::size_t i = 0; i < fit_.jacobian.size(); ++i) g[i % p] += fit_.jacobian[i] * fit_.residuals[i / p];
+    return g;
+  }
+  // Sets which parameters are free, and which are active: constant at a bound.
+  void find_free() {
+    const std::size_t p = fit_.parameters.size();
+    const Vector g = is_bounded() ? gradient() : Vector();
+    free_.clear();
+    fit_.active.assign(p, false);
+    for (std::size_t j = 0; j < p; ++j) {
+      fit_.active[j] = is_active(j, fit_.parameters, g, problem_.lower, problem_.upper);
+      if (!fit_.active[j]) free_.push_back(j);
+    }
+  }
+  // The linear model of some parameters; false when LAPACK reports an error.
+  bool factorise(LinearModel& model, const Vector& jacobian, const Vector& residuals, const Vector& d,
+                 const Indices& some) const {
+    const std::size_t p = d.size();
+    if (some.size() == p) return model.factorise(jacobian, residuals, d);
+    Vector columns;
+    for (std::size_t i = 0; i < residuals.size(); ++i)
+      for (const std::size_t j : some) columns.push_back(jacobian[i * p + j]);
+    return model.factorise(columns, residuals, chosen(d, some));
+  }
+  // After a step: whether the callback ends the fit.
+  bool is_stopped() const {
+    return options_.callback &&
+           optim::is_stopped(options_, fit_.iterations, norm_, fit_.parameters, gradient(), fit_.active);
+  }
+
   // D: the largest norm of each column over all Jacobians so far. A parameter whose column vanishes (exp(-b x) with b
   // large) keeps its weight and does not run away.
   void update_scale() {
@@ -294,10 +346,19 @@ class Fitter {
     return length(scaled);
   }
 
-  static Vector moved(const Vector& x, const Vector& z, const Vector& d, double fraction) {
-    Vector y(x.size());
-    for (std::size_t j = 0; j < x.size(); ++j) y[j] = x[j] + fraction * (z[j] / d[j]);
+  // The parameters after part of a step of those that are free.
+  Vector moved(const Vector& from, const Indices& some, const Vector& z, const Vector& d, double fraction) const {
+    Vector y(from);
+    for (std::size_t k = 0; k < some.size(); ++k) {
+      const std::size_t j = some[k];
+      y[j] = fit_.parameters[j] + fraction * (z[k] / d[j]);
+    }
     return y;
+  }
+  bool is_within(const Vector& x) const {
+    for (std::size_t j = 0; j < problem_.lower.size(); ++j)
+      if (x[j] < problem_.lower[j] || x[j] > problem_.upper[j]) return false;
+    return true;
   }
 
   bool is_stationary(double removable, double norm) const {
@@ -311,8 +372,9 @@ class Fitter {
       if (norm_ == 0) return StopReason::exact;
       update_scale();
       const Vector d = divisor();
+      if (free_.empty()) return StopReason::stationary;
       LinearModel model;
-      if (!model.factorise(fit_.jacobian, fit_.residuals, d)) return StopReason::stalled;
+      if (!factorise(model, fit_.jacobian, fit_.residuals, d, free_)) return StopReason::stalled;
       if (is_stationary(model.removable(), norm_)) return StopReason::stationary;
       if (fit_.iterations >= options_.max_iterations) return StopReason::iteration_limit;
       const double parameters_length = scaled_length(d, fit_.parameters);
@@ -322,42 +384,110 @@ class Fitter {
         if (radius <= options_.step_tolerance * parameters_length || radius < std::numeric_limits<double>::min())
           return blocked_ ? StopReason::stalled : StopReason::small_step;
       }
+      if (is_stopped()) return StopReason::stopped;
     }
+  }
+
+  // A trial within the bounds by a step in the trust region. False if there is no step.
+  bool propose(LinearModel& model, const Vector& d, double radius, double mu, TrialStep& trial) const {
+    Step step;
+    if (!trust_region_step(model, radius, mu, step)) return false;
+    trial.parameters = moved(fit_.parameters, free_, step.z, d, 1.0);
+    trial.length = step.length;
+    trial.mu = step.mu;
+    if (is_within(trial.parameters)) {
+      const double linear = model.image_length(step.z) / norm_;
+      const double damping = std::sqrt(step.mu) * step.length / norm_;
+      trial.promised = linear * linear + 2 * damping * damping;
+      trial.slope = -(linear * linear + damping * damping);
+    } else {
+      stop_at_bounds(d, radius, trial);
+    }
+    return true;
+  }
+  // The better of two trials by the linear model: the projection, and that of stop_and_solve.
+  void stop_at_bounds(const Vector& d, double radius, TrialStep& trial) const {
+    TrialStep projected(trial);
+    project(projected.parameters, problem_.lower, problem_.upper);
+    trial.parameters = stop_and_solve(d, radius, trial);
+    promise(trial);
+    promise(projected);
+    if (projected.promised > trial.promised) trial = projected;
+    Vector step(trial.parameters);
+    for (std::size_t j = 0; j < step.size(); ++j) step[j] -= fit_.parameters[j];
+    const double length = scaled_length(d, step);
+    trial.length = length > 0 ? length : radius;
+    trial.at_bound = true;
+  }
+  // Parameters that leave the bounds end there, and the others solve again, until none leaves them.
+  Vector stop_and_solve(const Vector& d, double radius, const TrialStep& trial) const {
+    Vector held(fit_.parameters), to(trial.parameters);
+    Indices some(free_);
+    while (true) {
+      Indices inside;
+      for (const std::size_t j : some) {
+        held[j] = std::clamp(to[j], problem_.lower[j], problem_.upper[j]);
+        if (held[j] == to[j]) inside.push_back(j);
+      }
+      if (inside.size() == some.size()) return to;
+      some = std::move(inside);
+      for (const std::size_t j : some) held[j] = fit_.parameters[j];
+      Vector residuals = image(held);
+      for (std::size_t i = 0; i < residuals.size(); ++i) residuals[i] += fit_.residuals[i];
+      LinearModel model;
+      Step step;
+      if (some.empty() || !factorise(model, fit_.jacobian, residuals, d, some) ||
+          !trust_region_step(model, radius, trial.mu, step))
+        return held;
+      to = moved(held, some, step.z, d, 1.0);
+    }
+  }
+  // The change of the linearised residuals.
+  Vector image(const Vector& to) const {
+    const std::size_t p = to.size();
+    Vector y(fit_.residuals.size(), 0.0);
+    for (std::size_t i = 0; i < y.size(); ++i)
+      for (std::size_t j = 0; j < p; ++j) y[i] += fit_.jacobian[i * p + j] * (to[j] - fit_.parameters[j]);
+    return y;
+  }
+  void promise(TrialStep& trial) const {
+    const Vector y = image(trial.parameters);
+    double along = 0, square = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      along += fit_.residuals[i] / norm_ * (y[i] / norm_);
+      square += y[i] / norm_ * (y[i] / norm_);
+    }
+    trial.promised = -2 * along - square;
+    trial.slope = along;
   }
 
   // Tries one step and adapts radius and mu to its result. True if the step was taken.
   bool advance(LinearModel& model, const Vector& d, double& radius, double& mu) {
-    Step step;
-    blocked_ = !trust_region_step(model, radius, mu, step);
+    TrialStep trial;
+    blocked_ = !propose(model, d, radius, mu, trial);
     if (blocked_) {
       radius *= 0.1;
       return false;
     }
-    const Vector parameters = moved(fit_.parameters, step.z, d, 1.0);
     Vector residuals(fit_.residuals.size());
-    evaluate(parameters, residuals);
+    evaluate(trial.parameters, residuals);
     const double norm = length(residuals);
-    // Relative to the sum of squares: what the linear model promises, and its slope along the step.
-    const double linear = model.image_length(step.z) / norm_;
-    const double damping = std::sqrt(step.mu) * step.length / norm_;
-    const double promised = linear * linear + 2 * damping * damping;
-    const double slope = -(linear * linear + damping * damping);
     const bool usable = std::isfinite(norm);
     const double gained = usable && 0.1 * norm < norm_ ? 1 - (norm / norm_) * (norm / norm_) : -1;
-    const double agreement = promised > 0 ? gained / promised : 0;
-    mu = step.mu;
+    const double agreement = trial.promised > 0 ? gained / trial.promised : 0;
+    mu = trial.mu;
     if (agreement <= 0.25) {
       // Shrink to the minimum of the parabola through both ends with the known slope, but by no more than ten.
-      double factor = gained >= 0 ? 0.5 : 0.5 * slope / (slope + 0.5 * gained);
+      double factor = gained >= 0 ? 0.5 : 0.5 * trial.slope / (trial.slope + 0.5 * gained);
       if (!(factor >= 0.1) || 0.1 * norm >= norm_ || !usable) factor = 0.1;
-      radius = factor * std::min(radius, 10 * step.length);
+      radius = factor * std::min(radius, 10 * trial.length);
       mu /= factor;
-    } else if (step.mu == 0 || agreement >= 0.75) {
-      radius = 2 * step.length;
+    } else if (trial.mu == 0 || agreement >= 0.75) {
+      radius = trial.at_bound ? std::max(radius, 2 * trial.length) : 2 * trial.length;
       mu *= 0.5;
     }
     blocked_ = !usable;
-    return agreement >= least_agreement && accept(parameters, residuals, norm, radius);
+    return agreement >= least_agreement && accept(trial.parameters, residuals, norm, radius);
   }
 
   // The iteration cannot continue from a point with a Jacobian that is not finite.
@@ -373,6 +503,7 @@ class Fitter {
     fit_.residuals.swap(residuals);
     fit_.jacobian.swap(jacobian);
     norm_ = norm;
+    find_free();
     return true;
   }
 
@@ -383,11 +514,11 @@ class Fitter {
     Vector z;
     double slope = 0;
     LinearModel model;
-    double removable = project(fit_.jacobian, fit_.residuals, model);
+    double removable = removable_part(fit_.jacobian, fit_.residuals, model);
     for (int trial = 0; trial < 100 && removable > 0; ++trial) {
       if (!model.undamped(z, slope)) return;
-      const Vector parameters = moved(fit_.parameters, z, divisor(), fraction);
-      if (parameters == fit_.parameters) return;
+      const Vector parameters = moved(fit_.parameters, free_, z, divisor(), fraction);
+      if (parameters == fit_.parameters || !is_within(parameters)) return;
       Vector residuals(fit_.residuals.size());
       Vector jacobian(fit_.jacobian.size());
       evaluate(parameters, residuals);
@@ -396,7 +527,7 @@ class Fitter {
       differentiate(parameters, jacobian);
       if (!are_finite(jacobian)) return;
       LinearModel next;
-      const double remains = project(jacobian, residuals, next);
+      const double remains = removable_part(jacobian, residuals, next);
       if (remains < removable) {
         fit_.parameters = parameters;
         fit_.residuals.swap(residuals);
@@ -405,6 +536,10 @@ class Fitter {
         removable = remains;
         ++fit_.iterations;
         if (is_stationary(removable, norm)) fit_.reason = StopReason::stationary;
+        if (is_stopped()) {
+          fit_.reason = StopReason::stopped;
+          return;
+        }
       } else {
         const bool rounding = removable <= rounding_of_fit * norm_;
         fraction *= 0.5;
@@ -413,13 +548,14 @@ class Fitter {
     }
   }
 
-  double project(const Vector& jacobian, const Vector& residuals, LinearModel& model) const {
-    return model.factorise(jacobian, residuals, divisor()) ? model.removable() : 0;
+  double removable_part(const Vector& jacobian, const Vector& residuals, LinearModel& model) const {
+    return !free_.empty() && factorise(model, jacobian, residuals, divisor(), free_) ? model.removable() : 0;
   }
 
   const LeastSquaresProblem& problem_;
   const LevenbergMarquardtOptions& options_;
   LeastSquaresFit fit_;
+  Indices free_;  // parameters that a step may move
   double norm_ = 0;
   bool blocked_ = false;  // the last trial had no step, or its residuals or Jacobian were not finite
 };
@@ -448,7 +584,7 @@ Vector inverse_of_normal_matrix(std::span<const double> jacobian, std::size_t re
   const std::size_t m = residual_count;
   const std::size_t p = parameter_count;
   Vector result(p * p, std::numeric_limits<double>::infinity());
-  if (m < p || !are_finite(jacobian)) return result;
+  if (p == 0 || m < p || !are_finite(jacobian)) return result;
   // Columns of length 1 keep the factor's condition apart from the parameters' units.
   Vector columns(m * p);
   Vector scale(p);

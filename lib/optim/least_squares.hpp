@@ -22,7 +22,19 @@ struct LeastSquaresProblem {
   std::function<void(std::span<const double> parameters, std::span<double> residuals)> residuals;
   // Row-major [m, p]; called after `residuals` at the same parameters.
   std::function<void(std::span<const double> parameters, std::span<double> jacobian)> jacobian;
+  Vector lower = {}, upper = {};  // bounds: p each, or empty without any
 };
+
+/// The parameters between their bounds, which are empty where there are none.
+void project(std::span<double> x, const Vector& lower, const Vector& upper);
+/// Whether the gradient keeps parameter j at a bound. False without bounds.
+bool is_active(std::size_t j, std::span<const double> x, std::span<const double> gradient, const Vector& lower,
+               const Vector& upper);
+/// The bounds of the options for p parameters: ValueError, ShapeError, TypeError.
+void read_bounds(const LevenbergMarquardtOptions& options, std::size_t p, Vector& lower, Vector& upper);
+/// Whether the callback of the options, if there is one, ends a fit here; the gradient is J^T r.
+bool is_stopped(const LevenbergMarquardtOptions& options, std::int64_t iteration, double norm,
+                std::span<const double> x, std::span<const double> gradient, const std::vector<bool>& active);
 
 struct LeastSquaresFit {
   Vector parameters;
@@ -35,6 +47,7 @@ struct LeastSquaresFit {
   // What the next step would start from.
   Vector scale;  // of each parameter: the largest norm of its column so far
   double radius = 0, mu = 0;
+  std::vector<bool> active = {};  // of the parameters: constant at a bound
 };
 
 // Euclidean norm without overflow or underflow on the way; inf or NaN when an element is.

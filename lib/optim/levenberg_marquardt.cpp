@@ -101,6 +101,8 @@ std::string to_string(StopReason reason) {
       return "stalled: nothing lower, or nothing finite, was found nearby";
     case StopReason::iteration_limit:
       return "iteration limit: max_iterations was reached";
+    case StopReason::stopped:
+      return "stopped: the callback ended it";
   }
   return "unknown";
 }
@@ -109,7 +111,18 @@ bool LeastSquaresResult::converged() const noexcept {
   return reason == StopReason::stationary || reason == StopReason::exact || reason == StopReason::small_step;
 }
 
-std::int64_t LeastSquaresResult::degrees_of_freedom() const { return residuals.size() - parameters.size(); }
+namespace {
+
+std::vector<bool> active_of(const LeastSquaresResult& fit) {
+  std::vector<bool> active(static_cast<std::size_t>(fit.parameters.size()));
+  if (fit.active.defined()) std::copy_n(fit.active.data<bool>().begin(), active.size(), active.begin());
+  return active;
+}
+std::int64_t free_count(const std::vector<bool>& active) { return std::count(active.begin(), active.end(), false); }
+
+}  // namespace
+
+std::int64_t LeastSquaresResult::degrees_of_freedom() const { return residuals.size() - free_count(active_of(*this)); }
 
 double LeastSquaresResult::residual_standard_deviation() const {
   const std::int64_t freedom = degrees_of_freedom();
@@ -119,10 +132,19 @@ double LeastSquaresResult::residual_standard_deviation() const {
 
 Tensor LeastSquaresResult::covariance() const {
   const std::size_t p = static_cast<std::size_t>(parameters.size());
-  std::vector<double> values =
-      optim::inverse_of_normal_matrix(jacobian.data<double>(), static_cast<std::size_t>(residuals.size()), p);
+  const std::vector<bool> fixed = active_of(*this);
+  const auto varied = static_cast<std::size_t>(free_count(fixed));
+  const std::span<const double> elements = jacobian.data<double>();
+  optim::Vector columns;
+  for (std::size_t i = 0; i < elements.size(); ++i)
+    if (!fixed[i % p]) columns.push_back(elements[i]);
+  const std::vector<double> inverse =
+      optim::inverse_of_normal_matrix(columns, static_cast<std::size_t>(residuals.size()), varied);
   const double s = residual_standard_deviation();
-  for (double& v : values) v *= s * s;
+  std::vector<double> values(p * p, 0.0);
+  auto next = inverse.begin();
+  for (std::size_t k = 0; k < p * p; ++k)
+    if (!fixed[k / p] && !fixed[k % p]) values[k] = *next++ * (s * s);
   return from_data(values, {count(p), count(p)});
 }
 
@@ -135,6 +157,10 @@ Tensor LeastSquaresResult::standard_deviations() const {
 }
 
 namespace {
+
+Tensor boolean_tensor(const std::vector<bool>& x) {
+  return make_tensor<bool>({count(x.size())}, [&](std::span<bool> to) { std::copy(x.begin(), x.end(), to.begin()); });
+}
 
 LeastSquaresResult result_of(const optim::LeastSquaresFit& fit, const Callback<Tensor(const Tensor&)>& residuals,
                              const ResidualFunctions& functions, const LevenbergMarquardtOptions& options) {
@@ -155,6 +181,7 @@ LeastSquaresResult result_of(const optim::LeastSquaresFit& fit, const Callback<T
   result.evaluations = fit.evaluations + 1;
   result.jacobians = fit.jacobians;
   result.reason = fit.reason;
+  result.active = boolean_tensor(fit.active);
   return result;
 }
 
@@ -166,14 +193,16 @@ LeastSquaresResult fit_vector(const Callback<Tensor(const Tensor&)>& residuals, 
   if (!residuals) fail<ValueError>(minimizer, "the residual function is empty");
   if (initial.size() == 0)
     fail<ValueError>(minimizer, "there are no parameters: the initial parameters have shape [0]");
-  const optim::LeastSquaresFit before = optim::fit_before(initial.to_vector<double>(), state);
+  optim::LeastSquaresFit before = optim::fit_before(initial.to_vector<double>(), state);
+  optim::LeastSquaresProblem problem;
+  optim::read_bounds(options, before.parameters.size(), problem.lower, problem.upper);
+  optim::project(before.parameters, problem.lower, problem.upper);
   const tape::Suspend suspended;
   const Tensor first = residuals(as_parameters(before.parameters));
   require_residuals(first);
   if (first.size() == 0) fail<ValueError>(minimizer, "there are no residuals: the function returned shape [0]");
 
   ResidualFunctions functions(residuals, static_cast<std::size_t>(first.size()), options);
-  optim::LeastSquaresProblem problem;
   problem.residual_count = static_cast<std::size_t>(first.size());
   problem.parameter_count = static_cast<std::size_t>(initial.size());
   problem.residuals = [&](std::span<const double> x, std::span<double> r) { functions.residuals(x, r); };

@@ -43,8 +43,9 @@ std::optional<Saved> read_state(const char* op, const MinimizerState* state, Met
 }
 
 StopReason read_reason(const char* op, double number) {
-  if (!(number >= 0 && number <= static_cast<double>(StopReason::iteration_limit))) fail_state(op);
-  return static_cast<StopReason>(number);
+  if (!(number >= 0 && number <= static_cast<double>(StopReason::stopped))) fail_state(op);
+  const auto reason = static_cast<StopReason>(number);
+  return reason == StopReason::stopped ? StopReason::iteration_limit : reason;
 }
 
 void write_state(MinimizerState* state, Method method, const Saved& saved) {

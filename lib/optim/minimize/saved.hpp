@@ -29,7 +29,8 @@ struct Saved {
 /// `size` elements, `numbers` numbers of the method's own and a multiple of `group` vectors.
 std::optional<Saved> read_state(const char* op, const MinimizerState* state, Method method, std::size_t size,
                                 std::size_t numbers = 0, std::int64_t group = 2);
-/// The reason for the end that a state holds as a number; ValueError for `op` for any other number.
+/// The reason for the end that a state holds as a number: the limit of iterations if a callback stopped the run, since
+/// a run continues from either. ValueError for `op` for any other number.
 StopReason read_reason(const char* op, double number);
 /// Does nothing if the handle is null.
 void write_state(MinimizerState* state, Method method, const Saved& saved);

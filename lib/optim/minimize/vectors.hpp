@@ -60,5 +60,12 @@ inline void require_options(const char* op, std::int64_t max_iterations, double 
   if (!(gradient_tolerance >= 0))
     fail<ValueError>(op, "gradient_tolerance is {}, must not be negative", gradient_tolerance);
 }
+/// ValueError unless lower <= upper.
+inline void require_bounds(const char* op, std::span<const double> lower, std::span<const double> upper) {
+  for (std::size_t i = 0; i < lower.size(); ++i)
+    if (!(lower[i] <= upper[i]))
+      fail<ValueError>(op, "the lower bound of element {} is {}, the upper {}; lower <= upper must hold", i, lower[i],
+                       upper[i]);
+}
 
 }  // namespace reel::optim

@@ -53,6 +53,7 @@ class SparseFit {
         normal_(rows_),
         pattern_(autodiff::to_pattern(normal_.pattern())) {
     if (!solver_) cholesky_.emplace(normal_.pattern());
+    optim::read_bounds(options, static_cast<std::size_t>(jacobian.pattern().shape[1]), lower_, upper_);
   }
 
   SparseLeastSquaresResult run(const Vector& start, MinimizerState* state) {
@@ -60,6 +61,7 @@ class SparseFit {
     const auto saved =
         optim::read_state(op, state, optim::Method::sparse_levenberg_marquardt, start.size(), own_numbers, 1);
     if (saved) now_.x = saved->now.x;
+    optim::project(now_.x, lower_, upper_);
     if (!evaluate(now_) || !differentiate(now_))
       fail<ValueError>(op, "residuals and Jacobian must be finite at the initial parameters; start elsewhere");
     if (saved) continue_from(*saved);
@@ -70,6 +72,10 @@ class SparseFit {
     result_.cost = now_.norm * now_.norm;
     const double plain = size_of(result_.residuals.to_vector<double>());
     result_.sum_of_squares = plain * plain;
+    linearize();
+    result_.active = make_tensor<bool>({static_cast<std::int64_t>(active_.size())}, [&](std::span<bool> to) {
+      std::copy(active_.begin(), active_.end(), to.begin());
+    });
     if (state) save(*state);
     return std::move(result_);
   }
@@ -81,7 +87,8 @@ class SparseFit {
     result_.reason = iterate();
     if (result_.iterations == 0 && result_.reason != StopReason::exact && size_of(now_.jacobian) == 0)
       detail::require_gradient(op, f_, start);
-    if (options_.polish && result_.reason != StopReason::iteration_limit && result_.reason != StopReason::stalled)
+    if (options_.polish && (result_.reason == StopReason::stationary || result_.reason == StopReason::exact ||
+                            result_.reason == StopReason::small_step))
       polish();
   }
   // Evaluations of the starting point are counted in the run that the state is of.
@@ -94,7 +101,6 @@ class SparseFit {
     if (!saved.vectors.empty()) squares_ = saved.vectors[0];
   }
   void save(MinimizerState& state) {
-    linearize();
     optim::Saved saved;
     saved.now = {now_.x, gradient_, now_.norm * now_.norm};
     for (double& g : saved.now.gradient) g *= 2;
@@ -143,6 +149,12 @@ class SparseFit {
     matrix_ = normal_.values(now_.jacobian);
     squares_.resize(now_.x.size(), 0.0);
     for (std::size_t j = 0; j < squares_.size(); ++j) squares_[j] = std::max(squares_[j], diagonal(j));
+    active_.resize(now_.x.size());
+    for (std::size_t j = 0; j < active_.size(); ++j)
+      active_[j] = optim::is_active(j, now_.x, gradient_, lower_, upper_);
+  }
+  bool is_stopped() const {
+    return optim::is_stopped(options_, result_.iterations, now_.norm, now_.x, gradient_, active_);
   }
   double diagonal(std::size_t j) const { return matrix_[static_cast<std::size_t>(normal_.diagonal()[j])]; }
   double weight(std::size_t j) const { return squares_[j] > 0 ? squares_[j] : 1; }  // the element of D^2
@@ -155,16 +167,35 @@ class SparseFit {
   double cosine() const {
     double greatest = 0;
     for (std::size_t j = 0; j < gradient_.size(); ++j)
-      if (diagonal(j) > 0) greatest = std::max(greatest, std::abs(gradient_[j]) / std::sqrt(diagonal(j)) / now_.norm);
+      if (diagonal(j) > 0 && !active_[j])
+        greatest = std::max(greatest, std::abs(gradient_[j]) / std::sqrt(diagonal(j)) / now_.norm);
     return greatest * greatest;
   }
 
+  // The step of the damped equations within the bounds: parameters that leave them end there, and the others solve
+  // again, until none leaves them.
   bool step(double mu, Vector& s) {
+    std::vector<bool> held(active_);
+    Vector ends(now_.x.size(), 0.0);  // the steps of those that are held
+    while (solve(mu, held, ends, s)) {
+      bool leaves = false;
+      for (std::size_t j = 0; j < lower_.size(); ++j) {
+        const double to = now_.x[j] + s[j];
+        if (held[j] || (to >= lower_[j] && to <= upper_[j])) continue;
+        ends[j] = std::clamp(to, lower_[j], upper_[j]) - now_.x[j];
+        held[j] = leaves = true;
+      }
+      if (!leaves) return true;
+    }
+    return false;
+  }
+  bool solve(double mu, const std::vector<bool>& held, const Vector& ends, Vector& s) {
     Vector damped(matrix_);
     for (std::size_t j = 0; j < now_.x.size(); ++j)
       damped[static_cast<std::size_t>(normal_.diagonal()[j])] += mu * weight(j);
     s = gradient_;
     for (double& v : s) v = -v;
+    if (!lower_.empty()) hold(held, ends, damped, s);
     if (solver_)
       s = solver_({pattern_, from_data(damped)}, tensor_of(s)).to_vector<double>();
     else if (cholesky_->factorise(damped))
@@ -174,6 +205,33 @@ class SparseFit {
     if (s.size() != now_.x.size())
       fail<ShapeError>(op, "the linear solver returned {} elements, expected {}", s.size(), now_.x.size());
     return all_finite(s);
+  }
+
+  // Makes the equations of those that are held s = ends.
+  void hold(const std::vector<bool>& held, const Vector& ends, Vector& damped, Vector& right) const {
+    const autodiff::CompressedRows& rows = normal_.pattern();
+    for (std::size_t i = 0; i < held.size(); ++i)
+      for (std::int64_t p = rows.starts[i]; p < rows.starts[i + 1]; ++p) {
+        const auto j = static_cast<std::size_t>(rows.columns[static_cast<std::size_t>(p)]);
+        if (!held[i] && !held[j]) continue;
+        if (!held[i]) right[i] -= damped[static_cast<std::size_t>(p)] * ends[j];
+        damped[static_cast<std::size_t>(p)] = i == j ? 1 : 0;
+      }
+    for (std::size_t i = 0; i < held.size(); ++i)
+      if (held[i]) right[i] = ends[i];
+  }
+  // What the linear model promises of a step that bounds have cut: -2 g.s - s.N s.
+  double promise(const Vector& s) const {
+    const autodiff::CompressedRows& rows = normal_.pattern();
+    double sum = 0;
+    for (std::size_t i = 0; i < s.size(); ++i) {
+      double curved = 2 * gradient_[i];
+      for (std::int64_t p = rows.starts[i]; p < rows.starts[i + 1]; ++p)
+        curved += matrix_[static_cast<std::size_t>(p)] *
+                  s[static_cast<std::size_t>(rows.columns[static_cast<std::size_t>(p)])];
+      sum -= s[i] * curved;
+    }
+    return sum;
   }
 
   StopReason iterate() {
@@ -200,6 +258,7 @@ class SparseFit {
         linearize();
         mu *= std::max(1. / 3, 1 - std::pow(2 * agreement - 1, 3));
         growth = 2;
+        if (is_stopped()) return StopReason::stopped;
       } else {
         mu *= growth;
         growth *= 2;
@@ -215,6 +274,10 @@ class SparseFit {
     for (std::size_t j = 0; j < s.size(); ++j) {
       next.x[j] += s[j];
       predicted += s[j] * (mu * weight(j) * s[j] - gradient_[j]);
+    }
+    if (!lower_.empty()) {
+      predicted = promise(s);
+      optim::project(next.x, lower_, upper_);  // rounding of x + s
     }
     blocked_ = !evaluate(next);
     if (blocked_ || !(predicted > 0)) return 0;
@@ -233,6 +296,7 @@ class SparseFit {
       State old = now_;
       if (!step(polishing_damping, s)) return;
       for (std::size_t j = 0; j < s.size(); ++j) now_.x[j] += s[j];
+      optim::project(now_.x, lower_, upper_);
       const bool usable = evaluate(now_) && now_.norm <= old.norm * (1 + optim::polishing_slack) && differentiate(now_);
       if (usable) linearize();
       if (!usable || !(cosine() < before)) {
@@ -241,6 +305,7 @@ class SparseFit {
       }
       ++result_.iterations;
       if (cosine() <= options_.reduction_tolerance) result_.reason = StopReason::stationary;
+      if (is_stopped()) return void(result_.reason = StopReason::stopped);
     }
   }
 
@@ -255,8 +320,10 @@ class SparseFit {
   State now_;
   Vector plain_;  // the residuals evaluated last, without their loss
   Vector gradient_, matrix_, squares_;
-  double mu_ = 0;         // of the next step; 0 before the first
-  bool blocked_ = false;  // the last trial met numbers that are not finite
+  Vector lower_, upper_;      // empty without bounds
+  std::vector<bool> active_;  // of the parameters: constant at a bound
+  double mu_ = 0;             // of the next step; 0 before the first
+  bool blocked_ = false;      // the last trial met numbers that are not finite
   SparseLeastSquaresResult result_;
 };
 
