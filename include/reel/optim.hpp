@@ -22,7 +22,7 @@ struct OptimizerAccess;
 enum class StopReason : std::uint8_t {
   stationary,       ///< no small change of the parameters reduces the residuals, or the value, to first order
   exact,            ///< every residual is zero
-  small_step,       ///< the remaining steps are below the rounding of the parameters and gain nothing
+  small_step,       ///< the remaining steps gain nothing above the rounding of the parameters or of the value
   stalled,          ///< no direction led to a lower, finite value
   iteration_limit,  ///< max_iterations was reached
   stopped,          ///< the callback ended it

@@ -96,7 +96,7 @@ std::string to_string(StopReason reason) {
     case StopReason::exact:
       return "exact: every residual is zero";
     case StopReason::small_step:
-      return "small step: steps above the rounding of the parameters gain nothing";
+      return "small step: nothing is gained above the rounding of the parameters or of the value";
     case StopReason::stalled:
       return "stalled: nothing lower, or nothing finite, was found nearby";
     case StopReason::iteration_limit:

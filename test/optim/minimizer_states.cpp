@@ -118,7 +118,7 @@ TEST_CASE("fits that are stopped and continued from a file take the steps of an 
   CHECK_THROWS_AS(levenberg_marquardt(residuals, ones({3}), {}, state), ValueError);
   CHECK_THROWS_AS(lbfgs(chain, start, {.state = &state}), ValueError);
   // The last number is the reason for the end.
-  for (const double reason : {-1.0, 5.0, 1e300, std::nan("")}) {
+  for (const double reason : {-1.0, 6.0, 1e300, std::nan("")}) {
     for (MinimizerState* s : {&state, &sparse_state}) {
       std::vector<double> numbers = s->numbers.to_vector();
       numbers.back() = reason;
@@ -194,4 +194,68 @@ TEST_CASE("an exception of the function leaves the minimiser's state unchanged")
   };
   CHECK_THROWS_WITH(lbfgs(failing, start, {.state = &state}), "mine");
   CHECK(support::same_bits(state.position, before));
+}
+
+TEST_CASE("the callback of a minimiser is called after each step, and ends it") {
+  const auto valley = [](const Tensor& x) { return stack({10 * (x[1] - square(x[0])), 1 - x[0]}); };
+  const auto f = [&](const Tensor& x) { return sum(square(valley(x))); };
+  const Tensor from = tensor({-1.2, 1.}), lower = full({2}, -5.), upper = tensor({0.5, 5.});
+  const auto sparse = sparse_jacobian(valley, from);
+  std::vector<MinimizerProgress> seen;
+  std::int64_t last = 1000;
+  const MinimizerCallback callback = [&](const MinimizerProgress& p) {
+    seen.push_back(p);
+    return p.iteration == last;
+  };
+  // Pairs of iterations and value at the end.
+  using End = std::tuple<std::int64_t, double, double, StopReason>;
+  const auto end_of = [](const auto& r) { return End(r.iterations, r.value, r.gradient_size, r.reason); };
+  const auto end_of_fit = [](const auto& r) { return End(r.iterations, r.cost, -1., r.reason); };
+  const std::function<End(MinimizerState*)> runs[] = {
+      [&](MinimizerState* s) { return end_of(lbfgs(f, from, {.state = s, .callback = callback})); },
+      [&](MinimizerState* s) { return end_of(nonlinear_cg(f, from, {.state = s, .callback = callback})); },
+      [&](MinimizerState* s) { return end_of(newton_cg(f, from, {.state = s, .callback = callback})); },
+      [&](MinimizerState* s) { return end_of(gauss_newton(valley, from, {.state = s, .callback = callback})); },
+      [&](MinimizerState* s) {
+        return end_of(projected_lbfgs(f, from, lower, upper, {.state = s, .callback = callback}));
+      },
+      [&](MinimizerState* s) { return end_of_fit(levenberg_marquardt(valley, from, {.callback = callback}, *s)); },
+      [&](MinimizerState* s) {
+        return end_of_fit(levenberg_marquardt(valley, from, {.callback = callback, .upper = upper}, *s));
+      },
+      [&](MinimizerState* s) {
+        return end_of_fit(levenberg_marquardt(valley, sparse, from, {.callback = callback}, {}, *s));
+      }};
+  for (const auto& method : runs) {
+    INFO("method " << &method - runs);
+    MinimizerState whole, parts;
+    seen.clear();
+    last = 1000;
+    const auto [iterations, value, gradient, reason] = method(&whole);
+    CHECK(reason != StopReason::stopped);
+    REQUIRE(static_cast<std::int64_t>(seen.size()) == iterations);
+    for (std::size_t k = 0; k < seen.size(); ++k) CHECK(seen[k].iteration == static_cast<std::int64_t>(k) + 1);
+    CHECK(seen.back().value == Approx(value).epsilon(1e-12).margin(1e-30));
+    if (gradient >= 0) CHECK(seen.back().gradient_size == gradient);
+    CHECK(seen.back().gradient_size < 1e-6);
+    const std::vector<MinimizerProgress> all_steps(seen);
+    // Stopped, and continued from its state as if it had not been.
+    seen.clear();
+    last = 3;
+    const auto [stopped_after, value_there, gradient_there, stopped] = method(&parts);
+    CHECK(stopped == StopReason::stopped);
+    CHECK(stopped_after == 3);
+    CHECK(seen.size() == 3);
+    CHECK(value_there == Approx(all_steps[2].value).epsilon(1e-12));
+    last = 1000;
+    const auto [again, value_again, gradient_again, reason_again] = method(&parts);
+    CHECK(again == iterations);
+    CHECK(value_again == value);
+    CHECK(reason_again == reason);
+  }
+  CHECK(to_string(StopReason::stopped) == "stopped: the callback ended it");
+  CHECK_FALSE(levenberg_marquardt(valley, from, {.callback = [](const auto&) { return true; }}).converged());
+  // Exceptions pass through.
+  const auto throws = [](const MinimizerProgress&) -> bool { throw std::runtime_error("enough"); };
+  CHECK_THROWS_WITH(lbfgs(f, from, {.callback = throws}), "enough");
 }

@@ -404,3 +404,44 @@ TEST_CASE("in a traced function minimisers and fits say that they cannot be trac
                       })(ones({2})),
                       Catch::StartsWith(name) && Catch::Contains("tensors of a traced function do not have"));
 }
+
+TEST_CASE("minimisers end as converged where the rounding of the values hides what is left to gain") {
+  // Differences of large numbers: the noise of the values is far above their own rounding, which the gradient lacks.
+  for (int k = 0; k < 36; ++k) {
+    const double scale = std::pow(10., k % 4), offset = std::pow(10., 5 + k % 3);
+    const Tensor to = sin(arange(6) + 0.1 * k), weights = scale * pow(10., linspace(0., 2., 6));
+    const auto f = [&](const Tensor& x) { return (offset + sum(weights * (cosh(x - to) - 1))) - offset; };
+    const auto residuals = [&](const Tensor& x) { return (offset + sqrt(weights) * sinh(x - to)) - offset; };
+    const Tensor start = zeros({6}), cut = where(equal(arange(6), 2), to - 0.1, 9.);
+    const auto check = [&](const char* method, const MinimizeResult<Tensor>& found, const Tensor& right) {
+      INFO(method << ", problem " << k << ": " << to_string(found.reason) << ", " << found.gradient_size);
+      CHECK(found.converged());
+      CHECK(max(abs(found.parameters - right)).item() < 1e-3);
+    };
+    check("lbfgs", lbfgs(f, start), to);
+    check("nonlinear_cg", nonlinear_cg(f, start), to);
+    check("newton_cg", newton_cg(f, start), to);
+    check("gauss_newton", gauss_newton(residuals, start), to);
+    check("projected_lbfgs", projected_lbfgs(f, start, full({6}, -9.), full({6}, 9.)), to);
+    check("projected_lbfgs", projected_lbfgs(f, start, full({6}, -9.), cut), minimum(to, cut));
+  }
+}
+
+TEST_CASE("minimisers do not end as converged at kinks, nor by gradients that are wrong") {
+  const auto kink = [](const Tensor& x) { return 1 + 1e3 * sum(where(greater(x, 0.3), x - 0.3, 2 * (0.3 - x))); };
+  const auto wrong = custom_gradient([](const Tensor& x) {
+    return std::pair(1 + sum(square(x - 2)), [x](const Tensor& g) { return g * -2 * (x - 2); });
+  });
+  const auto tilted = custom_gradient([](const Tensor& x) {
+    return std::pair(1 + sum(square(x - 2)), [](const Tensor& g) { return g * tensor({1., 1.}); });
+  });
+  const Tensor start = tensor({0.5, 2.25}), lower = full({2}, -9.), upper = full({2}, 9.);
+  const std::vector<std::function<Tensor(const Tensor&)>> functions{kink, wrong, tilted};
+  for (const auto& f : functions) {
+    INFO("function " << &f - functions.data());
+    CHECK_FALSE(lbfgs(f, start, {.max_iterations = 100}).converged());
+    CHECK_FALSE(nonlinear_cg(f, start, {.max_iterations = 100}).converged());
+    CHECK_FALSE(projected_lbfgs(f, start, lower, upper, {.max_iterations = 100}).converged());
+  }
+  CHECK_FALSE(newton_cg(kink, start).converged());
+}

@@ -9,23 +9,34 @@
 namespace reel::optim {
 
 /// Calls advance(), which takes a step and returns whether its search found something, until the size of the gradient
-/// is at most the tolerance, the iterations are used up, or a search along the negative gradient finds nothing.
-template <class Model, class Size, class Advance>
-void descend(Model& model, detail::MinimizeSummary& summary, std::int64_t max_iterations, double gradient_tolerance,
-             const Size& gradient_size, const Advance& advance) {
-  while (true) {
-    const double size = gradient_size();
-    if (size <= gradient_tolerance) summary.reason = StopReason::stationary;
-    if (size <= gradient_tolerance || summary.iterations == max_iterations) return;
-    const bool along_gradient = model.is_clear();
-    if (advance()) {
+/// is at most the tolerance, the iterations are used up, the callback ends the run, a search along the negative
+/// gradient finds nothing, or steps change nothing. A method has model(), summary(), value() and gradient_size() of its
+/// point, advance(), and hides_gain(), whether rounding hides what the last searches could have gained.
+template <class Method, class Options>
+void descend(Method& method, const Options& options) {
+  // In noise, values may stay equal while the gradient shrinks by its last digits.
+  constexpr int most_idle = 20;
+  constexpr double idle_above = 0.999;  // of the gradient's size
+  detail::MinimizeSummary& summary = method.summary();
+  for (int idle = 0;;) {
+    const double size = method.gradient_size(), value = method.value();
+    if (size <= options.gradient_tolerance) summary.reason = StopReason::stationary;
+    if (size <= options.gradient_tolerance || summary.iterations == options.max_iterations) return;
+    const bool along_gradient = method.model().is_clear(), found = method.advance();
+    if (found) {
       ++summary.iterations;
-    } else if (along_gradient) {
-      summary.reason = gradient_size() <= hidden_by_rounding ? StopReason::small_step : StopReason::stalled;
-      return;
-    } else {
-      model.clear();
+      idle = method.value() == value && method.gradient_size() > idle_above * size ? idle + 1 : 0;
+      if (options.callback && options.callback({summary.iterations, method.value(), method.gradient_size()})) {
+        summary.reason = StopReason::stopped;
+        return;
+      }
     }
+    if (found ? idle == most_idle : along_gradient) {
+      const bool hidden = method.gradient_size() <= hidden_by_rounding || method.hides_gain();
+      summary.reason = hidden ? StopReason::small_step : StopReason::stalled;
+      return;
+    }
+    if (!found) method.model().clear();
   }
 }
 
@@ -49,9 +60,7 @@ class Descent {
   detail::MinimizeSummary run(const char* op, Method method, const Options& options) {
     require_options(op, options.max_iterations, options.gradient_tolerance);
     start(op, read_state(op, options.state, method, now_.x.size(), Model::saved_numbers));
-    descend(
-        model_, summary_, options.max_iterations, options.gradient_tolerance, [&] { return now_.gradient_size(); },
-        [&] { return advance(); });
+    descend(*this, options);
     Saved saved{now_, summary_, {}, {}};
     model_.save(saved);
     write_state(options.state, method, saved);
@@ -61,7 +70,39 @@ class Descent {
   }
   const Vector& x() const { return now_.x; }
 
+  Model& model() { return model_; }
+  detail::MinimizeSummary& summary() { return summary_; }
+  double value() const { return now_.value; }
+  double gradient_size() const { return now_.gradient_size(); }
+  // Moves along the model's direction. False if no lower value was found.
+  bool advance() {
+    const bool along_gradient = model_.is_clear();
+    const Vector direction = model_.direction(now_);
+    const double slope = dot(now_.gradient, direction);
+    if (!(slope < 0) || !search(direction, slope)) {
+      if (!along_gradient && slope < 0) refused_ = direction;
+      return false;
+    }
+    refused_.clear();
+    model_.add(now_, next_, step_);
+    std::swap(now_, next_);
+    return true;
+  }
+  // Along the last direction of the model, if there was one, and along the negative gradient.
+  bool hides_gain() {
+    Vector downhill(now_.gradient);
+    for (double& d : downhill) d = -d;
+    return (refused_.empty() || hides_gain_along(refused_)) && hides_gain_along(downhill);
+  }
+
  private:
+  bool hides_gain_along(const Vector& direction) {
+    const auto at = [&](double step) {
+      evaluate_along(direction, step);
+      return Trial{step, next_.value, dot(next_.gradient, direction)};
+    };
+    return optim::hides_gain({0, now_.value, dot(now_.gradient, direction)}, 1 / length(direction), at);
+  }
   void start(const char* op, std::optional<Saved> saved) {
     if (!saved) {
       evaluate(now_);
@@ -74,15 +115,6 @@ class Descent {
   void evaluate(Point& p) {
     ++summary_.evaluations;
     p.value = evaluate_(p.x.data(), p.gradient.data());
-  }
-  // Moves along the model's direction. False if no lower value was found.
-  bool advance() {
-    const Vector direction = model_.direction(now_);
-    const double slope = dot(now_.gradient, direction);
-    if (!(slope < 0) || !search(direction, slope)) return false;
-    model_.add(now_, next_, step_);
-    std::swap(now_, next_);
-    return true;
   }
   bool search(const Vector& direction, double slope) {
     LineSearch line({0, now_.value, slope}, model_.first_step(now_, slope), longest_step, constants_);
@@ -109,6 +141,7 @@ class Descent {
   Model model_;
   WolfeConstants constants_;
   Point now_, next_;
+  Vector refused_;   // the model's direction from here along which nothing was found; or empty
   double step_ = 0;  // of the last trial
   detail::MinimizeSummary summary_;
 };

@@ -1,6 +1,7 @@
 #include "optim/minimize/line_search.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -44,6 +45,43 @@ double secant_step(const Trial& a, const Trial& b) {
 }
 
 bool is_nearer(double a, double b, double to) { return std::abs(a - to) < std::abs(b - to); }
+
+// The standard deviation of the errors of values at equidistant steps, by fourth differences, in which a smooth
+// function vanishes: More and Wild, "Estimating computational noise", SIAM Journal on Scientific Computing 33, 2011,
+// equation 2.5. Where neighbours are equal the values are multiples of a quantum, whose errors are uniform.
+template <std::size_t N>
+double noise_of(std::array<double, N> values) {
+  constexpr std::size_t order = 4;
+  constexpr double factor = 1. / 70, of_quantum = 0.29;  // (order!)^2 / (2 order)!, 1 / sqrt(12)
+  double quantum = HUGE_VAL;
+  int ties = 0;
+  for (std::size_t pass = 1; pass <= order; ++pass) {
+    for (std::size_t k = 0; k + pass < N; ++k) values[k] = values[k + 1] - values[k];
+    if (pass > 1) continue;
+    for (std::size_t k = 0; k + 1 < N; ++k) {
+      ties += values[k] == 0;
+      if (values[k] != 0) quantum = std::min(quantum, std::abs(values[k]));
+    }
+  }
+  double squares = 0;
+  for (std::size_t k = 0; k + order < N; ++k) squares += values[k] * values[k];
+  const double noise = std::sqrt(factor * squares / static_cast<double>(N - order));
+  return ties > 1 && std::isfinite(quantum) ? std::max(noise, of_quantum * quantum) : noise;
+}
+
+// Whether the noise of values around the minimiser of a parabola hides its depth. Close by, values may be equal
+// although their error is larger; farther away a parabola still has no fourth differences.
+bool is_hidden_by_noise(double depth, double start, double minimiser, const Callback<Trial(double)>& at) {
+  constexpr double margin = 10;  // a search fails before the depth is as small as the noise
+  double noise = rounding_of(start);
+  for (const double spacing : {0.25, 1.}) {
+    std::array<double, 8> values{start};
+    for (std::size_t k = 1; k < values.size(); ++k) values[k] = at(minimiser * spacing * static_cast<double>(k)).value;
+    if (std::all_of(values.begin(), values.end(), [&](double v) { return v == start; })) return true;
+    noise = std::max(noise, noise_of(values));
+  }
+  return depth <= margin * noise && std::abs(at(minimiser).value - start) <= margin * noise;
+}
 
 // The trial of the auxiliary function psi, f less the line of sufficient decrease.
 Trial auxiliary(const Trial& t, double line_slope) {
@@ -163,6 +201,26 @@ void LineSearch::safeguard_step() {
 bool LineSearch::is_interval_exhausted() const noexcept {
   return bracketed_ && (step_ <= lower_bound_ || step_ >= upper_bound_ ||
                         upper_bound_ - lower_bound_ <= interval_tolerance * upper_bound_);
+}
+
+bool hides_gain(const Trial& start, double first_step, const Callback<Trial(double)>& at) {
+  constexpr int most_probes = 20;
+  constexpr double near = 0.5;     // of the slope at the start: a step near the minimiser
+  constexpr double factor = 1000;  // most change of a step
+  if (!(start.slope < 0)) return false;
+  double step = first_step;
+  for (int probe = 0; probe < most_probes && step > 0; ++probe) {
+    const Trial trial = at(step);
+    if (!std::isfinite(trial.value) || !std::isfinite(trial.slope)) {
+      step /= 4;
+      continue;
+    }
+    const double minimiser = trial.slope > start.slope ? step * start.slope / (start.slope - trial.slope) : HUGE_VAL;
+    if (std::abs(trial.slope) <= -near * start.slope)
+      return is_hidden_by_noise(-0.5 * start.slope * minimiser, start.value, minimiser, at);
+    step = std::clamp(minimiser, step / factor, step * factor);
+  }
+  return false;
 }
 
 }  // namespace reel::optim

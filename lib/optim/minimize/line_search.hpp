@@ -2,6 +2,7 @@
 #pragma once
 #include <cmath>
 #include <limits>
+#include <reel/callback.hpp>
 
 namespace reel::optim {
 
@@ -65,5 +66,11 @@ class LineSearch {
   bool bracketed_ = false, sufficient_decrease_ = false, hidden_decrease_ = false;
   bool first_stage_ = true;  // the paper's: no trial yet with sufficient decrease and a slope near zero or positive
 };
+
+/// Where a search along a direction found nothing lower: whether rounding hides what there is to gain. `start` is the
+/// trial of step 0, and at(step) evaluates others. The minimiser along the direction follows from the slopes, which
+/// must become small near it, as at no kink and with no wrong gradient; the gain there is compared with the noise of
+/// the values around it.
+bool hides_gain(const Trial& start, double first_step, const Callback<Trial(double)>& at);
 
 }  // namespace reel::optim

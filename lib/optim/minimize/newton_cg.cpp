@@ -7,6 +7,7 @@
 #include <limits>
 #include <string_view>
 
+#include "optim/minimize/line_search.hpp"
 #include "optim/minimize/saved.hpp"
 
 namespace reel {
@@ -56,11 +57,30 @@ class NewtonCg {
   void descend() {
     while (!done()) {
       const ModelStep model = minimize_model();
+      const std::int64_t taken = summary_.iterations;
       if (radius_ <= machine_epsilon * std::max(1., length(now_.x)) || !try_step(model)) {
-        summary_.reason = now_.gradient_size() <= hidden_by_rounding ? StopReason::small_step : StopReason::stalled;
+        const bool hidden = now_.gradient_size() <= hidden_by_rounding || hides_gain_along(model.step);
+        summary_.reason = hidden ? StopReason::small_step : StopReason::stalled;
+        break;
+      }
+      if (summary_.iterations > taken && options_.callback &&
+          options_.callback({summary_.iterations, now_.value, now_.gradient_size()})) {
+        summary_.reason = StopReason::stopped;
         break;
       }
     }
+  }
+  bool hides_gain_along(const Vector& step) {
+    if (!(length(step) > 0)) return false;
+    Point there(now_);
+    const auto at = [&](double part) {
+      there.x = now_.x;
+      add(there.x, part, step);
+      ++summary_.evaluations;
+      there.value = linearize_(there.x.data(), there.gradient.data(), &product_);
+      return Trial{part, there.value, dot(there.gradient, step)};
+    };
+    return hides_gain({0, now_.value, dot(now_.gradient, step)}, 1, at);
   }
   void linearize_here() {
     ++summary_.evaluations;

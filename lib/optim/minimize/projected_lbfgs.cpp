@@ -28,9 +28,7 @@ class ProjectedLbfgs {
 
   detail::MinimizeSummary run() {
     start(read_state(op, options_.state, Method::projected_lbfgs, now_.x.size()));
-    descend(
-        history_, summary_, options_.max_iterations, options_.gradient_tolerance, [&] { return gradient_size(now_); },
-        [&] { return advance(); });
+    descend(*this, options_);
     Saved saved{now_, summary_, {}, {}};
     history_.save(saved);
     write_state(options_.state, Method::projected_lbfgs, saved);
@@ -40,7 +38,57 @@ class ProjectedLbfgs {
   }
   const Vector& x() const { return now_.x; }
 
+  History& model() { return history_; }
+  detail::MinimizeSummary& summary() { return summary_; }
+  double value() const { return now_.value; }
+  double gradient_size() const { return gradient_size(now_); }
+  bool advance() {
+    const std::vector<bool> bound = binding();
+    const Vector gradient = free_part(now_.gradient, bound);
+    History model(options_.history);
+    for (const Pair& p : history_.pairs()) model.add(free_part(p.step, bound), free_part(p.change, bound));
+    Vector direction = length(gradient) > 0 ? model.direction(gradient) : gradient;
+    double slope = dot(gradient, direction);
+    if (!(slope < 0)) {
+      direction = gradient;
+      for (double& d : direction) d = -d;
+      slope = -dot(gradient, gradient);
+    }
+    for (std::size_t i = 0; i < bound.size(); ++i)
+      if (bound[i]) direction[i] = -now_.gradient[i];
+    if (!search(direction, slope, bound)) {
+      if (!history_.is_clear()) refused_ = direction;
+      return false;
+    }
+    refused_.clear();
+    history_.add(now_, next_);
+    std::swap(now_, next_);
+    return true;
+  }
+  // Along the last direction of the model, if there was one, and along the negative gradient.
+  bool hides_gain() {
+    Vector downhill(now_.gradient);
+    for (double& d : downhill) d = -d;
+    return (refused_.empty() || hides_gain_along(refused_)) && hides_gain_along(downhill);
+  }
+
  private:
+  // Slopes are those of the projected path, relative to that at its beginning.
+  bool hides_gain_along(Vector direction) {
+    for (std::size_t i = 0; i < direction.size(); ++i)
+      if (direction[i] < 0 ? now_.x[i] <= lower_[i] : now_.x[i] >= upper_[i]) direction[i] = 0;
+    const double slope = dot(now_.gradient, direction);
+    const auto at = [&](double step) {
+      next_.x = now_.x;
+      add(next_.x, step, direction);
+      project(next_.x);
+      evaluate(next_);
+      Vector way(next_.x);
+      add(way, -1, now_.x);
+      return Trial{step, next_.value, slope * (dot(next_.gradient, way) / dot(now_.gradient, way))};
+    };
+    return optim::hides_gain({0, now_.value, slope}, 1 / length(direction), at);
+  }
   void start(const std::optional<Saved>& saved) {
     if (!saved) {
       evaluate(now_);
@@ -81,26 +129,6 @@ class ProjectedLbfgs {
     return some;
   }
 
-  bool advance() {
-    const std::vector<bool> bound = binding();
-    const Vector gradient = free_part(now_.gradient, bound);
-    History model(options_.history);
-    for (const Pair& p : history_.pairs()) model.add(free_part(p.step, bound), free_part(p.change, bound));
-    Vector direction = length(gradient) > 0 ? model.direction(gradient) : gradient;
-    double slope = dot(gradient, direction);
-    if (!(slope < 0)) {
-      direction = gradient;
-      for (double& d : direction) d = -d;
-      slope = -dot(gradient, gradient);
-    }
-    for (std::size_t i = 0; i < bound.size(); ++i)
-      if (bound[i]) direction[i] = -now_.gradient[i];
-    if (!search(direction, slope, bound)) return false;
-    history_.add(now_, next_);
-    std::swap(now_, next_);
-    return true;
-  }
-
   bool search(const Vector& direction, double slope, const std::vector<bool>& bound) {
     const double rounding = rounding_of(now_.value);
     double step = 1;
@@ -136,6 +164,7 @@ class ProjectedLbfgs {
   const LbfgsOptions& options_;
   History history_;
   Point now_, next_;
+  Vector refused_;  // the model's direction from here along which nothing was found; or empty
   detail::MinimizeSummary summary_;
 };
 
@@ -151,10 +180,7 @@ detail::MinimizeSummary detail::projected_lbfgs(std::span<double> x, std::span<c
   if (lower.size() != x.size() || upper.size() != x.size())
     fail<ShapeError>(op, "the bounds have {} and {} elements, the start {}; each bound needs as many as the start",
                      lower.size(), upper.size(), x.size());
-  for (std::size_t i = 0; i < x.size(); ++i)
-    if (!(lower[i] <= upper[i]))
-      fail<ValueError>(op, "the lower bound of element {} is {}, the upper {}; lower <= upper must hold", i, lower[i],
-                       upper[i]);
+  optim::require_bounds(op, lower, upper);
   optim::ProjectedLbfgs method(x, lower, upper, evaluate, options);
   const MinimizeSummary summary = method.run();
   std::copy(method.x().begin(), method.x().end(), x.begin());
