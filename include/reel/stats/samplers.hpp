@@ -3,7 +3,8 @@
 // F_rvs(generator, shape, ...) draws from the law F of <reel/stats/continuous.hpp> or <reel/stats/densities.hpp>, by
 // SciPy's names. Samples of continuous laws are reparametrised: the gradient by a parameter is that of the quantile at
 // a fixed probability, to every order. They are quantiles of uniform numbers, which are never 0 or 1. The draws have
-// the same bits for every number of threads and every instruction set.
+// the same bits for every number of threads and every instruction set. Later versions may change them, unlike those of
+// random_uniform and its kin: store samples, not seeds.
 //
 // The laws gamma, chi2, beta, t, vonmises and dirichlet are drawn by rejection (Marsaglia and Tsang 2000; Best and
 // Fisher 1979), in 0.1 to 0.5 microseconds an element. Their gradients are implicit: minus the derivative of the
