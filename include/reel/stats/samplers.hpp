@@ -68,7 +68,8 @@ Tensor beta_rvs(Generator& generator, const Shape& shape, const Operand& a, cons
 Tensor t_rvs(Generator& generator, const Shape& shape, const Operand& df, const Operand& loc = 0,
              const Operand& scale = 1, DType dtype = DType::float64);
 /// Von Mises's law (Best and Fisher 1979): an angle between loc - pi and loc + pi, uniform for kappa = 0. NaN for kappa
-/// below 0. Gradient: g for loc, for kappa the implicit one, by that of vonmises_cdf.
+/// below 0. Above 1e150 it is the normal law of variance 1 / kappa, with a relative error of 1 / kappa. Gradient: g for
+/// loc, for kappa the implicit one, by that of vonmises_cdf.
 Tensor vonmises_rvs(Generator& generator, const Shape& shape, const Operand& kappa, const Operand& loc = 0,
                     DType dtype = DType::float64);
 /// The normal law between loc + scale a and loc + scale b, a < b, which may be infinite: quantiles by the logarithms of

@@ -17,7 +17,9 @@
 // Of a discrete distribution x counts as floor(x), without a gradient. nbinom has gradients by n, binom has none. Its
 // quantile F_ppf(q) is the smallest number whose F_cdf, as it is rounded, is at least q; for q = 0 that before the
 // first one, for q = 1 the last one, which may be infinite. It has no gradient. Those of poisson, binom and nbinom take
-// some microseconds an element.
+// some microseconds an element. For binom with a variance above 1e10, and for nbinom with n (1 - p) above 1e8, the
+// quantile is that of the expansion of Cornish and Fisher: its error is below 1e-11 standard deviations, and it may be
+// a neighbour of that number.
 #pragma once
 #include <reel/tensor.hpp>
 

@@ -159,19 +159,23 @@ Real vonmises_quantile(Real kappa, Real p) {
 
 // ---- Quantiles of whole numbers
 
-/// The normal quantile to 5e-4 (Abramowitz, Stegun 26.2.23).
-Real about_normal(Real p) {
-  const Real t = std::sqrt(-2 * std::log(std::min(p, 1 - p)));
-  const Real z =
-      t - (2.515517L + t * (0.802853L + t * 0.010328L)) / (1 + t * (1.432788L + t * (0.189269L + t * 0.001308L)));
-  return p < 0.5L ? -z : z;
+/// The normal quantile: from 26.2.23 of Abramowitz and Stegun, which is right to 5e-4, by two steps of Halley's method.
+Real normal_quantile(Real p) {
+  const Real q = std::min(p, 1 - p), t = std::sqrt(-2 * std::log(q));
+  Real z = (2.515517L + t * (0.802853L + t * 0.010328L)) / (1 + t * (1.432788L + t * (0.189269L + t * 0.001308L))) - t;
+  for (int i = 0; i < 2; ++i) {
+    const Real off = (std::erfc(-z / std::sqrt(2.0L)) / 2 - q) * std::sqrt(2 * pi) * std::exp(z * z / 2);
+    z -= off / (1 + z * off / 2);
+  }
+  return p <= 0.5L ? z : -z;
 }
 
 /// The smallest k from 0 to `most` with reached(k), which holds from there on: from a guess in steps that double, then
-/// by bisection.
+/// by bisection. Numbers above 2^53 are found to half a unit in the last place of double.
 template <class F>
 Real smallest(Real guess, Real most, const F& reached) {
-  Real low = -1, high = most, step = 1, k = std::clamp(std::floor(guess), Real(0), most);
+  const auto unit = [](Real k) { return std::max(Real(1), std::floor(std::ldexp(k, -54))); };
+  Real low = -1, high = most, k = std::clamp(std::floor(guess), Real(0), most), step = unit(k);
   if (reached(k)) {
     high = k;
     while (high > 0 && reached(k = std::max(high - step, Real(0)))) high = k, step *= 2;
@@ -181,20 +185,53 @@ Real smallest(Real guess, Real most, const F& reached) {
     while (low < most && !reached(k = std::min(low + step, most))) low = k, step *= 2;
     high = k;
   }
-  for (Real middle; (middle = std::floor((low + high) / 2)) > low && middle < high;)
+  while (high - low > unit(low)) {
+    const Real middle = std::floor(low + (high - low) / 2);
     (reached(middle) ? high : low) = middle;
+  }
   return high;
 }
 
-// Of moments: the mean, the standard deviation and the skewness.
+/// Of a law of whole numbers: the mean, the standard deviation, and the cumulants of order 3 to 6 in units of it.
 struct Moments {
-  Real mean, deviation, skewness;
-  /// By two terms of Cornish's and Fisher's expansion.
+  Real mean, deviation, cumulant[4];
+
+  /// The number x for which F(x - 1/2) = p, by the expansion of Cornish and Fisher (Abramowitz, Stegun 26.2.49), with
+  /// Sheppard's corrections for the steps of F.
+  Real expansion(Real p) const {
+    const Real variance = square_of(deviation) - 1 / 12.0L, unit = std::sqrt(variance), shrink = deviation / unit;
+    const Real a = cumulant[0] * shrink * square_of(shrink),
+               b = cumulant[1] * square_of(square_of(shrink)) + 1 / (120 * square_of(variance));
+    const Real c = cumulant[2] * shrink * square_of(square_of(shrink)),
+               d = cumulant[3] * square_of(shrink * square_of(shrink)) - 1 / (252 * variance * square_of(variance));
+    const Real z = normal_quantile(p), y = z * z;
+    const Real h1 = z, h2 = y - 1, h3 = z * (y - 3), h4 = (y - 6) * y + 3, h5 = z * ((y - 10) * y + 15);
+    const Real first = a * h2 / 6, second = b * h3 / 24 - a * a * (2 * h3 + h1) / 36;
+    const Real third = c * h4 / 120 - a * b * (h4 + h2) / 24 + a * a * a * (12 * h4 + 19 * h2) / 324;
+    const Real fourth = d * h5 / 720 - b * b * (3 * h5 + 6 * h3 + 2 * h1) / 384 - a * c * (2 * h5 + 3 * h3) / 180 +
+                        a * a * b * (14 * h5 + 37 * h3 + 8 * h1) / 288 -
+                        square_of(a * a) * (252 * h5 + 832 * h3 + 227 * h1) / 7776;
+    return mean + unit * (z + first + second + third + fourth);
+  }
   Real guess(Real p) const {
-    const Real z = about_normal(p), k = mean + deviation * (z + skewness * (z * z - 1) / 6) - 0.5L;
-    return std::isfinite(k) ? k : mean;
+    constexpr Real expanded_max = 0.1L;  // of the skewness
+    const Real z = normal_quantile(p);
+    const Real k =
+        std::abs(cumulant[0]) < expanded_max ? expansion(p) : mean + deviation * (z + cumulant[0] * (z * z - 1) / 6);
+    return std::isfinite(k) ? std::ceil(k - 0.5L) : mean;
   }
 };
+
+/// The variance of binom, and n (1 - p) of nbinom, above which a quantile is that of the expansion alone. Its error is
+/// below 1e-10 standard deviations in both tails, to the least number of double.
+constexpr Real binom_expanded = 1e10L, nbinom_expanded = 1e8L;
+/// Whether an incomplete beta function is an incomplete gamma function of -T log(1 - p) with T = n - k / 2 for binom, k
+/// + (n + 1) / 2 for nbinom (DLMF 8.18.1): to a relative difference below rounding, or below the error of the former
+/// for numbers as large as `largest`.
+bool is_gamma_limit(Real difference, Real largest) {
+  constexpr Real rounding = 1e-16L, error = 1e-20L, inexact_min = 1e13L;
+  return difference < rounding || (largest > inexact_min && difference < error * largest);
+}
 
 /// gammaincc(k + 1, mu) as users get it in float64.
 Real poisson_cdf(Real k, Real mu) {
@@ -213,28 +250,56 @@ Real whole_quantile(Real p, Real most, const Moments& moments, const F& cdf) {
   const Real top = std::isinf(most) ? std::numeric_limits<double>::max() : most;
   return smallest(moments.guess(p), top, [&](Real k) { return static_cast<double>(cdf(k)) >= static_cast<double>(p); });
 }
+/// The same, without a search: of many numbers, whose distribution function would take as many terms as the deviation.
+Real expanded_quantile(Real p, Real most, const Moments& moments) {
+  if (p == 0 || p == 1) return p == 0 ? -1 : most;
+  return std::clamp(std::ceil(moments.expansion(p) - 0.5L), Real(0), most);
+}
+
+Real poisson_quantile(Real p, Real mu) {
+  const Real variance = 1 / mu, root = std::sqrt(variance);
+  return whole_quantile(p, infinity, {mu, std::sqrt(mu), {root, variance, variance * root, variance * variance}},
+                        [=](Real k) { return poisson_cdf(k, mu); });
+}
+
+Real binom_quantile(Real p, Real n, Real chance) {
+  const Real rest = 1 - chance, product = chance * rest, variance = n * product, root = std::sqrt(variance),
+             asymmetry = rest - chance;
+  const Moments moments = {
+      n * chance,
+      root,
+      {asymmetry / root, (1 - 6 * product) / variance, asymmetry * (1 - 12 * product) / (variance * root),
+       (1 - 30 * product * (1 - 4 * product)) / square_of(variance)}};
+  if (variance > binom_expanded) return expanded_quantile(p, n, moments);
+  const bool limit = is_gamma_limit(n * chance * square_of(chance), n);
+  return whole_quantile(p, n, moments, [=](Real k) {
+    if (k >= n || chance == 0) return Real(1);
+    if (limit) return incomplete_gamma(k + 1, (n - k / 2) * -std::log1p(-chance), true);
+    return incomplete_beta(k + 1, n - k, chance, true);
+  });
+}
+
+Real nbinom_quantile(Real p, Real n, Real chance) {
+  const Real q = 1 - chance, size = n * q, root = std::sqrt(size);
+  const Moments moments = {size / chance,
+                           root / chance,
+                           {(1 + q) / root, (1 + q * (4 + q)) / size, (1 + q) * (1 + q * (10 + q)) / (size * root),
+                            (1 + q * (26 + q * (66 + q * (26 + q)))) / square_of(size)}};
+  if (size > nbinom_expanded) return expanded_quantile(p, infinity, moments);
+  if (is_gamma_limit(n * square_of(chance), n / chance)) {  // gammainc(n, x), x = -(k + (n + 1) / 2) log(1 - chance)
+    if (p == 0 || p == 1) return p == 0 ? -1 : infinity;
+    return std::max(std::ceil(inverse_gamma(n, p, 1 - p) / -std::log1p(-chance) - (n + 1) / 2), Real(0));
+  }
+  return whole_quantile(p, infinity, moments, [=](Real k) { return incomplete_beta(n, k + 1, chance, false); });
+}
 
 Real whole_quantile(Function f, const Real* x) {
-  const Real p = x[0];
-  if (!(p >= 0 && p <= 1)) return nan;
-  if (f == Function::poisson_ppf) {
-    const Real mu = x[1];
-    if (!(mu >= 0) || std::isinf(mu)) return nan;
-    return whole_quantile(p, infinity, {mu, std::sqrt(mu), 1 / std::sqrt(mu)},
-                          [=](Real k) { return poisson_cdf(k, mu); });
-  }
-  const Real n = x[1], chance = x[2], rest = 1 - chance;
-  if (!(n >= 0 && chance >= 0 && chance <= 1) || std::isinf(n)) return nan;
-  if (f == Function::binom_ppf) {
-    if (n != std::floor(n)) return nan;
-    const Real deviation = std::sqrt(n * chance * rest);
-    return whole_quantile(p, n, {n * chance, deviation, (rest - chance) / deviation},
-                          [=](Real k) { return k >= n ? 1 : incomplete_beta(k + 1, n - k, chance, true); });
-  }
-  if (n == 0 || chance == 0) return nan;
-  const Real root = std::sqrt(n * rest);
-  return whole_quantile(p, infinity, {n * rest / chance, root / chance, (1 + rest) / root},
-                        [=](Real k) { return incomplete_beta(n, k + 1, chance, false); });
+  const Real p = x[0], n = x[1], chance = x[2];
+  if (!(p >= 0 && p <= 1 && n >= 0) || std::isinf(n)) return nan;
+  if (f == Function::poisson_ppf) return poisson_quantile(p, n);
+  if (!(chance >= 0 && chance <= 1)) return nan;
+  if (f == Function::binom_ppf) return n == std::floor(n) ? binom_quantile(p, n, chance) : nan;
+  return n == 0 || chance == 0 ? nan : nbinom_quantile(p, n, chance);
 }
 
 }  // namespace

@@ -38,6 +38,9 @@ struct ScaledVariate {
   double logarithm() const { return portable_log(value) + log_factor; }
 };
 
+// Of a rejection; each fails with a probability below 2/3, so that all of them never do.
+constexpr int attempts_max = 1000;
+
 // Marsaglia, Tsang 2000: d (1 + c x)^3 with normal x is accepted with a probability above 0.95; for a < 1 a variate of
 // shape a + 1 times u^(1 / a).
 ScaledVariate gamma_variate(ElementStream& stream, double a) {
@@ -47,7 +50,7 @@ ScaledVariate gamma_variate(ElementStream& stream, double a) {
     a += 1;
   }
   const double d = a - 1. / 3, c = 1 / (3 * std::sqrt(d));
-  while (true) {
+  for (int i = 0; i < attempts_max; ++i) {
     const auto bits = stream.next();
     const double x = normal_quantile(open_unit(bits[0])), root = 1 + c * x;
     if (root <= 0) continue;
@@ -55,6 +58,7 @@ ScaledVariate gamma_variate(ElementStream& stream, double a) {
     if (u < 1 - 0.0331 * square * square) return {d * v, log_factor};
     if (portable_log(u) < 0.5 * square + d * (1 - v + portable_log(v))) return {d * v, log_factor};
   }
+  return {std::numeric_limits<double>::quiet_NaN(), 0};
 }
 
 // g / (g + h) of gamma variates, by the logarithm of h / g: the factors may underflow.
@@ -68,8 +72,9 @@ double beta_variate(ElementStream& stream, double a, double b) {
 // x / sqrt(g / (df / 2)) with normal x.
 double student_variate(ElementStream& stream, double df) {
   const double x = normal_quantile(open_unit(stream.next()[0]));
-  const ScaledVariate g = gamma_variate(stream, 0.5 * df);
-  return x * std::sqrt(0.5 * df / g.value) / portable_exp(0.5 * g.log_factor);
+  const double half = std::max(0.5 * df, std::numeric_limits<double>::denorm_min());
+  const ScaledVariate g = gamma_variate(stream, half);
+  return x * std::sqrt(half / g.value) / portable_exp(0.5 * g.log_factor);
 }
 
 // atan(x) to 2 ulp: by its series after two halvings, atan(x) = 2 atan(x / (1 + sqrt(1 + x^2))).
@@ -87,11 +92,13 @@ double portable_atan(double x) {
 // point in the unit disc, times (1 - rho) / (1 + rho). In terms that do not cancel for small and large kappa.
 double angle_variate(ElementStream& stream, double kappa) {
   constexpr double square_max = 1e150;  // numbers whose square, times 4, is finite
-  const double hypotenuse = kappa < square_max ? std::sqrt(1 + 4 * kappa * kappa) : 2 * kappa, tau = 1 + hypotenuse;
+  // The law of sqrt(kappa) times the angle is normal, but for a relative difference of some 1 / kappa.
+  if (kappa > square_max) return normal_quantile(open_unit(stream.next()[0])) / std::sqrt(kappa);
+  const double hypotenuse = std::sqrt(1 + 4 * kappa * kappa), tau = 1 + hypotenuse;
   const double root = std::sqrt(2 * tau), sum = tau + root;  // rho = 2 kappa / sum
   const double rest = (root + 1 + 1 / (hypotenuse + 2 * kappa)) / sum, slope = rest / (1 + 2 * kappa / sum);
   const double at_mode = 0.25 * sum * rest * rest;
-  while (true) {
+  for (int i = 0; i < attempts_max; ++i) {
     const auto point = stream.next();
     const double x = 2 * open_unit(point[0]) - 1, y = 2 * open_unit(point[1]) - 1;
     if (x * x + y * y > 1) continue;
@@ -99,6 +106,7 @@ double angle_variate(ElementStream& stream, double kappa) {
     const double u = open_unit(stream.next()[0]);
     if (c * (2 - c) > u || portable_log(c / u) + 1 - c >= 0) return 2 * portable_atan(t);
   }
+  return std::numeric_limits<double>::quiet_NaN();
 }
 
 double variate(Variate v, ElementStream& stream, double a, double b) {

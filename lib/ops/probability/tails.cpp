@@ -121,27 +121,31 @@ Tensor t_tail(const char* op, Tail tail, const Operand& x, const Operand& df, co
 // q; near 0, where y is above 1/2, 1 - y is found instead, and where it underflows z is p - 1/2 over the density. For y
 // below last_min, which underflows where z need not overflow, 2 q = y^h / (h B(h, 1/2)) with h = df / 2. For many
 // degrees of freedom y is too near 1: two steps of Newton's method on log(q) follow, from two terms of Fisher's
-// expansion above many_min (Abramowitz, Stegun 26.7.5).
-Tensor t_quantile(const Tensor& p, const Tensor& df) {
-  constexpr double linear_max = 1e-12;  // of |p - 1/2|: the cubic term is smaller by about its square
-  constexpr double many_min = 1e6;      // degrees of freedom
+// expansion above many_min (Abramowitz, Stegun 26.7.5); above expanded_min these terms are all.
+Tensor t_quantile(const Tensor& p, const Tensor& any_df) {
+  constexpr double linear_max = 1e-12;   // of |p - 1/2|: the cubic term is smaller by about its square
+  constexpr double many_min = 1e6;       // degrees of freedom
+  constexpr double expanded_min = 1e12;  // degrees of freedom: the next term is below 1e-18 at every p of float64
   constexpr double last_min = 1e-30;
+  const Tensor expanded = greater(any_df, expanded_min), df = where(expanded, 1, any_df);
   const Tensor lower = less(p, 0.5), q = where(lower, p, 1 - p), half = 0.5 * df;
   const Tensor y = betaincinv(half, 0.5, 2 * q), centre = greater(q, 0.5 - linear_max);
   const Tensor near = logical_and(greater(q, 0.25), greater(y, 0.5));
   const Tensor inner = 1 - 2 * where(logical_and(near, logical_not(centre)), q, 0.375);
   const Tensor w = betaincinv(0.5, half, inner);
-  const Tensor normal = -ndtri(q), many = greater(df, many_min);
+  const Tensor normal = -ndtri(q), many = greater(df, many_min),
+               expansion = normal + normal * (square(normal) + 1) / 4 / any_df;
   const Tensor log_y = (log(2 * q) + log(half) + betaln(half, 0.5)) / half;
   const Tensor by_y = where(less(y, last_min), exp(0.5 * (log(df) - log_y)), sqrt(df * (1 - y) / y));
-  Tensor tail = where(many, normal + normal * (square(normal) + 1) / (4 * df), by_y);
+  Tensor tail = where(many, expansion, by_y);
   const Tensor target = log(q);
   for (int i = 0; i < 2; ++i) {
     const Tensor beyond = t_beyond("t_ppf", true, tail, df),
                  step = (beyond - target) * exp(beyond - t_logpdf(tail, df));
     tail = where(isfinite(step), tail + step, tail);
   }
-  const Tensor z = where(near, sqrt(df * w / (1 - w)), tail), linear = (p - 0.5) * exp(-t_logpdf(0, df));
+  const Tensor by_df = where(near, sqrt(df * w / (1 - w)), tail), z = where(expanded, expansion, by_df);
+  const Tensor linear = (p - 0.5) * exp(-t_logpdf(0, any_df));
   return where(centre, linear, where(lower, -z, z));
 }
 

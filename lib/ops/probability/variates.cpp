@@ -79,15 +79,23 @@ Tensor slope_of_beta(const tape::Record& r, std::size_t by) {
   return or_number(inside, -by_parameter / density, 0);
 }
 
+// For many degrees of freedom, from z - a / df + b / df^2, the normal quantile of the same probability.
+Tensor student_slope_of_many(const Tensor& df, const Tensor& z) {
+  const Tensor y = square(z), a = 0.25 * z * (y + 1) / df, b = z * ((13 * y + 8) * y + 3) / 48 / df / df;
+  return (b - a) / (df - 0.25 * (3 * y + 1));
+}
+
 // Of Student's law, z^2 = df w / (1 - w) where w has the beta law of shapes 1/2 and df / 2, and 1 - w the one of
 // reversed shapes: the smaller of both keeps its digits. Where 1 + z^2 / df rounds to z^2 / df, the distribution
 // function of y = 1 - w is y^h / (h B(h, 1/2)), h = df / 2; for tiny z that of z is linear. Elements that are not
 // selected are replaced as in slope_of_beta.
 Tensor student_slope(const Tensor& df, const Tensor& z) {
   constexpr double tiny_max = 1e-9;  // of |z|: the next term is smaller by z^2
-  const Tensor not_far = less_equal(square(z) / df, square_dominates * square_dominates);
+  constexpr double many_min = 1e9;   // of df: the next term of the expansion is smaller by z^4 / df^2
+  const Tensor not_far = less_equal(square(z) / df, square_dominates * square_dominates), many = greater(df, many_min);
   const Tensor centre = less(abs(z), tiny_max), s = square(or_number(not_far, z, 1)) / df;
-  const Tensor near = logical_and(not_far, less(s, 1)), by_w = greater(near, centre), by_y = greater(not_far, near);
+  const Tensor near = logical_and(not_far, less(s, 1)), by_y = logical_and(greater(not_far, near), logical_not(many)),
+               by_w = logical_and(greater(near, centre), logical_not(many));
   const Tensor half = 0.5 * df, root = 0 * half + 0.5, step = digamma(half + 0.5) - digamma(half);
   const Tensor half_w = or_number(by_w, half, 1), inner = or_number(by_w, s, 0.5), w = inner / (1 + inner);
   const Tensor half_y = or_number(by_y, half, 1), outer = or_number(by_y, s, 2), y = 1 / (1 + outer);
@@ -98,7 +106,7 @@ Tensor student_slope(const Tensor& df, const Tensor& z) {
   const Tensor log_y = log(df) - 2 * log(abs(where(not_far, 1, z))), of_log_y = (log_y - 1 / half + step) / half;
   const Tensor relative = where(near, of_w, where(not_far, of_y, of_log_y));
   const Tensor slope = z * where(centre, 0.5 * (1 / df - step), 0.5 / df + 0.25 * relative);
-  return where(isinf(z), 0, slope);
+  return where(isinf(z), 0, where(many, student_slope_of_many(or_number(many, df, 1), or_number(many, z, 0)), slope));
 }
 Tensor slope_of_student(const tape::Record& r, std::size_t) { return student_slope(r.saved(0), r.saved(1)); }
 Tensor slope_of_student_quantile(const tape::Record& r, std::size_t by) {
@@ -107,9 +115,12 @@ Tensor slope_of_student_quantile(const tape::Record& r, std::size_t by) {
 }
 
 Tensor slope_of_von_mises(const tape::Record& r, std::size_t) {
-  const Tensor &kappa = r.saved(0), &x = r.saved(1);
-  return -partial_at(Function::vonmises_cdf, {1, 0}, {&kappa, &x}) /
-         partial_at(Function::vonmises_cdf, {0, 1}, {&kappa, &x});
+  constexpr double normal_min = 1e17;  // of kappa: x is a normal variate over its root, to rounding
+  const Tensor many = greater(r.saved(0), normal_min), kappa = where(many, 1, r.saved(0)),
+               x = where(many, 0, r.saved(1));
+  const Tensor slope = -partial_at(Function::vonmises_cdf, {1, 0}, {&kappa, &x}) /
+                       partial_at(Function::vonmises_cdf, {0, 1}, {&kappa, &x});
+  return where(many, -0.5 * r.saved(1) / or_number(many, r.saved(0), 1), slope);
 }
 
 void infer_sample(const Call& call, Metas& out) { out.add_like(call.input(0)); }

@@ -88,6 +88,48 @@ TEST_CASE("discrete laws: quantiles; that of the probability of k is k") {
   CHECK(bernoulli_ppf(scalar(0.25), 1).item() == 1);
 }
 
+// References: sums of mpmath's probabilities.
+TEST_CASE("discrete laws: quantiles of huge numbers are those of a limit law, to the last number") {
+  const Tensor q = tensor({1e-12, 0.25, 0.9375});
+  CHECK(binom_ppf(q, 1e11, 0.5).to_vector() == Doubles{49998887750, 49999893354, 50000242566});
+  CHECK(nbinom_ppf(q, 3e8, 0.5).to_vector() == Doubles{299827715, 299983478, 300037579});
+  CHECK(binom_ppf(q, 1e300, 1e-298).to_vector() == poisson_ppf(q, 100).to_vector());
+  CHECK(largest(nbinom_ppf(q, 2.5, 1e-300) / (gamma_ppf(q, 2.5) * 1e300) - 1) < 1e-15);
+  CHECK(nbinom_ppf(scalar(0.25), 2.5, 1e-9).item() == 1337301403);
+  // The deviation of 1e100 trials is 5e49; the median of an even number of them is their half.
+  CHECK(binom_ppf(q, 1e100, 0.5).to_vector() == Doubles(3, 5e99));
+  CHECK(binom_ppf(scalar(0.5), 1e16, 0.5).item() == 5e15);
+  CHECK(largest((binom_ppf(q, 1e20, 0.5) - 5e19) / (norm_ppf(q) * 5e9) - 1) < 1e-5);
+  CHECK(largest((nbinom_ppf(q, 1e20, 0.5) - 1e20) / (norm_ppf(q) * std::sqrt(2e20)) - 1) < 1e-5);
+}
+
+// Neither a search nor a rejection takes long: all of this is some milliseconds.
+TEST_CASE("quantiles and samples at extreme parameters are in the support, or NaN, at once") {
+  const Tensor extremes =
+      tensor({0., 5e-324, 1e-300, 1e-10, 0.5, 1, 1e10, 1e16, 1e100, 1e300, 1.7e308, inf, std::nan("")});
+  const std::int64_t n = extremes.size();
+  Generator generator(3);
+  for (const DType d : {DType::float64, DType::float32, DType::float16, DType::bfloat16}) {
+    INFO(d);
+    const Tensor x = cast(extremes, d), a = reshape(x, {n, 1}), b = reshape(x, {n, 1, 1});
+    const auto holds = [](const Tensor& condition) { return all(condition).item<bool>(); };
+    for (const Tensor& y : {poisson_ppf(x, a), nbinom_ppf(x, b, a), binom_ppf(x, b, a)}) {
+      const Tensor valid = logical_and(greater_equal(y, -1), equal(y, floor(y)));
+      CHECK(holds(logical_or(isnan(y), valid)));
+    }
+    const Tensor chance = logical_and(greater_equal(a, 0), less_equal(a, 1));
+    const Tensor defined = logical_and(logical_and(chance, less_equal(x, 1)), less(b, inf));
+    CHECK(holds(equal(isnan(binom_ppf(x, b, a)), logical_not(logical_and(defined, equal(b, floor(b)))))));
+    for (const Tensor& y : {binom_rvs(generator, {n, n}, x, a, d), nbinom_rvs(generator, {n, n}, x, a, d)})
+      CHECK(holds(logical_or(isnan(y), greater_equal(y, 0))));
+    CHECK(holds(equal(isnan(vonmises_rvs(generator, {n}, x, 0, d)), isnan(x * 0))));
+    const Tensor df = logical_and(greater(x, 0), less(x, inf));
+    CHECK(holds(equal(isnan(t_rvs(generator, {n}, x, 0, 1, d)), logical_not(df))));
+    CHECK(holds(equal(isnan(gamma_rvs(generator, {n}, x, 0, 1, d)), logical_not(df))));
+    CHECK(holds(equal(isnan(t_ppf(0.25, x)), logical_not(greater(x, 5e-324)))));  // half of that is 0
+  }
+}
+
 TEST_CASE("discrete laws: samples follow their distribution functions") {
   struct Row {
     const char* law;

@@ -598,3 +598,25 @@ TEST_CASE("shuffle and choice: elements of the operand, with gradients") {
   CHECK_THROWS_AS(random_choice(generator, x, 1, true, 1), IndexError);
   CHECK_THROWS_AS(random_shuffle(generator, 1.0), IndexError);
 }
+
+TEST_CASE("samples and quantiles of huge parameters are normal, and so are their gradients") {
+  const Tensor z = tensor({-3.5, -0.25, 1e-3, 2.5});
+  for (const double huge : {1e17, 1e100, 1e300}) {
+    INFO(huge);
+    Generator generator(5);
+    const Tensor parameter = scalar(huge), kappa = scalar(huge);
+    GradientTape tape({.persistent = true});
+    tape.watch(parameter);
+    tape.watch(kappa);
+    const Tensor angle = vonmises_rvs(generator, {300}, kappa);
+    const Tensor quantile = t_ppf(ndtr(z), parameter);
+    tape.stop();
+    // A normal variate has a mean square of 1, up to 3 standard deviations of sqrt(2 / 300).
+    CHECK(std::abs(mean(square(angle * std::sqrt(huge))).item() - 1) < 0.25);
+    CHECK(largest(quantile / ndtri(ndtr(z)) - 1) < 1e-14);
+    if (huge > 1e100) continue;  // the gradients underflow
+    CHECK(std::abs(number(tape.gradient(angle, kappa)) / (-0.5 * sum(angle).item() / huge) - 1) < 1e-12);
+    const double slope = -sum(z * (square(z) + 1)).item() / 4 / huge / huge;
+    CHECK(std::abs(number(tape.gradient(quantile, parameter)) / slope - 1) < 1e-12);
+  }
+}
