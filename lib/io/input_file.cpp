@@ -13,7 +13,13 @@ namespace reel::io {
 
 static_assert(std::endian::native == std::endian::little, "numbers of files are read as they lie");
 
+void require_whole_path(const char* op, const std::string& path) {
+  const std::size_t nul = path.find('\0');
+  if (nul != std::string::npos) fail<IoError>(op, "{}...: byte {} of the path is NUL", path.substr(0, nul), nul);
+}
+
 InputFile::InputFile(const char* reader, const std::string& path) : reader_(reader), path_(path) {
+  require_whole_path(reader_, path);
   const auto close_file = [](const int* descriptor) {
     ::close(*descriptor);
     delete descriptor;

@@ -9,6 +9,9 @@
 
 namespace reel::io {
 
+/// IoError of the public function `op` for a path with a NUL byte, where the system would cut it.
+void require_whole_path(const char* op, const std::string& path);
+
 /// A file open for reading, closed by its last copy.
 class InputFile {
  public:
