@@ -35,23 +35,44 @@ constexpr std::array<std::pair<std::string_view, DType>, 9> codes{{{"BOOL", DTyp
                                                                    {"F64", DType::float64},
                                                                    {"C64", DType::complex64}}};
 
+// A name in Header::names, in 32 bits: headers are shorter.
+struct HeaderName {
+  std::uint32_t begin = 0, length = 0;
+};
+
+// Small, as a header may describe millions of tensors.
 struct HeaderEntry {
-  std::string name;
-  std::optional<DType> dtype;
-  std::optional<Shape> shape;
-  std::optional<std::array<std::uint64_t, 2>> range;  // relative to the end of the header
+  HeaderName name;
+  std::uint32_t extents = 0;  // the first one in Header::extents
+  std::uint8_t rank = 0;
+  bool has_shape = false, has_range = false;
+  std::optional<DType> dtype = {};
+  std::array<std::uint64_t, 2> range = {};  // relative to the end of the header
 };
 
 struct Header {
+  std::string names;
+  std::vector<std::int64_t> extents;
   std::vector<HeaderEntry> entries;
-  Metadata metadata;
+  std::vector<HeaderName> metadata_keys;
+  Metadata metadata;       // empty unless it is wanted
   std::uint64_t data = 0;  // offset of the first byte behind the header
+
+  HeaderName add(std::string_view name) {
+    const HeaderName added = {static_cast<std::uint32_t>(names.size()), static_cast<std::uint32_t>(name.size())};
+    names += name;
+    return added;
+  }
+  std::string_view operator[](HeaderName n) const { return std::string_view(names).substr(n.begin, n.length); }
+  std::string_view name(const HeaderEntry& entry) const { return (*this)[entry.name]; }
+  Shape shape(const HeaderEntry& entry) const { return {extents.data() + entry.extents, entry.rank}; }
 };
 
 // Reads the header while it is parsed, to detect duplicate keys.
 class HeaderReader final : public nlohmann::json_sax<Json> {
  public:
-  HeaderReader(const io::InputFile& file, Header& header) : file_(file), header_(header) {}
+  HeaderReader(const io::InputFile& file, Header& header, bool metadata)
+      : file_(file), header_(header), keeps_metadata_(metadata) {}
 
   bool start_object(std::size_t) override {
     if (++depth_ == 1 || (depth_ == 2 && !list_)) return true;
@@ -64,16 +85,16 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   bool key(string_t& name) override {
     if (depth_ == 1) return outer_key(name);
     key_ = name;
-    if (in_metadata_ && header_.metadata.count(name)) refuse("'{}' is there twice in the metadata", name);
+    if (in_metadata_) header_.metadata_keys.push_back(header_.add(name));
     return true;
   }
   bool string(string_t& text) override {
     if (depth_ == 2 && in_metadata_) {
-      header_.metadata.emplace(key_, text);
+      if (keeps_metadata_) header_.metadata.emplace(key_, text);
     } else if (depth_ == 2 && key_ == "dtype" && !entry().dtype) {
       for (const auto& [code, dtype] : codes)
         if (code == text) entry().dtype = dtype;
-      if (!entry().dtype) refuse("'{}': no tensor has dtype {}", entry().name, text);
+      if (!entry().dtype) refuse("'{}': no tensor has dtype {}", header_.name(entry()), text);
     } else {
       refuse("a text where there is none to be: \"{}\"", text);
     }
@@ -81,7 +102,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   }
   bool start_array(std::size_t) override {
     const bool known = depth_ == 2 && !in_metadata_ && !list_ &&
-                       ((key_ == "shape" && !entry().shape) || (key_ == "data_offsets" && !entry().range));
+                       ((key_ == "shape" && !entry().has_shape) || (key_ == "data_offsets" && !entry().has_range));
     if (!known) refuse("a list where there is none to be");
     list_.emplace();
     return true;
@@ -94,10 +115,13 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   }
   bool end_array() override {
     if (key_ == "shape") {
-      entry().shape.emplace();
-      for (const std::uint64_t n : *list_) entry().shape->push_back(extent(n));
+      entry().has_shape = true;
+      entry().extents = static_cast<std::uint32_t>(header_.extents.size());
+      entry().rank = static_cast<std::uint8_t>(list_->size());
+      for (const std::uint64_t n : *list_) header_.extents.push_back(extent(n));
     } else {
-      if (list_->size() != 2) refuse("'{}': data_offsets has {} numbers", entry().name, list_->size());
+      if (list_->size() != 2) refuse("'{}': data_offsets has {} numbers", header_.name(entry()), list_->size());
+      entry().has_range = true;
       entry().range = {(*list_)[0], (*list_)[1]};
     }
     list_.reset();
@@ -123,7 +147,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     if (in_metadata_) {
       if (std::exchange(had_metadata_, true)) refuse("the metadata is there twice");
     } else {
-      header_.entries.push_back({name, {}, {}, {}});
+      header_.entries.push_back({.name = header_.add(name)});
     }
     return true;
   }
@@ -132,67 +156,78 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     return static_cast<std::int64_t>(n);
   }
   void complete(const HeaderEntry& entry) const {
-    if (!entry.dtype || !entry.shape || !entry.range)
-      refuse("'{}': dtype, shape or data_offsets is missing", entry.name);
+    if (!entry.dtype || !entry.has_shape || !entry.has_range)
+      refuse("'{}': dtype, shape or data_offsets is missing", header_.name(entry));
   }
 
   const io::InputFile& file_;
   Header& header_;
+  bool keeps_metadata_;
   int depth_ = 0;
   bool in_metadata_ = false, had_metadata_ = false;
   std::string key_;
   std::optional<std::vector<std::uint64_t>> list_;
 };
 
+void require_distinct_texts(const io::InputFile& file, Header& header) {
+  auto& keys = header.metadata_keys;
+  std::sort(keys.begin(), keys.end(), [&](HeaderName a, HeaderName b) { return header[a] < header[b]; });
+  for (std::size_t i = 1; i < keys.size(); ++i)
+    if (header[keys[i]] == header[keys[i - 1]])
+      file.refuse("the header", "'{}' is there twice in the metadata", header[keys[i]]);
+}
+
 // Checks that every byte belongs to exactly one tensor and that names are distinct.
 void require_covered(const io::InputFile& file, Header& header) {
   auto& entries = header.entries;
-  std::sort(entries.begin(), entries.end(), [](const HeaderEntry& a, const HeaderEntry& b) { return a.name < b.name; });
+  const auto name = [&](const HeaderEntry& entry) { return header.name(entry); };
+  std::sort(entries.begin(), entries.end(), [&](const auto& a, const auto& b) { return name(a) < name(b); });
   for (std::size_t i = 1; i < entries.size(); ++i)
-    if (entries[i].name == entries[i - 1].name)
-      file.refuse("the header", "two tensors are named '{}'", entries[i].name);
-  std::sort(entries.begin(), entries.end(),
-            [](const HeaderEntry& a, const HeaderEntry& b) { return a.range < b.range; });
+    if (name(entries[i]) == name(entries[i - 1]))
+      file.refuse("the header", "two tensors are named '{}'", name(entries[i]));
+  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.range < b.range; });
   std::uint64_t end = 0;
   for (const HeaderEntry& entry : entries) {
-    const auto [first, last] = *entry.range;
+    const auto [first, last] = entry.range;
     if (first != end || last < first)
-      file.refuse("the header", "'{}' has bytes {} to {}; the tensor before it ends at {}", entry.name, first, last,
+      file.refuse("the header", "'{}' has bytes {} to {}; the tensor before it ends at {}", name(entry), first, last,
                   end);
-    const std::string fault = io::fault_of_size(last - first, *entry.shape, *entry.dtype);
-    if (!fault.empty()) file.refuse("the header", "'{}': {}", entry.name, fault);
+    const std::string fault = io::fault_of_size(last - first, header.shape(entry), *entry.dtype);
+    if (!fault.empty()) file.refuse("the header", "'{}': {}", name(entry), fault);
     end = last;
   }
   if (end != file.size() - header.data)
     file.refuse("the header", "the tensors have {} bytes, the file holds {}", end, file.size() - header.data);
 }
 
-Header read_header(const io::InputFile& file) {
+Header read_header(const io::InputFile& file, bool metadata) {
   const auto length = file.number<std::uint64_t>(0);
   if (length > largest_header) file.refuse(0, "a header of {} bytes; at most {} are allowed", length, largest_header);
   const std::string text = file.text(sizeof length, length);
   if (!text.starts_with('{')) file.refuse(sizeof length, "the header does not begin with a brace");
   Header header;
   header.data = sizeof length + length;
-  HeaderReader reader(file, header);
+  HeaderReader reader(file, header, metadata);
   Json::sax_parse(text, &reader);
+  require_distinct_texts(file, header);
   require_covered(file, header);
   return header;
 }
 
 // A tensor that borrows the mapped file; empty if its elements must be copied.
-Tensor borrow_mapped(const std::shared_ptr<const std::byte>& file, std::uint64_t offset, const HeaderEntry& entry) {
+Tensor borrow_mapped(const std::shared_ptr<const std::byte>& file, std::uint64_t offset, const HeaderEntry& entry,
+                     const Shape& shape) {
   const std::byte* data = file.get() + offset;
   const std::size_t part = item_size(*entry.dtype) / (is_complex(*entry.dtype) ? 2 : 1);
   if (*entry.dtype == DType::boolean || reinterpret_cast<std::uintptr_t>(data) % part != 0) return {};
   using Owner = detail::OwnerOf<std::shared_ptr<const std::byte>>;
-  return detail::borrow(data, *entry.shape, *entry.dtype, new Owner(file));
+  return detail::borrow(data, shape, *entry.dtype, new Owner(file));
 }
 
-Tensor read_elements(const io::InputFile& file, std::uint64_t offset, const HeaderEntry& entry) {
+Tensor read_elements(const io::InputFile& file, std::uint64_t offset, const HeaderEntry& entry, const Shape& shape) {
   void* data = nullptr;
-  const Tensor x = detail::uninitialized(*entry.shape, *entry.dtype, data);
-  const std::uint64_t bytes = (*entry.range)[1] - (*entry.range)[0];
+  const Tensor x = detail::uninitialized(shape, *entry.dtype, data);
+  const std::uint64_t bytes = entry.range[1] - entry.range[0];
   file.read(offset, data, bytes);
   if (*entry.dtype == DType::boolean) io::normalize_booleans(data, bytes);
   return x;
@@ -239,20 +274,21 @@ std::string write_header(const std::vector<std::pair<std::string, Tensor>>& tens
 
 NamedTensors load_safetensors(const std::string& path, const SafetensorsOptions& options) {
   const io::InputFile file("load_safetensors", path);
-  const Header header = read_header(file);
+  const Header header = read_header(file, false);
   const std::shared_ptr<const std::byte> mapped = options.mapped ? file.map() : nullptr;
   NamedTensors tensors;
   for (const HeaderEntry& entry : header.entries) {
-    const std::uint64_t offset = header.data + (*entry.range)[0];
-    Tensor& x = tensors[entry.name];
-    if (mapped) x = borrow_mapped(mapped, offset, entry);
-    if (!x.defined()) x = read_elements(file, offset, entry);
+    const std::uint64_t offset = header.data + entry.range[0];
+    const Shape shape = header.shape(entry);
+    Tensor& x = tensors[std::string(header.name(entry))];
+    if (mapped) x = borrow_mapped(mapped, offset, entry, shape);
+    if (!x.defined()) x = read_elements(file, offset, entry, shape);
   }
   return tensors;
 }
 
 std::map<std::string, std::string> load_safetensors_metadata(const std::string& path) {
-  return read_header(io::InputFile("load_safetensors_metadata", path)).metadata;
+  return read_header(io::InputFile("load_safetensors_metadata", path), true).metadata;
 }
 
 void save_safetensors(const std::string& path, const NamedTensors& tensors, const Metadata& metadata) {

@@ -1,5 +1,12 @@
 // safetensors files: written and read back, also memory-mapped, and bytes that are not a valid file.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
 #include "samples.hpp"
+#include "support/child.hpp"
 
 using namespace reel;
 using Catch::Contains;
@@ -131,4 +138,41 @@ TEST_CASE("invalid safetensors files are refused with their fault") {
              Contains("the tensor before it ends at 8"));
   CHECK_THAT(refused("{\"x\":" + both + "0,8]},\"y\":" + both + "12,20]}}", 20),
              Contains("the tensor before it ends at 8"));
+}
+
+TEST_CASE("many tensors and texts take at most twice the file and 384 bytes for each tensor") {
+  if (const char* path = std::getenv("REEL_TEST_PATH")) {  // a process with a limit: this test, run again below
+    const auto count = static_cast<std::size_t>(std::stoi(std::getenv("REEL_TEST_COUNT")));
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlim_t most =
+        pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) + 2 * std::filesystem::file_size(path) + 384 * count;
+    rlimit old{};
+    REQUIRE(getrlimit(RLIMIT_AS, &old) == 0);
+    const rlimit limit{most, old.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
+    std::size_t found = 0;
+    try {
+      found = load_safetensors(path).size();
+    } catch (const std::bad_alloc&) {
+    }
+    REQUIRE(setrlimit(RLIMIT_AS, &old) == 0);  // OpenBLAS tries for ever to get memory
+    CHECK(found == count);
+    return;
+  }
+  const support::TemporaryFolder folder;
+  constexpr std::size_t count = 40000;
+  std::string header = "{\"__metadata__\":{", separator;
+  for (std::size_t i = 0; i < count; ++i)
+    header += std::exchange(separator, ",") + "\"" + std::to_string(i) + "\":\"\"";
+  header += "}";
+  for (std::size_t i = 0; i < count; ++i)
+    header += ",\"layer." + std::to_string(i) + R"(":{"dtype":"F32","shape":[1],"data_offsets":[)" +
+              std::to_string(4 * i) + "," + std::to_string(4 * i + 4) + "]}";
+  header += "}";
+  const std::string path = folder / "x.safetensors";
+  support::write_bytes(path, with_header(header, 4 * count));
+  const std::string command = "REEL_TEST_COUNT=" + std::to_string(count) + " REEL_TEST_PATH='" + path + "' " +
+                              support::own_program() + " 'many tensors and texts*'";
+  CHECK(std::system((command + " > /dev/null").c_str()) == 0);
 }
