@@ -1,10 +1,12 @@
 // Optional header: tensors and whole models in files. npy and npz are NumPy's formats, safetensors is Hugging Face's.
 //
 // A reader accepts any bytes: it returns or throws IoError, which names the file, the place in it, and the fault. It
-// trusts no length stated in a file, and allocates at most twice the file's size, apart from inflated data and the
-// float64 elements of load_csv. A writer creates a new file beside the old one and renames it when it is complete and
-// on disk, so that a crash leaves one or the other. Nothing is recorded on tapes. Elements are saved in row-major
-// order, whatever the strides.
+// trusts no length stated in a file, and allocates at most twice the file's size and 384 bytes for each tensor, apart
+// from inflated data and the float64 elements of load_csv. A writer creates a new file beside the old one and renames
+// it when it is complete and on disk, so that a crash leaves one or the other, and perhaps a file ".NAME.reel0.tmp",
+// which the next save to NAME removes. It writes through symbolic links, also to a file that does not exist yet. A path
+// with a NUL byte is an IoError. Nothing is recorded on tapes. Elements are saved in row-major order, whatever the
+// strides.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -235,6 +237,8 @@ class Loader {
 
  private:
   template <class Optimizer>
+  void check_options(const Optimizer& optimizer, const std::string& prefix);
+  template <class Optimizer>
   void find_optimizer(const char* kind, Optimizer& optimizer);
   void find_leaf(const std::string& name, Tensor& leaf);
   void find_leaf(const std::string& name, const Variable& leaf);
@@ -295,8 +299,9 @@ std::map<std::string, Gradient> named(const T& tree, const G& gradients) {
 
 /// Reads what save wrote for such a tree, so that a training run continues bit for bit: assigns its variables, replaces
 /// its tensors, and sets the options, moments and counts of the optimisers. IoError, before anything is changed, if a
-/// name is missing, if the file has a name that is not in the tree, or if a shape or dtype differs (an empty Tensor
-/// accepts any).
+/// name is missing, if the file has a name that is not in the tree, if a shape or dtype differs (an empty Tensor
+/// accepts any), or if the optimiser refuses an option (a learning_rate of NaN). Outside of traced functions,
+/// std::bad_alloc leaves everything as it was too.
 template <class T, class... State>
 requires Tree<std::remove_cvref_t<T>>
 void load(const std::string& path, T&& tree, State&... state) {

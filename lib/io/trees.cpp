@@ -2,6 +2,7 @@
 #include <bit>
 #include <memory>
 #include <reel/io.hpp>
+#include <reel/ops/shape.hpp>
 #include <set>
 
 #include "core/fail.hpp"
@@ -159,7 +160,12 @@ void Loader::find_leaf(const std::string& name, Tensor& leaf) {
 
 void Loader::find_leaf(const std::string& name, const Variable& leaf) {
   const Tensor value = take(or_value(name), leaf.dtype(), leaf.shape());
-  assignments_.push_back([leaf, value] { leaf.assign(value); });
+  if (ops::handled(ops::writes_variables)) {
+    assignments_.push_back([leaf, value] { leaf.assign(value); });
+  } else {
+    const Tensor fresh = detail::alias(contiguous(value));
+    assignments_.push_back([leaf, fresh] { VariableAccess::modify(leaf, [&](Tensor& old) { old = fresh; }); });
+  }
   variables_.push_back({or_value(name), leaf});
 }
 
@@ -175,26 +181,59 @@ std::int64_t Loader::take_part(const std::string& name, const StateNumber<std::i
   return count;
 }
 
+// Throws what the optimiser's constructor throws, as an IoError.
+template <class Optimizer>
+void Loader::check_options(const Optimizer& optimizer, const std::string& prefix) {
+  std::remove_cvref_t<decltype(optimizer.options)> options;
+  OptimizerAccess::for_each_option(options, [&]<class Option>(const char* name, Option& option) {
+    using Number = std::conditional_t<std::is_same_v<Option, bool>, bool, double>;
+    option = take(prefix + name, dtype_of<Number>, {}).template item<Number>();
+  });
+  try {
+    const Optimizer accepted(options);
+  } catch (const ValueError& refused) {
+    fail<IoError>("load", "{}: {}", path_, refused.what());
+  }
+}
+
 template <class Optimizer>
 void Loader::find_optimizer(const char* kind, Optimizer& optimizer) {
   const std::string prefix = state_prefix(states_++, kind);
+  check_options(optimizer, prefix);
+  const bool traced = ops::handled(ops::writes_variables);
+  const auto assign = [&](auto& number, auto value, const Tensor& fresh) {
+    assignments_.push_back([&number, value, fresh, traced] {
+      if (traced)
+        number = value;
+      else
+        OptimizerAccess::set(number, value, fresh);
+    });
+  };
   OptimizerAccess::for_each_option(optimizer.options, [&]<class Option>(const char* name, Option& option) {
-    using Number = std::conditional_t<std::is_same_v<Option, bool>, bool, double>;
-    const auto value = take(prefix + name, dtype_of<Number>, {}).template item<Number>();
-    assignments_.push_back([&option, value] { option = value; });
+    if constexpr (std::is_same_v<Option, bool>) {
+      const bool value = take(prefix + name, DType::boolean, {}).template item<bool>();
+      assignments_.push_back([&option, value] { option = value; });
+    } else {
+      const Tensor value = take(prefix + name, DType::float64, {});
+      assign(option, value.item(), detail::alias(value));
+    }
   });
   auto& states = OptimizerAccess::states(optimizer);
-  using State = typename std::remove_reference_t<decltype(states)>::mapped_type;
+  using States = std::remove_reference_t<decltype(states)>;
   for (const NamedVariable& named : distinct(variables_)) {
     const std::uint64_t id = named.variable.id();
     const auto known = states.find(id);
     // The state of a variable that was never stepped joins the others when all is found.
-    const auto fresh = known == states.end() ? std::make_shared<State>() : nullptr;
-    OptimizerAccess::for_each_part(fresh ? *fresh : known->second, [&](const char* part, auto& memory) {
-      const auto value = take_part(prefix + part + "." + named.name, memory, named.variable);
-      assignments_.push_back([fresh, &memory, value] { OptimizerAccess::set(memory, value); });
-    });
-    if (fresh) assignments_.push_back([fresh, &states, id] { states.emplace(id, *fresh); });
+    const auto fresh = known == states.end() ? std::make_shared<States>() : nullptr;
+    OptimizerAccess::for_each_part(
+        fresh ? (*fresh)[id] : known->second, [&]<class Part>(const char* part, Part& memory) {
+          const auto value = take_part(prefix + part + "." + named.name, memory, named.variable);
+          if constexpr (std::is_same_v<Part, StateTensor>)
+            assignments_.push_back([fresh, &memory, value] { OptimizerAccess::set(memory, value); });
+          else
+            assign(memory, value, scalar(value));
+        });
+    if (fresh) assignments_.push_back([fresh, &states] { states.merge(*fresh); });
   }
 }
 

@@ -66,9 +66,11 @@ struct OptimizerAccess {
   static void set(detail::StateTensor& state, const Tensor& value) {
     modify(state, [&](Tensor& old) { old = value; });
   }
+  /// Replaces the number, without an allocation: `fresh`, contiguous, holds it for the Variable, if there is one.
   template <class T>
-  static void set(detail::StateNumber<T>& number, T value) {
-    number = value;
+  static void set(detail::StateNumber<T>& number, T value, const Tensor& fresh) {
+    number.value_ = value;
+    if (number.variable_) VariableAccess::modify(*number.variable_, [&](Tensor& old) { old = fresh; });
   }
 
   /// The current number, ignoring handlers of effects.

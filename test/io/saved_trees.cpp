@@ -1,9 +1,12 @@
 // save and load: trees with names, and training runs that continue bit for bit.
 #include <array>
+#include <cmath>
 #include <map>
+#include <reel/compile.hpp>
 #include <tuple>
 #include <vector>
 
+#include "core/block.hpp"
 #include "samples.hpp"
 
 using namespace reel;
@@ -282,4 +285,64 @@ TEST_CASE("variables that two leaves share are saved under both names") {
   load(folder / "w.npz", std::vector<Variable>{v, v}, other);
   for (auto* run : {&adam, &other}) run->step(std::vector<Gradient>{scalar(.5)}, {run == &adam ? w : v});
   CHECK(support::same_bits(w, v));
+}
+
+namespace {
+
+template <class Optimizer>
+void refuse_nan_rate(const std::string& path) {
+  Variable v(ones({2}), "v");
+  Optimizer optimizer;
+  optimizer.step(ones({2}), v);
+  optimizer.options.learning_rate = std::nan("");
+  save(path, v, optimizer);
+  optimizer.options.learning_rate = 0.5;
+  v.assign(full({2}, 7.0));
+  CHECK_THROWS_WITH(load(path, v, optimizer), Contains(path) && Contains("learning_rate is nan"));
+  CHECK(optimizer.options.learning_rate == 0.5);
+  CHECK(v.read()[0].item() == 7);
+}
+
+}  // namespace
+
+TEST_CASE("a learning rate of NaN is refused when it is read, by every optimiser") {
+  const support::TemporaryFolder folder;
+  for (const char* name : {"x.npz", "x.safetensors"}) {
+    refuse_nan_rate<SGD>(folder / name);
+    refuse_nan_rate<Adam>(folder / name);
+    refuse_nan_rate<AdamW>(folder / name);
+    refuse_nan_rate<RMSProp>(folder / name);
+    refuse_nan_rate<Adagrad>(folder / name);
+    refuse_nan_rate<Lion>(folder / name);
+  }
+}
+
+TEST_CASE("a load that runs out of memory changes nothing, however far it came") {
+  const support::TemporaryFolder folder;
+  Model saved = new_model(0.25), model = new_model(0.5);
+  Adam trained, adam;
+  Generator from(1), generator(2);
+  train(saved, trained, from, 3);
+  save(folder / "run.npz", saved, trained, from);
+  // Some states exist, with numbers and tensors that are Variables; the others are new.
+  train(model, adam, generator, 1);
+  adam.forget(model.layers[1]);
+  const auto step = compile([&] { adam.step(full({3}, 0.5), model.layers[0].bias); });
+  step();
+  save(folder / "before.npz", model, adam, generator);
+  bool failed = true;
+  for (std::int64_t n = 0; failed; n += 1 + n / 16) {
+    INFO(n);
+    const Tensor held = model.layers[0].weight.read();
+    // Those of tensors; the memory of lists comes from the same pool.
+    detail::fail_allocation_after(n);
+    try {
+      load(folder / "run.npz", model, adam, generator);
+      failed = false;
+    } catch (const std::bad_alloc&) {
+    }
+    detail::fail_allocation_after(-1);
+    save(folder / "after.npz", model, adam, generator);
+    samples::require_same(load_npz(folder / "after.npz"), load_npz(folder / (failed ? "before.npz" : "run.npz")));
+  }
 }
