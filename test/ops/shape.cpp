@@ -1,5 +1,7 @@
 // Properties of the shape ops that the op table does not test: errors, identities, gradients of only some results, none
 // for integers, why a gradient ends.
+#include <limits>
+#include <reel/ops/arranging.hpp>
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
@@ -195,6 +197,16 @@ TEST_CASE("split and unstack: parts are views and one entry") {
   CHECK_THROWS_AS(unstack(scalar(1.0)), IndexError);
   CHECK(unstack(zeros({0, 2})).empty());
   CHECK(split(zeros({100}), 50).size() == 50);
+  // Of an empty axis any number of parts is equal, but each takes memory.
+  const Tensor nothing = zeros({0, 2});
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  CHECK(split(nothing, 1000).size() == 1000);
+  CHECK_THROWS_WITH(split(nothing, most), Contains("9223372036854775807 parts of an empty axis"));
+  CHECK_THROWS_AS(vsplit(nothing, most), ValueError);
+  CHECK_THROWS_AS(hsplit(zeros({2, 0}), most), ValueError);
+  CHECK_THROWS_AS(dsplit(zeros({2, 2, 0}), most), ValueError);
+  CHECK_THROWS_AS(array_split(nothing, most), ValueError);
+  CHECK_THROWS_AS(unstack(zeros({std::int64_t{1} << 40, 0})), ValueError);
   GradientTape tape({.persistent = true});
   tape.watch(x);
   const std::vector<Tensor> pieces = split(x, 3), rows = unstack(x);

@@ -91,6 +91,15 @@ void evaluate_views(const Call&, Outputs& out) {
   for (std::size_t k = 0; k < out.size(); ++k) static_cast<void>(out[k]);
 }
 
+// Parts of an empty axis: each takes memory, although x has none. Their number in general: of handles in memory.
+constexpr std::int64_t most_empty_parts = std::int64_t{1} << 20, most_parts = std::int64_t{1} << 40;
+
+void require_count(const char* op, std::int64_t parts, bool empty) {
+  const std::int64_t most = empty ? most_empty_parts : most_parts;
+  if (parts > most)
+    fail<ValueError>(op, "{} parts{}; there may be {} at most", parts, empty ? " of an empty axis" : "", most);
+}
+
 // The parts of x, recorded if there are any.
 std::vector<Tensor> cut(const Primitive& primitive, const Tensor& x, Attributes attributes, std::size_t pieces) {
   std::vector<Tensor> list(pieces);
@@ -248,6 +257,7 @@ std::vector<Tensor> split(const Operand& operand, std::int64_t parts, std::int64
   if (extent % parts != 0)
     fail<ShapeError>("split", "axis {} of x, of shape {}, cannot be cut into {} equal pieces; use split_sizes", a,
                      x.shape(), parts);
+  ops::require_count("split", parts, extent == 0);
   ops::Integers attributes(static_cast<std::size_t>(parts) + 1, extent / parts);
   attributes[0] = a;
   return ops::split(x, attributes);
@@ -272,6 +282,7 @@ std::vector<Tensor> unstack(const Operand& operand, std::int64_t axis) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("unstack", operand);
   const int a = ops::normalize("unstack", axis, x);
+  ops::require_count("unstack", x.shape()[a], x.size() == 0);
   return ops::cut(ops::unstack_primitive, x, ops::words(a), static_cast<std::size_t>(x.shape()[a]));
 }
 
