@@ -9,6 +9,7 @@
 #include <cstring>
 #include <reel/dlpack.hpp>
 #include <reel/reel.hpp>
+#include <span>
 #include <thread>
 
 #include "catch.hpp"
@@ -145,6 +146,11 @@ void check_refused() {
       {[](M& m) { m.dl_tensor.data = nullptr; }, "pointer is null"},
       {[](M& m) { m.dl_tensor.byte_offset = 4; }, "multiple of 8 bytes"},
       {[](M& m) { m.dl_tensor.strides[0] = std::int64_t{1} << 60; }, "further than memory"},
+      {[](M& m) {
+         m.dl_tensor.dtype = {6, 8, 1};
+         m.dl_tensor.byte_offset = 12;  // in the number 1
+       },
+       "a boolean of shape [2, 3] is the byte 240"},
   };
   if constexpr (dlpack::Versioned<M>) rows.push_back({[](M& m) { m.version.major = 2; }, "DLPack 2.0"});
   const Shape steps{3, 1};
@@ -200,6 +206,19 @@ TEST_CASE("a DLPack export shares the memory and keeps it alive") {
     CHECK(there.data<double>().data() == elements);
   }).join();
   CHECK_THROWS_AS(to_dlpack(Tensor()), ValueError);
+}
+
+TEST_CASE("bytes that are no booleans are refused where memory is borrowed or copied") {
+  static const unsigned char bytes[] = {0, 1, 7, 1, 0, 1};
+  const auto* const flags = reinterpret_cast<const bool*>(bytes);
+  CHECK_THROWS_WITH(borrow(flags, {6}, 0), Contains("a boolean of shape [6] is the byte 7"));
+  CHECK_THROWS_AS(borrow(flags, {3, 2}, {2, 1}, 0), ValueError);
+  CHECK_THROWS_WITH(from_data(std::span(flags, 6)), Contains("from_data: a boolean"));
+  CHECK(from_data(std::span(flags, 2)).to_vector<bool>() == std::vector<bool>{false, true});
+  CHECK_THROWS_AS(borrow(flags + 5, {6}, {-1}, 0), ValueError);
+  const Tensor good = borrow(flags, {2, 2}, {4, 1}, 0);  // around the byte 7
+  CHECK(good.to_vector<bool>() == std::vector<bool>{false, true, false, true});
+  CHECK(logical_not(good).to_vector<bool>() == std::vector<bool>{true, false, true, false});
 }
 
 #ifdef REEL_TEST_REAL_DLPACK

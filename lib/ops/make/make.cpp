@@ -133,6 +133,29 @@ void detail::fail_literal(const char* op, double value, DType dtype) { refuse_li
 void detail::fail_literal(const char* op, std::int64_t value, DType dtype) { refuse_literal(op, value, dtype); }
 void detail::fail_literal(const char* op, std::uint64_t value, DType dtype) { refuse_literal(op, value, dtype); }
 
+namespace {
+// A byte above 1 would be true, and its logical_not true as well.
+void require_booleans(const char* op, const Tensor& x) {
+  if (x.dtype() != DType::boolean || x.size() == 0) return;
+  const Shape shape = x.shape();
+  const detail::Block& b = *detail::block(x);
+  std::int64_t index[max_rank] = {}, at = 0;
+  for (std::int64_t i = 0; i < b.size; ++i) {
+    const auto byte = std::to_integer<unsigned>(b.data[at]);
+    if (byte > 1)
+      fail<ValueError>(op,
+                       "a boolean of shape {} is the byte {}; only 0 and 1 are booleans: pass uint8, and compare it",
+                       shape, byte);
+    for (int axis = shape.rank(); axis-- > 0;) {
+      at += b.strides()[axis];
+      if (++index[axis] < shape[axis]) break;
+      at -= index[axis] * b.strides()[axis];
+      index[axis] = 0;
+    }
+  }
+}
+}  // namespace
+
 Tensor detail::copy_in(const void* values, std::size_t count, const Shape& shape, DType dtype) {
   ops::require_shape("from_data", shape);
   const std::int64_t wanted = shape.elements();
@@ -140,6 +163,7 @@ Tensor detail::copy_in(const void* values, std::size_t count, const Shape& shape
     fail<ShapeError>("from_data", "{} values do not fill shape {}, which has {} elements", count, shape, wanted);
   Tensor y = empty(dtype, shape);
   loops::copy_in(values, y);
+  require_booleans("from_data", y);
   return y;
 }
 
@@ -188,14 +212,18 @@ Tensor detail::borrow_strided(const char* op, const void* data, const Shape& sha
     static_cast<void>(guard.release());
     return y;
   };
-  if (!strides || shape.elements() == 0) return over(data, shape);
+  const auto checked = [&](const Tensor& x) {
+    require_booleans(op, x);
+    return x;
+  };
+  if (!strides || shape.elements() == 0) return checked(over(data, shape));
   const Reach reach = reach_of(op, shape, *strides);
   Shape steps = *strides;
   for (int i = shape.rank(); i-- > 0;)
     if (shape[i] == 1) steps[i] = i + 1 < shape.rank() ? steps[i + 1] * shape[i + 1] : 1;
   const auto before = static_cast<std::size_t>(reach.before) * item_size(dtype);
   const Tensor memory = over(static_cast<const std::byte*>(data) - before, {reach.before + reach.behind + 1});
-  return ops::view(memory, reach.before, shape, steps);
+  return checked(ops::view(memory, reach.before, shape, steps));
 }
 
 Tensor detail::uninitialized(const Shape& shape, DType dtype, void*& data) {
