@@ -102,6 +102,28 @@ TEST_CASE("every reason is produced and its text names the op, variable or line"
   GradientRegistry::remove("reasons_flat");
 }
 
+TEST_CASE("an assignment of a followed value is named where a path ends at it") {
+  const Tensor x = scalar(2.0);
+  const Variable v(scalar(1.0), "v"), constant(scalar(1.0), "constant", false);
+  const auto why = [&](const auto& assign, const Variable& of) {
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = x * x;
+    assign(y);
+    return tape.gradient(of.read() * 3, x).why_none();
+  };
+  const auto check = [](const std::string& text, const std::string& op) {
+    CHECK_THAT(text, Contains(op + " (before op 1 on the tape") && Contains("reasons.cpp"));
+  };
+  set_source_locations(true);
+  check(why([&](const Tensor& y) { v.assign(y); }, v), "Variable.assign");
+  check(why([&](const Tensor& y) { v.assign_add(y); }, v), "Variable.assign_add");
+  check(why([&](const Tensor& y) { v.assign_sub(y); }, v), "Variable.assign_sub");
+  check(why([&](const Tensor& y) { constant.assign(y); }, constant), "Variable.assign");
+  set_source_locations(false);
+  CHECK(why([](const Tensor&) {}, v) == "the target does not depend on the source");
+}
+
 TEST_CASE("stop_gradients is the reason on a tape of any length") {
   const std::string reason = "the path ends at stop_gradients, an option of gradient()";
   // An entry that owns its rule, and more entries than one chunk of memory holds.

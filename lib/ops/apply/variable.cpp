@@ -71,6 +71,13 @@ void check_fits(const char* op, const Variable& v, const Tensor& value) {
   detail::require_known(op, value);
 }
 
+// Assignments are not recorded: why_none() names those of values that a tape follows. `result` stands for the value.
+void note_assignment(const char* op, const Tensor& value, const Tensor& result) {
+  if (!tape::active() || !tape::followed(value)) return;
+  const Tensor* const inputs[] = {&value};
+  tape::note_unrecorded(op, inputs, result, tape::Unrecorded::stopped);
+}
+
 void write(const Primitive& primitive, const Variable& v, std::initializer_list<const Tensor*> inputs) {
   perform({.primitive = primitive, .inputs = {inputs.begin(), inputs.size()}, .variables = {&v, 1}});
 }
@@ -79,6 +86,7 @@ void update(const UpdatePrimitives& primitives, const Variable& v, const Tensor&
   const char* op = primitives.dense.rule.name;
   check_fits(op, v, delta);
   if (!loop_of<"add">(v.dtype())) fail<TypeError>(op, "is not defined for {}; {}", v.dtype(), remedy(v.dtype()));
+  if (!detail::this_thread.state->effects) note_assignment(op, delta, detail::alias(delta));
   write(primitives.dense, v, {&delta});
 }
 
@@ -120,6 +128,7 @@ void Variable::assign(const Tensor& value, const char* file, int line) const {
   if (detail::this_thread.state->effects) [[unlikely]]
     return ops::write(ops::assign_primitive, *this, {&dense});
   Tensor fresh = detail::alias(dense);
+  ops::note_assignment("Variable.assign", value, fresh);
   VariableAccess::modify(*this, [&](Tensor& old) { std::swap(old, fresh); });
 }
 void Variable::assign_add(const Tensor& delta, const char* file, int line) const {
