@@ -351,6 +351,25 @@ TEST_CASE("REEL_TRACE traces a whole process, including threads that have ended"
   CHECK(count(text, "\"tid\": 1,") < count(text, "\"tid\": "));
 }
 
+TEST_CASE("a trace ends at REEL_TRACE_LIMIT megabytes, as a whole file that counts what it lacks") {
+  if (std::getenv("REEL_TEST_TRACED")) {
+    for (int i = 0; i < 200; ++i) static_cast<void>(exp(ones({5})));
+    return;
+  }
+  const std::filesystem::path path = scratch("reel_limit");
+  const std::string command = "REEL_TEST_TRACED=1 REEL_TRACE_LIMIT=0.01 REEL_TRACE='" + path.string() + "' " +
+                              support::own_program() + " 'a trace ends at*' > /dev/null 2>&1";
+  REQUIRE(std::system(command.c_str()) == 0);
+  const std::string text = read(path);
+  std::filesystem::remove(path);
+  CHECK(Json(text).whole());
+  CHECK(text.size() <= 10000);
+  const std::size_t written = count(text, "\"ph\": \"X\""), at = text.find("\"events left out\": ");
+  CHECK(written > 20);
+  REQUIRE(at != std::string::npos);
+  CHECK(written + std::stoul(text.substr(text.find(":", at) + 1)) >= 400);
+}
+
 TEST_CASE("to_dot: watched results, constants, ops of several results, unconnected targets") {
   const Variable w(ones({2}), "back\\slash");
   const Tensor x = ones({2}), constant = full({2}, 3.0);

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "core/fail.hpp"
 #include "tape/tape.hpp"
@@ -38,30 +39,76 @@ struct TraceEvent {
   bool rule;
 };
 
+// The size of a trace's file, in bytes: REEL_TRACE_LIMIT megabytes.
+std::int64_t most_bytes() noexcept {
+  static const std::int64_t bytes = [] {
+    constexpr double megabyte = 1e6, standard = 100, most = 1e9;
+    const char* text = std::getenv("REEL_TRACE_LIMIT");
+    const double limit = text ? std::strtod(text, nullptr) : standard;
+    return static_cast<std::int64_t>((limit > 0 && limit < most ? limit : standard) * megabyte);
+  }();
+  return bytes;
+}
+
+// Events as they will be written, up to the limit of the file; the number of those beyond.
+struct Trace {
+  std::vector<TraceEvent> events;
+  std::int64_t bytes = 0, left_out = 0;
+
+  void add(const TraceEvent& e) {
+    // At least: an event's line without its texts has more characters.
+    constexpr std::size_t line_min = 120;
+    const auto size = static_cast<std::int64_t>(line_min + e.name.size() + e.inputs.size() + e.outputs.size());
+    if (left_out > 0 || bytes + size > most_bytes()) {
+      ++left_out;
+      return;
+    }
+    events.push_back(e);
+    bytes += size;
+  }
+};
+
 }  // namespace tape
 
 namespace {
 
-using tape::in_quotes, tape::OutputFile, tape::TraceEvent;
+using tape::in_quotes, tape::most_bytes, tape::OutputFile, tape::Trace, tape::TraceEvent;
+
+std::string line_of(const TraceEvent& e, std::int64_t origin) {
+  return fmt::format(
+      "\n{{\"ph\": \"X\", \"pid\": 1, \"tid\": {}, \"ts\": {:.3f}, \"dur\": {:.3f}, \"name\": {}, \"cat\": \"{}\", "
+      "\"args\": {{\"inputs\": {}, \"outputs\": {}, \"location\": {}}}}}",
+      e.thread, static_cast<double>(e.start - origin) * 1e-3, static_cast<double>(e.end - e.start) * 1e-3,
+      in_quotes(e.name), e.category, in_quotes(e.inputs), in_quotes(e.outputs), in_quotes(to_string(e.site)));
+}
 
 // Times in microseconds, relative to the first event. False, and an incomplete file, if writing fails or there is no
 // memory for formatting.
-bool write(OutputFile& output, const std::vector<TraceEvent>& events) noexcept try {
+bool write(OutputFile& output, const Trace& trace) noexcept try {
+  constexpr std::int64_t frame_bytes = 300;  // of the beginning and the end
   std::FILE* const file = output.file;
   if (!file) return false;
-  std::int64_t origin = events.empty() ? 0 : events[0].start;
+  const std::vector<TraceEvent>& events = trace.events;
+  std::int64_t origin = events.empty() ? 0 : events[0].start, left_out = trace.left_out, bytes = frame_bytes;
   for (const TraceEvent& e : events) origin = std::min(origin, e.start);
   std::fputs("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [", file);
-  for (const TraceEvent& e : events) {
-    const std::string line = fmt::format(
-        "{}\n{{\"ph\": \"X\", \"pid\": 1, \"tid\": {}, \"ts\": {:.3f}, \"dur\": {:.3f}, \"name\": {}, \"cat\": \"{}\", "
-        "\"args\": {{\"inputs\": {}, \"outputs\": {}, \"location\": {}}}}}",
-        &e == events.data() ? "" : ",", e.thread, static_cast<double>(e.start - origin) * 1e-3,
-        static_cast<double>(e.end - e.start) * 1e-3, in_quotes(e.name), e.category, in_quotes(e.inputs),
-        in_quotes(e.outputs), in_quotes(to_string(e.site)));
+  bool first = true;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const std::string line = line_of(events[i], origin);
+    bytes += static_cast<std::int64_t>(line.size()) + 1;
+    if (bytes > most_bytes()) {
+      left_out += static_cast<std::int64_t>(events.size() - i);
+      break;
+    }
+    if (!std::exchange(first, false)) std::fputc(',', file);
     std::fputs(line.c_str(), file);
   }
-  std::fputs("\n]}\n", file);
+  if (left_out > 0) {
+    detail::warn(fmt::format("a trace is full: {} events are left out; REEL_TRACE_LIMIT is its size in MB", left_out));
+    std::fputs(fmt::format("\n], \"otherData\": {{\"events left out\": {}}}}}\n", left_out).c_str(), file);
+  } else {
+    std::fputs("\n]}\n", file);
+  }
   return std::fflush(file) == 0 && !std::ferror(file);
 } catch (const std::bad_alloc&) {
   return false;
@@ -76,21 +123,21 @@ std::string described(std::span<const Tensor* const> tensors) {
 // The trace of the process. Never destroyed: threads may outlive main.
 struct Process {
   std::mutex mutex;
-  std::vector<TraceEvent> events;
+  Trace trace;
   std::string path;
   bool written = false;
 };
 Process* process = nullptr;
 
 void write_process() noexcept {
-  std::vector<TraceEvent> events;
+  Trace trace;
   {
     const std::lock_guard lock(process->mutex);
-    events.swap(process->events);
+    std::swap(trace, process->trace);
     process->written = true;
   }
   OutputFile file(process->path.c_str());
-  if (!write(file, events)) detail::warn("REEL_TRACE: the trace could not be written whole");
+  if (!write(file, trace)) detail::warn("REEL_TRACE: the trace could not be written whole");
 }
 
 const bool started = [] {
@@ -114,7 +161,7 @@ struct TraceEvents {
     std::uint64_t result;
     std::int64_t start;
   };
-  std::vector<tape::TraceEvent> list;
+  tape::Trace trace;
   std::vector<Rule> rules;  // that run, the innermost last
 };
 
@@ -126,6 +173,7 @@ struct ChromeTraceGuard::File {
 ChromeTraceGuard::ChromeTraceGuard(std::string_view path) : file_(nullptr) {
   detail::ThreadState& state = detail::thread_state();
   if (state.events) fail<TapeError>("ChromeTraceGuard", "a trace is being made on this thread already");
+  if (path.find('\0') != path.npos) fail<IoError>("ChromeTraceGuard", "a byte of the path is NUL");
   std::unique_ptr<File> file(new File{OutputFile(std::string(path).c_str()), {}});
   if (!file->output.file && errno == ENOMEM) throw std::bad_alloc();
   if (!file->output.file) fail<IoError>("ChromeTraceGuard", "cannot write '{}'; does its folder exist?", path);
@@ -137,7 +185,8 @@ ChromeTraceGuard::ChromeTraceGuard(std::string_view path) : file_(nullptr) {
 ChromeTraceGuard::~ChromeTraceGuard() {
   detail::this_thread.state->events = nullptr;
   if (!started) tape::set_watching(tape::watch_times, false);
-  if (!write(file_->output, file_->events.list)) detail::warn("ChromeTraceGuard: the trace could not be written whole");
+  if (!write(file_->output, file_->events.trace))
+    detail::warn("ChromeTraceGuard: the trace could not be written whole");
   delete file_;
 }
 
@@ -160,9 +209,9 @@ void add(const char* name, const char* category, std::int64_t start, const Site&
         rule};
     if (process) {
       const std::lock_guard lock(process->mutex);
-      if (!process->written) process->events.push_back(e);
+      if (!process->written) process->trace.add(e);
     }
-    if (TraceEvents* own = detail::this_thread.state->events) own->list.push_back(std::move(e));
+    if (TraceEvents* own = detail::this_thread.state->events) own->trace.add(e);
   } catch (const std::bad_alloc&) {  // the event is lost
   }
 }
@@ -199,7 +248,7 @@ void close_rule(const Frame* frame) noexcept {
 std::unordered_map<std::uint64_t, Times> traced_times() {
   std::unordered_map<std::uint64_t, Times> times;
   if (const TraceEvents* own = detail::this_thread.state->events)
-    for (const TraceEvent& e : own->list)
+    for (const TraceEvent& e : own->trace.events)
       if (e.result) (e.rule ? times[e.result].backward : times[e.result].forward) += e.end - e.start;
   return times;
 }
