@@ -59,6 +59,22 @@ TEST_CASE("AnomalyGuard, forward: names op, line, shapes and elements; needs no 
   CHECK(fault([&] { static_cast<void>(log(x + 2)); }).empty());
 }
 
+TEST_CASE("AnomalyGuard, forward: compound operators have the line of their statement") {
+  const AnomalyGuard guard;
+  const double huge = 1e308;
+  Tensor t = tensor({huge, huge});
+  const auto line_of = [&](int line, auto f) {
+    t = tensor({huge, 1.});
+    CHECK_THAT(fault(f), Contains("called at " + at(line)));
+  };
+  line_of(__LINE__, [&] { t += huge; });
+  line_of(__LINE__, [&] { t -= -huge; });
+  line_of(__LINE__, [&] { t *= 10; });
+  line_of(__LINE__, [&] { t /= 1e-9; });
+  line_of(__LINE__, [&] { t %= tensor({0., 1.}); });
+  line_of(__LINE__, [&] { t += t; });
+}
+
 TEST_CASE("AnomalyGuard, forward: an input that is not finite is named as the origin") {
   const AnomalyGuard guard;
   const Tensor x = tensor({1., 2.}), y = tensor({3., no_number});

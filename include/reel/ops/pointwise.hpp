@@ -215,11 +215,16 @@ inline Tensor operator<(const Operand& x, const Operand& y) { return less(x, y);
 inline Tensor operator<=(const Operand& x, const Operand& y) { return less_equal(x, y); }
 inline Tensor operator>(const Operand& x, const Operand& y) { return greater(x, y); }
 inline Tensor operator>=(const Operand& x, const Operand& y) { return greater_equal(x, y); }
-inline Tensor& operator+=(Tensor& x, const Operand& y) { return x = add(static_cast<Tensor&&>(x), y); }
-inline Tensor& operator-=(Tensor& x, const Operand& y) { return x = subtract(static_cast<Tensor&&>(x), y); }
-inline Tensor& operator*=(Tensor& x, const Operand& y) { return x = multiply(static_cast<Tensor&&>(x), y); }
-inline Tensor& operator/=(Tensor& x, const Operand& y) { return x = divide(static_cast<Tensor&&>(x), y); }
-inline Tensor& operator%=(Tensor& x, const Operand& y) { return x = mod(static_cast<Tensor&&>(x), y); }
+inline Tensor& operator+=(Tensor& x, const Operand& y) { return x = add(Operand(static_cast<Tensor&&>(x), y.file(), y.line()), y); }
+inline Tensor& operator-=(Tensor& x, const Operand& y) { return x = subtract(Operand(static_cast<Tensor&&>(x), y.file(), y.line()), y); }
+inline Tensor& operator*=(Tensor& x, const Operand& y) { return x = multiply(Operand(static_cast<Tensor&&>(x), y.file(), y.line()), y); }
+inline Tensor& operator/=(Tensor& x, const Operand& y) { return x = divide(Operand(static_cast<Tensor&&>(x), y.file(), y.line()), y); }
+inline Tensor& operator%=(Tensor& x, const Operand& y) { return x = mod(Operand(static_cast<Tensor&&>(x), y.file(), y.line()), y); }
+template <detail::Temporary X> void operator+=(X&&, const Operand&) = delete;  // tensors are immutable: write x = slice_add(x, {0}, y), of <reel/ops/indexing.hpp>
+template <detail::Temporary X> void operator-=(X&&, const Operand&) = delete;  // tensors are immutable: write x = slice_add(x, {0}, -y), of <reel/ops/indexing.hpp>
+template <detail::Temporary X> void operator*=(X&&, const Operand&) = delete;  // tensors are immutable: write x = slice_update(x, {0}, x[0] * y), of <reel/ops/indexing.hpp>
+template <detail::Temporary X> void operator/=(X&&, const Operand&) = delete;  // tensors are immutable: write x = slice_update(x, {0}, x[0] / y), of <reel/ops/indexing.hpp>
+template <detail::Temporary X> void operator%=(X&&, const Operand&) = delete;  // tensors are immutable: write x = slice_update(x, {0}, x[0] % y), of <reel/ops/indexing.hpp>
 // Deleted, because == could be elementwise or one bool. Write equal(x, y) or array_equal(x, y).
 void operator==(const Tensor& x, const Operand& y) = delete;
 void operator!=(const Tensor& x, const Operand& y) = delete;
