@@ -46,7 +46,8 @@ void set_trace_sink(void (*sink)(std::string_view line, void* context), void* co
 /// Chrome's trace event format (chrome://tracing, Perfetto), with the name, duration, shapes and calling line of each.
 /// Rules are in category "backward". IoError when the file cannot be opened. TapeError when a trace is active on this
 /// thread already. The environment variable REEL_TRACE=file.json does the same for all threads, from their first tensor
-/// to the end of the process.
+/// to the end of the process. A file has at most REEL_TRACE_LIMIT megabytes, 100 by default: later events are left out,
+/// with a warning, and their number is "events left out" in "otherData".
 class ChromeTraceGuard {
  public:
   explicit ChromeTraceGuard(std::string_view path);

@@ -203,8 +203,9 @@ dlpack::Handle<M> to_dlpack(const Tensor& x, dlpack::Copy copy = dlpack::Copy::u
 /// A tensor over the memory of a struct of DLPack, without a copy, of any strides and byte offset. The deleter, if
 /// there is one, is called when the last handle to the memory is gone, on the thread that drops it. As with borrow, the
 /// memory must not change meanwhile. An error leaves the struct to the caller. TypeError for element types that no
-/// dtype has; ValueError for memory that is not the CPU's, not aligned to the element type, or null, and for versions
-/// other than 1.x of DLManagedTensorVersioned; ShapeError for a rank above max_rank or negative extents.
+/// dtype has; ValueError for memory that is not the CPU's, not aligned to the element type, or null, for booleans that
+/// are neither 0 nor 1, and for versions other than 1.x of DLManagedTensorVersioned; ShapeError for a rank above
+/// max_rank or negative extents.
 template <dlpack::Managed M>
 Tensor from_dlpack(M* managed) {
   namespace d = detail::dlpack;

@@ -187,9 +187,10 @@ class Arguments;
 template <class P, std::size_t... K, class... A>
 class Arguments<P, std::index_sequence<K...>, A...> {
   static constexpr auto positions = P::template positions<A...>();
-  static_assert(positions.size() > 0,
-                "no argument is a tensor, a tree of tensors or a floating-point number; "
-                "choose a vector of numbers by its position, as in grad<0>(f)");
+  static_assert(
+      positions.size() > 0,
+      "no argument is a tensor, a tree of tensors or a floating-point number; a struct that holds tensors needs "
+      "auto leaves() { return std::tie(a, b); }; choose a vector of numbers by its position, as in grad<0>(f)");
   static constexpr bool picked(std::size_t k) {
     for (std::size_t p : positions)
       if (p == k) return true;
@@ -320,15 +321,31 @@ auto record_call(const char* who, F& f, ArgumentsOfCall& arguments, Recording& r
   }
 }
 
+// Whether a wrapper finds an argument that it differentiates by; true for those that look for themselves.
+template <class Wrapper, class... A>
+inline constexpr bool finds_parameter = [] {
+  if constexpr (requires { typename Wrapper::Positions; })
+    return Wrapper::Positions::template positions<A...>().size() > 0;
+  else
+    return true;
+}();
+
 template <class P, class F, bool Aux>
 struct ValueAndGrad {
+  using Positions = P;
   const char* who;
   mutable F f;
   CallLine at = no_line;  // that made this
 
   template <class... A>
   auto operator()(A&&... args) const {
-    return naming_line(at, [&] { return compute(std::forward<A>(args)...); });
+    if constexpr (finds_parameter<ValueAndGrad, A...>)
+      return naming_line(at, [&] { return compute(std::forward<A>(args)...); });
+    else
+      static_assert(
+          never<A...>,
+          "no argument is a tensor, a tree of tensors or a floating-point number; a struct that holds tensors needs "
+          "auto leaves() { return std::tie(a, b); }; choose a vector of numbers by its position, as in grad<0>(f)");
   }
 
  private:
@@ -365,7 +382,18 @@ struct GradientsOf {
   Inner inner;
   template <class... A>
   auto operator()(A&&... args) const {
-    auto result = inner(std::forward<A>(args)...);
+    if constexpr (finds_parameter<Inner, A...>)
+      return parts_of(inner(std::forward<A>(args)...));
+    else
+      static_assert(
+          never<A...>,
+          "no argument is a tensor, a tree of tensors or a floating-point number; a struct that holds tensors needs "
+          "auto leaves() { return std::tie(a, b); }; choose a vector of numbers by its position, as in grad<0>(f)");
+  }
+
+ private:
+  template <class R>
+  static auto parts_of(R result) {
     if constexpr (Aux)
       return std::pair(std::move(result.second), std::move(result.first.second));
     else

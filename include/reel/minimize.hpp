@@ -281,7 +281,8 @@ std::vector<double> raveled(const T& tree) {
 /// quasi-Newton matrices with limited storage", 1980) with the line search of More and Thuente, 1994. Points where f or
 /// its gradient is not finite are rejected. ValueError if `start` is such a point, if no gradient reaches the
 /// parameters there, and for invalid options; exceptions of f pass through. Errors name the caller's line. Computes in
-/// float64; leaves keep their dtypes.
+/// float64; leaves keep their dtypes. A single tensor is a tree:
+///     const Tensor x = lbfgs([](const Tensor& p) { return sum(square(p - 1)); }, zeros({3})).parameters;
 template <class F, Tree T>
 MinimizeResult<map_t<Tensor, T>> lbfgs(F f, const T& start, const LbfgsOptions& options = {},
                                        const detail::CallLine& at = {}) {
@@ -356,6 +357,44 @@ MinimizeResult<map_t<Tensor, T>> gauss_newton(F residuals, const T& start, const
     return detail::gauss_newton(x, of_vector, options);
   };
   return detail::minimize_by_vectors("gauss_newton", std::move(residuals), start, at, method);
+}
+
+/// The function comes first.
+template <class T, class F, class... More>
+requires(detail::BeforeFunction<T, F>) MinimizeResult<map_t<Tensor, T>> lbfgs(const T&, const F&, const More&...) {
+  static_assert(detail::never<F>, "the function comes first: lbfgs(f, start)");
+  return {};
+}
+
+/// The function comes first.
+template <class T, class F, class... More>
+requires(detail::BeforeFunction<T, F>) MinimizeResult<map_t<Tensor, T>> nonlinear_cg(const T&, const F&,
+                                                                                     const More&...) {
+  static_assert(detail::never<F>, "the function comes first: nonlinear_cg(f, start)");
+  return {};
+}
+
+/// The function comes first.
+template <class T, class F, class... More>
+requires(detail::BeforeFunction<T, F>) MinimizeResult<map_t<Tensor, T>> projected_lbfgs(const T&, const F&,
+                                                                                        const More&...) {
+  static_assert(detail::never<F>, "the function comes first: projected_lbfgs(f, start, lower, upper)");
+  return {};
+}
+
+/// The function comes first.
+template <class T, class F, class... More>
+requires(detail::BeforeFunction<T, F>) MinimizeResult<map_t<Tensor, T>> newton_cg(const T&, const F&, const More&...) {
+  static_assert(detail::never<F>, "the function comes first: newton_cg(f, start)");
+  return {};
+}
+
+/// The function comes first.
+template <class T, class F, class... More>
+requires(detail::BeforeFunction<T, F>) MinimizeResult<map_t<Tensor, T>> gauss_newton(const T&, const F&,
+                                                                                     const More&...) {
+  static_assert(detail::never<F>, "the function comes first: gauss_newton(residuals, start)");
+  return {};
 }
 
 /// What levenberg_marquardt found for a tree. The other members have its parameters in the order of ravel.

@@ -130,6 +130,12 @@ inline LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor
                                          const LevenbergMarquardtOptions&, MinimizerState&);  // exported
   return detail::naming_line(at, [&] { return levenberg_marquardt(residuals, initial, options, state); });
 }
+/// The function comes first.
+template <class T, class F, class... More>
+requires(detail::BeforeFunction<T, F>) LeastSquaresResult levenberg_marquardt(const T&, const F&, const More&...) {
+  static_assert(detail::never<F>, "the function comes first: levenberg_marquardt(residuals, initial)");
+  return {};
+}
 
 namespace detail {
 // The leaves of a tree one after another: by reference, or as a list.

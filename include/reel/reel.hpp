@@ -5,13 +5,18 @@
 #if __cplusplus < 202002L
 #error "reel needs C++20: compile with -std=c++20"
 #else
+// First those that others include: messages of the compiler name the path of includes.
+// clang-format off
+#include <reel/tensor.hpp>
+#include <reel/tape.hpp>
+#include <reel/functions.hpp>
+// clang-format on
 #include <reel/control.hpp>
 #include <reel/custom.hpp>
 #include <reel/debug.hpp>
 #include <reel/dtype.hpp>
 #include <reel/error.hpp>
 #include <reel/forward.hpp>
-#include <reel/functions.hpp>
 #include <reel/gradient.hpp>
 #include <reel/gradients.hpp>
 #include <reel/ops/index.hpp>
@@ -24,6 +29,4 @@
 #include <reel/registry.hpp>
 #include <reel/runtime.hpp>
 #include <reel/shape.hpp>
-#include <reel/tape.hpp>
-#include <reel/tensor.hpp>
 #endif

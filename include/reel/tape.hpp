@@ -208,6 +208,13 @@ class GradientTape {
     for (const Source& x : list) x.is_variable() ? watch(x.variable(), at) : watch(x.tensor(), at);
   }
 
+  template <class T>
+  requires(detail::NoTree<T>) void watch(const T&) {
+    static_assert(
+        detail::never<T>,
+        "tape.watch(x): x is no tree; a struct that holds tensors needs auto leaves() { return std::tie(a, b); }");
+  }
+
   /// The derivative of the sum of the targets' elements (weighted by output_gradients) with respect to each source, in
   /// the structure of the sources. Total derivatives: paths through other sources count too. Terms are summed in the
   /// reverse order of recording. A tape that is not persistent stops recording and is used up: TapeError at the second
@@ -220,6 +227,12 @@ class GradientTape {
                               const detail::CallLine& at = {}) {
     return in_structure(
         sources, detail::naming_line(at, [&] { return replay(targets_of(target), sources_of(sources), options); }));
+  }
+  template <Tree T, class S, class... Options>
+  requires(detail::NoTree<S>) void gradient(const T&, const S&, const Options&...) {
+    static_assert(detail::never<S>,
+                  "tape.gradient(target, sources): the sources are no tree; a struct that holds tensors needs auto "
+                  "leaves() { return std::tie(a, b); }");
   }
   template <Tree T>
   std::vector<Gradient> gradient(const T& target, std::initializer_list<Source> sources,
@@ -251,6 +264,12 @@ class GradientTape {
                               const detail::CallLine& at = {}) {
     return in_structure(sources,
                         detail::naming_line(at, [&] { return jacobians(target, sources_of(sources), options); }));
+  }
+  template <class S, class... Options>
+  requires(detail::NoTree<S>) void jacobian(const Target&, const S&, const Options&...) {
+    static_assert(detail::never<S>,
+                  "tape.jacobian(target, sources): the sources are no tree; a struct that holds tensors needs auto "
+                  "leaves() { return std::tie(a, b); }");
   }
   std::vector<Gradient> jacobian(const Target& target, std::initializer_list<Source> sources,
                                  const JacobianOptions& options = {}, const detail::CallLine& at = {}) {

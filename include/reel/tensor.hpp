@@ -69,7 +69,9 @@ class Tensor {
   Tensor() noexcept = default;
   Tensor(const Tensor& other) noexcept : block_(other.block_) { detail::retain(block_); }
   Tensor(Tensor&& other) noexcept : block_(other.block_) { other.block_ = nullptr; }
-  // Not for temporaries: x[0] = y would have no effect.
+  // clang-format off
+  template <class T> void operator=(const T&) const&& = delete;  // tensors are immutable: write x = slice_update(x, {0}, y), of <reel/ops/indexing.hpp>
+  // clang-format on
   Tensor& operator=(const Tensor& other) & noexcept {
     detail::retain(other.block_);
     detail::BlockHead* old = block_;
@@ -220,6 +222,13 @@ template <class T>
 concept ComplexNumber = Element<T> && is_complex(dtype_of<T>);
 template <class T>
 concept TensorOrVariable = std::is_same_v<T, Tensor> || std::is_same_v<T, Variable>;
+/// A tensor that is no variable of the program, such as x[0].
+template <class X>
+concept Temporary = std::is_same_v<std::remove_const_t<X>, Tensor>;
+/// False, where only an instantiation shall fail.
+template <class...>
+inline constexpr bool never = false;
+
 enum class OperandKind : std::uint8_t { lvalue, rvalue, weak_boolean, weak_integer, weak_floating, weak_complex };
 }  // namespace detail
 

@@ -198,6 +198,16 @@ struct Node<S> {
 template <class T>
 concept Tree = detail::NodeOf<T>::is_tree;  // a struct needs auto leaves() { return std::tie(a, b); }
 
+namespace detail {
+/// A class that is no tree, and of no type that a function on trees takes besides.
+template <class T>
+concept NoTree = std::is_class_v<T> && !Tree<T> && !std::is_convertible_v<const T&, Tensor> &&
+                 !std::is_convertible_v<const T&, Variable>;
+/// A start that was passed before the function.
+template <class T, class F>
+concept BeforeFunction = Tree<T> && !Tree<F>;
+}  // namespace detail
+
 /// The type of the tree T with every leaf replaced by an R. A struct becomes a std::tuple in the order of its leaves();
 /// but with R = Tensor a struct whose leaves are all tensors stays what it is.
 template <class R, Tree T>

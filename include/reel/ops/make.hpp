@@ -160,7 +160,7 @@ Tensor make_tensor(const Shape& shape, F&& fill) {
 
 /// A tensor over memory of the caller, row-major, without a copy. `owner`, any copyable object, is kept until the last
 /// handle is gone. The memory must not change while a tensor or tape refers to it. ValueError if it is not aligned for
-/// T.
+/// T, or for a bool whose byte is neither 0 nor 1.
 template <Element T, class O>
 Tensor borrow(const T* data, const Shape& shape, const O& owner) {
   return detail::borrow(data, shape, dtype_of<T>, new detail::OwnerOf<O>(owner));

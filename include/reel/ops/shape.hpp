@@ -32,7 +32,8 @@ Tensor concatenate(std::initializer_list<Tensor> parts, std::int64_t axis = 0, c
 /// Parts joined along a new axis. Shapes must be equal (ShapeError).
 Tensor stack(std::span<const Tensor> parts, std::int64_t axis = 0, const detail::CallLine& at = {});
 Tensor stack(std::initializer_list<Tensor> parts, std::int64_t axis = 0, const detail::CallLine& at = {});
-/// x cut along `axis` into `parts` equal parts, or into parts of the given extents. Views.
+/// x cut along `axis` into `parts` equal parts, or into parts of the given extents. Views. ValueError for more than
+/// 2^20 parts of an empty axis.
 std::vector<Tensor> split(const Operand& x, std::int64_t parts, std::int64_t axis = 0);
 std::vector<Tensor> split_sizes(const Operand& x, const Shape& extents, std::int64_t axis = 0);
 /// The slices of x along `axis`, without that axis. Views.

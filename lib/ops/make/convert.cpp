@@ -61,7 +61,9 @@ Tensor::operator bool() const {
   ops::require_elements("bool", *this);
   const detail::Block* b = detail::block(*this);
   if (b->size != 1)
-    fail<ShapeError>("bool", "the truth of a tensor of shape {} is ambiguous; use any(x) or all(x)", b->shape());
+    fail<ShapeError>(
+        "bool", "the truth of a tensor of shape {} is ambiguous; use any(x) or all(x), and maximum(x, y) for std::max",
+        b->shape());
   std::uint8_t truth = 0;
   loops::copy_out(*this, DType::boolean, &truth);
   return truth != 0;
