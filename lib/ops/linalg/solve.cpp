@@ -6,6 +6,7 @@
 #include <string>
 
 #include "loops/index/triangle.hpp"
+#include "loops/linalg/factors/derivatives.hpp"
 #include "loops/loops.hpp"
 #include "ops/apply/apply.hpp"
 #include "ops/linalg/linalg.hpp"
@@ -236,7 +237,17 @@ Tensor triangular(const Tensor& a, const Tensor& b, const TriangularOptions& opt
 }
 
 // ---- cholesky: saves the result. With P the lower triangle, its diagonal halved: dL = L P(L^-1 da L^-H), where da is
-// made Hermitian, and the transpose of that (Murray 2016, "Differentiation of the Cholesky decomposition").
+// made Hermitian, and the transpose of that (Murray 2016, "Differentiation of the Cholesky decomposition"). Where no
+// tape follows it, a loop computes the latter with a sixth of these products' multiplications.
+void infer_cholesky_vjp(const Call& call, Metas& out) { out.add(call.input(0).dtype(), call.input(1).shape()); }
+void evaluate_cholesky_vjp(const Call& call, Outputs& out) {
+  Tensor copied;
+  loops::copy(call.input(1), out[0]);
+  loops::cholesky_vjp(loops::contiguous(call.input(0), copied), out[0]);
+}
+constexpr Primitive cholesky_vjp_primitive = {
+    .rule = {.name = "cholesky.vjp"}, .infer = infer_cholesky_vjp, .evaluate = evaluate_cholesky_vjp};
+
 Tensor lower_half(const Tensor& x);
 Tensor lower_half_again(const tape::Record&, const Tensor& x) { return lower_half(x); }
 void infer_like_input(const Call& call, Metas& out) { out.add(call.input(0).dtype(), call.input(0).shape()); }
@@ -382,6 +393,7 @@ Tensor solve_any(const Tensor& a, const Tensor& b) {
 Tensor cholesky_for(Caller caller, const Tensor& a) { return apply(cholesky_primitive, {&a}, words(caller)); }
 
 Tensor cholesky_cotangent(const Tensor& l, const Tensor& g) {
+  if (!followed(l, g)) return evaluate(cholesky_vjp_primitive, {&l, &g});
   const Tensor p = lower_half(adjoint_product("cholesky", l, tril(g)));
   return hermitian_part(solve_adjoint(l, adjoint(solve_adjoint(l, p))));
 }

@@ -196,6 +196,60 @@ TEST_CASE("lu in both modes, to third order; lu_solve and cholesky_solve") {
   CHECK(largest(cholesky_inverse(many) - stack({eye(3), eye(3) / 4, eye(3) / 16})) <= 1e-15);
 }
 
+// Where no tape follows it, a derivative is computed by recursion on halves, otherwise by recorded ops.
+TEST_CASE("derivatives of cholesky and LU factors agree with their recorded forms, of every order and batch") {
+  struct Factorised {
+    const char* name;
+    Tensor (*f)(const Tensor&);
+    bool is_square;
+  };
+  const Factorised all[] = {
+      {"cholesky",
+       [](const Tensor& x) { return cholesky(matmul(x, adjoint(x)) + 3 * eye(x.shape()[-1], real(x).dtype())); }, true},
+      {"lu_factor", [](const Tensor& x) { return lu_factor(x).lu; }, false}};
+  for (const auto& [label, f, is_square] : all)
+    for (const DType d : dtypes)
+      for (const Shape& shape : {Shape{1, 1},
+                                 {2, 2},
+                                 {15, 15},
+                                 {16, 16},
+                                 {17, 17},
+                                 {32, 32},
+                                 {33, 33},
+                                 {47, 47},
+                                 {2, 49, 49},
+                                 {65, 65},
+                                 {3, 2, 5, 5},
+                                 {100, 100},
+                                 {2, 0, 0},
+                                 {40, 25},
+                                 {25, 40}}) {
+        if (is_square && shape[-1] != shape[-2]) continue;
+        CAPTURE(label, name(d), shape);
+        support::Random random("derivatives of factors");
+        const std::int64_t n = std::min(shape[-1], shape[-2]);
+        const Tensor x = drawn_in(random, shape, d) + 3 * cast(eye(shape[-2], shape[-1]), d),
+                     t = drawn_in(random, shape, d), v = drawn_in(random, shape, d);
+        const auto pulled = [&, f = f](bool recorded) {
+          GradientTape outer, tape;
+          if (recorded) outer.watch(x);
+          tape.watch(x);
+          const Tensor y = f(x);
+          return *tape.gradient(y, x, {.output_gradients = {v}});
+        };
+        const auto pushed = [&, f = f](bool recorded) {
+          GradientTape outer;
+          if (recorded) outer.watch(x);
+          const ForwardAccumulator accumulator(x, t);
+          return *accumulator.jvp(f(x));
+        };
+        const double bound = 100 * static_cast<double>(n + 1) * eps_of(d);
+        const Tensor recorded = pulled(true), tangent = pushed(true);
+        CHECK(largest(pulled(false) - recorded) <= bound * (1 + largest(recorded)));
+        CHECK(largest(pushed(false) - tangent) <= bound * (1 + largest(tangent)));
+      }
+}
+
 TEST_CASE("pinv: Moore and Penrose's conditions at full rank and below") {
   for (const DType d : dtypes)
     for (const Shape& shape : {Shape{3, 3}, {5, 3}, {3, 5}, {2, 4, 1}, {0, 0}, {3, 0}, {0, 3}, {2, 30, 20}})

@@ -2,6 +2,8 @@
 // rows and columns; below them l2 = a2 u1^-1, or to their right u2 = l1^-1 a2.
 #include <reel/ops/sorting.hpp>
 
+#include "loops/linalg/factors/derivatives.hpp"
+#include "loops/loops.hpp"
 #include "ops/linalg/factorisations/common.hpp"
 
 namespace reel {
@@ -41,22 +43,37 @@ Tensor permuted(const Tensor& x, const Tensor& order) {
   return take_along_axis(x, broadcast_to(as_column(order), shape), -2);
 }
 
+// ---- The cotangent of square matrices, by a loop where no tape follows it. Inputs: the packed factors, their
+// cotangent.
+void infer_square_vjp(const Call& call, Metas& out) { out.add(call.input(0).dtype(), call.input(1).shape()); }
+void evaluate_square_vjp(const Call& call, Outputs& out) {
+  Tensor copied;
+  loops::copy(call.input(1), out[0]);
+  loops::lu_vjp(loops::contiguous(call.input(0), copied), out[0]);
+}
+constexpr Primitive square_vjp_primitive = {
+    .rule = {.name = "lu.vjp"}, .infer = infer_square_vjp, .evaluate = evaluate_square_vjp};
+
+Tensor square_vjp(const Tensor& packed, const Tensor& g) {
+  if (!followed(packed, g)) return evaluate(square_vjp_primitive, {&packed, &g});
+  const Tensor inner = add(tril(adjoint_product("lu", unit_triangle(packed), tril(g, -1)), -1),
+                           triu(product_adjoint("lu", triu(g), triu(packed))));
+  return divide_upper_adjoint(solve_lower_adjoint(packed, inner), packed);
+}
 // ---- lu_factor: saved the packed factors and the order of rows.
 void lu_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const LuBlocks f(r.saved(0));
   const LuBlocks gf(g[0]);
-  Tensor gl = tril(gf.square, -1), gu = triu(gf.square), of_block;
+  Tensor of_square = gf.square, of_block;
   if (f.m > f.k) {
     of_block = divide_upper_adjoint(gf.l2, f.square);
-    gu = subtract(gu, adjoint_product("lu", f.l2, of_block));
+    of_square = subtract(of_square, triu(adjoint_product("lu", f.l2, of_block)));
   }
   if (f.n > f.k) {
     of_block = solve_lower_adjoint(f.square, gf.u2);
-    gl = subtract(gl, product_adjoint("lu", of_block, f.u2));
+    of_square = subtract(of_square, tril(product_adjoint("lu", of_block, f.u2), -1));
   }
-  const Tensor inner = add(tril(adjoint_product("lu", unit_triangle(f.square), gl), -1),
-                           triu(product_adjoint("lu", gu, triu(f.square))));
-  Tensor da = divide_upper_adjoint(solve_lower_adjoint(f.square, inner), f.square);
+  Tensor da = square_vjp(f.square, of_square);
   if (of_block.defined()) da = concatenate({da, of_block}, f.m > f.k ? -2 : -1);
   dx[0] = permuted(da, argsort(r.saved(1), -1));
 }
