@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/baseline/interleave.hpp"
+#include "kernels/short_rows.hpp"
 #include "loops/elementwise/loop_nest.hpp"
 #include "loops/joining.hpp"
 #include "loops/loops.hpp"
@@ -42,6 +43,23 @@ void copy_rows(const Copy& c, std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = 0; i < n; ++i, p += in, q += out) std::memcpy(q, p, sizeof(T));
     }
   });
+}
+
+// The same where every row is one element, repeated, and rows of the target have no gap between them.
+bool is_repeated(const Copy& c) {
+  const int last = c.nest.rank - 1;
+  const std::int64_t n = c.nest.extent[last];
+  return c.nest.stride[from_side][last] == 0 && c.nest.stride[to_side][last] == 1 &&
+         c.nest.stride[to_side][last - 1] == n && kernels::repeats_each(n, c.bytes);
+}
+void repeat_rows(const Copy& c, std::int64_t begin, std::int64_t end) {
+  const int last = c.nest.rank - 1;
+  const std::int64_t rows = c.nest.extent[last - 1];
+  for (std::int64_t row = begin, n; row < end; row += n) {
+    n = std::min(rows - row % rows, end - row);
+    kernels::repeat_each(c.source(c.nest.offset(from_side, row, last)), c.nest.stride[from_side][last - 1],
+                         c.nest.extent[last], n, c.target(c.nest.offset(to_side, row, last)), c.bytes);
+  }
 }
 
 // The dimension, other than the last, along which the source has its smallest stride; -1 if that is the last one.
@@ -117,7 +135,8 @@ void copy(const Tensor& from, const Tensor& to) {
   }
   c.row = out == 1 ? closest(c.nest) : -1;
   if (c.row >= 0) return copy_matrices(c, std::max<std::int64_t>(32, copy_grain / n));
-  const auto run = [&](std::int64_t begin, std::int64_t end) { copy_rows(c, begin, end); };
+  const auto rows_of = is_repeated(c) ? repeat_rows : copy_rows;
+  const auto run = [&](std::int64_t begin, std::int64_t end) { rows_of(c, begin, end); };
   const std::int64_t rows = y->size / n;
   if (y->size < parallel_threshold)
     run(0, rows);

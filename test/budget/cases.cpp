@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <reel/compile.hpp>
 #include <reel/elementwise.hpp>
+#include <reel/linalg.hpp>
 #include <reel/optim.hpp>
 #include <reel/reel.hpp>
 #include <string>
@@ -185,6 +186,37 @@ void rosenbrock_hvp() {
   static_cast<void>(hvp(rosenbrock)(x, v));
 }
 
+// Points in space: broadcast along the last axis, and reductions along it.
+const Tensor& points() {
+  static const Tensor x = reshape(sin(0.1 * arange(3000)), {1000, 3});
+  return x;
+}
+void scaled_points() {
+  static const Tensor factor = full({1000, 1}, 0.5);
+  static_cast<void>(points() * factor);
+}
+void extremes_of_points() {
+  GradientTape tape;
+  tape.watch(points());
+  static_cast<void>(tape.gradient(max(points(), -1), points()));
+}
+void nearest_of_points() { static_cast<void>(argmin(points(), -1)); }
+
+const Tensor& matrix() {
+  static const Tensor x = reshape(sin(0.1 * arange(6400)), {80, 80}) + 80 * eye(80);
+  return x;
+}
+void cholesky_gradient() {
+  GradientTape tape;
+  tape.watch(matrix());
+  static_cast<void>(tape.gradient(cholesky(matrix()), matrix()));
+}
+void lu_gradient() {
+  GradientTape tape;
+  tape.watch(matrix());
+  static_cast<void>(tape.gradient(lu_factor(matrix()).lu, matrix()));
+}
+
 // Bytes per tape entry, for a repeated op.
 template <class F>
 double bytes_per_entry(F f) {
@@ -225,6 +257,11 @@ constexpr Case cases[] = {
     {"gradient_through_compiled", 1, gradient_through_compiled},
     {"hessian_of_compiled", 1, hessian_of_compiled},
     {"compiled_loop_gradient", length, compiled_loop_gradient},
+    {"scaled_points", 1, scaled_points},
+    {"extremes_of_points", 1, extremes_of_points},
+    {"nearest_of_points", 1, nearest_of_points},
+    {"cholesky_gradient", 1, cholesky_gradient},
+    {"lu_gradient", 1, lu_gradient},
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "catch.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/kernels.hpp"
+#include "kernels/short_rows.hpp"
 #include "support/numbers.hpp"
 
 using namespace reel::kernels;
@@ -467,4 +468,52 @@ TEST_CASE("scans run in order, with any stride, also in place") {
   cumsum(DType::int32)({whole, 1}, whole, 1, 2, 1, 0);
   CHECK(whole[1] == std::numeric_limits<std::int32_t>::min());
   CHECK(cumsum(DType::boolean) == nullptr);
+}
+
+namespace {
+
+// Bytes behind the result that a kernel must not write.
+constexpr std::size_t guard = 16;
+
+void check_split(const ShortRows& table, std::ptrdiff_t elements, std::size_t bytes, std::ptrdiff_t n,
+                 const std::vector<unsigned char>& x) {
+  const std::ptrdiff_t apart = n + 3;
+  std::vector<unsigned char> out(static_cast<std::size_t>(elements * apart) * bytes + guard, 0xee), expected = out;
+  for (std::ptrdiff_t i = 0; i < n; ++i)
+    for (std::ptrdiff_t k = 0; k < elements; ++k)
+      std::memcpy(expected.data() + static_cast<std::size_t>(k * apart + i) * bytes,
+                  x.data() + static_cast<std::size_t>(i * elements + k) * bytes, bytes);
+  split_rows(x.data(), elements, n, out.data(), apart, bytes, table);
+  CHECK(out == expected);
+}
+void check_repeat(const ShortRows& table, std::ptrdiff_t elements, std::size_t bytes, std::ptrdiff_t n,
+                  std::ptrdiff_t stride, const std::vector<unsigned char>& x) {
+  std::vector<unsigned char> out(static_cast<std::size_t>(elements * n) * bytes + guard, 0xee), expected = out;
+  for (std::ptrdiff_t i = 0; i < n; ++i)
+    for (std::ptrdiff_t k = 0; k < elements; ++k)
+      std::memcpy(expected.data() + static_cast<std::size_t>(i * elements + k) * bytes,
+                  x.data() + static_cast<std::size_t>(i * stride) * bytes, bytes);
+  repeat_each(x.data(), stride, elements, n, out.data(), bytes, table);
+  CHECK(out == expected);
+}
+
+}  // namespace
+
+TEST_CASE("short rows are split and filled on every instruction set, for every element size and tail") {
+  std::vector<unsigned char> x(16 * 3 * 300);
+  std::mt19937 random(5);
+  for (unsigned char& byte : x) byte = static_cast<unsigned char>(random());
+  for (const Set* set : supported_sets()) {
+    const ShortRows* table = find_short_rows(set->isa);
+    REQUIRE(table != nullptr);
+    for (const std::size_t bytes : {1u, 2u, 4u, 8u, 16u})
+      for (std::ptrdiff_t elements = short_row_min; elements <= short_row_max; ++elements) {
+        for (const std::ptrdiff_t n : {0, 1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 100}) {
+          CAPTURE(set->isa, bytes, elements, n);
+          check_split(*table, elements, bytes, n, x);
+          if (repeats_each(elements, bytes))
+            for (const std::ptrdiff_t stride : {1, 0, 3}) check_repeat(*table, elements, bytes, n, stride, x);
+        }
+      }
+  }
 }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "kernels/kernels.hpp"
+#include "kernels/short_rows.hpp"
 #include "loops/elementwise/loop_nest.hpp"
 #include "loops/tuning.hpp"
 
@@ -38,22 +39,28 @@ void pack(const LoopNest<Operands>& nest, std::size_t k, const std::byte* data, 
   const int last = nest.rank - 1;
   const std::int64_t length = nest.extent[last], stride = nest.stride[k][last];
   const std::int64_t rows = last > 0 ? nest.extent[last - 1] : 1, row_stride = last > 0 ? nest.stride[k][last - 1] : 0;
+  const bool repeated = stride == 0 && kernels::repeats_each(length, bytes);  // rows of one element each
   with_size(bytes, [&](auto element) {
     using T = decltype(element);
     const T* x = reinterpret_cast<const T*>(data);
     std::int64_t row = begin / length, within = begin % length;
     for (std::int64_t at = begin; at < end;) {  // once for each index of the dimensions before the last two
       const T* p = x + nest.offset(k, row / rows, last - 1) + row % rows * row_stride;
-      // Whole rows whose elements are further apart than the rows are.
+      // Whole rows that are repeated, or whose elements are further apart than the rows are.
       const std::int64_t whole = std::min(rows - row % rows, (end - at) / length);
-      if (within == 0 && whole > 1 && std::abs(row_stride) < std::abs(stride) && row_stride != 0) {
-        kernels::copy_matrix(p, row_stride, stride, to, length, whole, length, sizeof(T));
+      const bool transposed_rows = std::abs(row_stride) < std::abs(stride) && row_stride != 0;
+      if (within == 0 && (repeated ? whole > 0 : whole > 1 && transposed_rows)) {
+        if (repeated)
+          kernels::repeat_each(p, row_stride, length, whole, to, sizeof(T));
+        else
+          kernels::copy_matrix(p, row_stride, stride, to, length, whole, length, sizeof(T));
         row += whole;
         at += whole * length;
         to += whole * length * static_cast<std::int64_t>(sizeof(T));
         continue;
       }
-      for (std::int64_t r = row % rows; r < rows && at < end; ++r, ++row, p += row_stride) {
+      const std::int64_t until = repeated ? row % rows + 1 : rows;
+      for (std::int64_t r = row % rows; r < until && at < end; ++r, ++row, p += row_stride) {
         const std::int64_t n = std::min(length - within, end - at);
         if (n < tuning::short_run)
           gather<T>(p + within * stride, stride, to, n);

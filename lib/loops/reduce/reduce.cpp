@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "kernels/short_rows.hpp"
 #include "kernels/table.hpp"
 #include "loops/elementwise/cast.hpp"
 #include "loops/elementwise/compare.hpp"
@@ -32,8 +33,10 @@ constexpr std::int64_t few_rows = 64;
 constexpr std::int64_t leaf = 8;                               // rows added one after the other
 constexpr int max_levels = 40;                                 // of the counter: 8 * 2^40 rows
 constexpr std::int64_t counter_bytes = max_levels * long_row;  // or few_rows of strips
-constexpr std::int64_t least_run = 16;  // smallest extent of a reduced axis that is combined by runs
-constexpr std::int64_t least_row = 16;  // smallest extent of a remaining axis that is merged by rows
+constexpr std::int64_t least_run = 16;           // smallest extent of a reduced axis that is combined by runs
+constexpr std::int64_t least_row = 16;           // smallest extent of a remaining axis that is merged by rows
+constexpr std::int64_t split_bytes = 16 * 1024;  // of points whose coordinates are split: half of L1
+static_assert(kernels::short_row_max <= leaf);   // the order of a sequence of rows
 // Reductions of up to this many elements, with rows up to this length, are halved repeatedly instead of merged by rows.
 constexpr std::int64_t halved_elements = 2048;
 constexpr std::int64_t halved_row = 128;
@@ -229,10 +232,33 @@ struct Rows {
       p.op.merge(to, in_memory ? p.from + at * static_cast<std::int64_t>(p.bytes) : spare, width);
     }
   }
+  // The same, if the rows are columns of a matrix without gaps, such as the coordinates of points: they are split off
+  // in tiles. False if they are not, or there are too many.
+  bool of_points(std::int64_t offset, std::int64_t rows, std::byte* to) const {
+    if (p.computed || stride != rows || p.reduced.rank != 1 || p.reduced.stride[0][0] != 1) return false;
+    if (!kernels::is_short_row(rows)) return false;
+    alignas(64) std::byte tile[split_bytes];
+    const auto bytes = static_cast<std::int64_t>(p.bytes);
+    const std::int64_t most = split_bytes / (kernels::short_row_max * bytes);
+    for (std::int64_t i = 0; i < width; i += most) {
+      const std::int64_t n = std::min(most, width - i);
+      kernels::split_rows(p.from + (offset + i * rows) * bytes, rows, n, tile, most, p.bytes);
+      const void* column[kernels::short_row_max];
+      for (std::int64_t r = 0; r < rows; ++r) column[r] = tile + r * most * bytes;
+      if (p.op.merge_all) {
+        p.op.merge_all(column, rows, to + i * bytes, n);
+        continue;
+      }
+      std::memcpy(to + i * bytes, tile, static_cast<std::size_t>(n * bytes));
+      for (std::int64_t r = 1; r < rows; ++r) p.op.merge(to + i * bytes, column[r], n);
+    }
+    return true;
+  }
   // The same for any number of rows, by a binary counter of partial rows.
   void tree(std::int64_t offset, IndexIterator<1>& index, std::int64_t rows, std::byte* to) const {
     alignas(64) std::byte spare[strip_bytes];
-    if (rows <= leaf) return sequence(offset, index, rows, to, spare);
+    if (rows <= leaf)
+      return of_points(offset + index.offset(0), rows, to) ? void() : sequence(offset, index, rows, to, spare);
     alignas(64) std::byte counter[counter_bytes];
     const std::int64_t bytes = width * static_cast<std::int64_t>(p.bytes), apart = (bytes + 63) / 64 * 64;
     std::byte* next = counter;
@@ -502,6 +528,30 @@ void sum_of_runs(const Tensor& runs, std::int64_t size, const Tensor& out) {
   by_runs(p, 0);
 }
 
+namespace {
+
+// Short rows without gaps, of n elements.
+struct Points {
+  const std::byte* data;
+  std::int64_t n, bytes;
+};
+// Coordinates are split off in tiles, so that neighbouring points are compared at once.
+void arg_reduce_points(kernels::ArgReduce find, const Points& x, const Tensor& out) {
+  auto* to = detail::mutable_data<std::int64_t>(out);
+  parallel_for(
+      out.size(), std::max<std::int64_t>(1, parallel_threshold / x.n), [=](std::int64_t begin, std::int64_t end) {
+        alignas(64) std::byte tile[split_bytes];
+        const std::int64_t most = split_bytes / (kernels::short_row_max * x.bytes);
+        for (std::int64_t i = begin; i < end; i += most) {
+          const std::int64_t count = std::min(most, end - i);
+          kernels::split_rows(x.data + i * x.n * x.bytes, x.n, count, tile, most, static_cast<std::size_t>(x.bytes));
+          find({tile, most}, x.n, count, to + i);
+        }
+      });
+}
+
+}  // namespace
+
 void arg_reduce(ReduceFunction f, const Tensor& x, int axis, const Tensor& out) {
   if (out.size() == 0) return;
   const Tensor from = contiguous(x);
@@ -512,6 +562,7 @@ void arg_reduce(ReduceFunction f, const Tensor& x, int axis, const Tensor& out) 
   auto* to = detail::mutable_data<std::int64_t>(out);
   const auto bytes = static_cast<std::int64_t>(item_size(x.dtype()));
   const std::int64_t n = x.shape()[axis];
+  if (inner == 1 && kernels::is_short_row(n)) return arg_reduce_points(find, {data, n, bytes}, out);
   parallel_for(out.size(), std::max<std::int64_t>(1, parallel_threshold / n),
                [=](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t i = begin, count; i < end; i += count) {
