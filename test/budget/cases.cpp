@@ -202,6 +202,15 @@ void extremes_of_points() {
 }
 void nearest_of_points() { static_cast<void>(argmin(points(), -1)); }
 
+void stencil_of_views() {
+  static const Tensor u = reshape(sin(0.1 * arange(2500)), {50, 50});
+  const auto at = [](std::int64_t i, std::int64_t j) { return slice(u, {range(i, 48 + i), range(j, 48 + j)}); };
+  static const Tensor c = at(1, 1), north = at(0, 1), south = at(2, 1), west = at(1, 0), east = at(1, 2);
+  static_cast<void>(
+      elementwise([](auto x, auto n, auto s, auto w, auto e) { return x + 0.1 * (n + s + w + e - 4 * x); }, c, north,
+                  south, west, east));
+}
+
 const Tensor& matrix() {
   static const Tensor x = reshape(sin(0.1 * arange(6400)), {80, 80}) + 80 * eye(80);
   return x;
@@ -260,6 +269,7 @@ constexpr Case cases[] = {
     {"scaled_points", 1, scaled_points},
     {"extremes_of_points", 1, extremes_of_points},
     {"nearest_of_points", 1, nearest_of_points},
+    {"stencil_of_views", 1, stencil_of_views},
     {"cholesky_gradient", 1, cholesky_gradient},
     {"lu_gradient", 1, lu_gradient},
 };

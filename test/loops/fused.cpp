@@ -371,6 +371,49 @@ TEST_CASE("programs of any size read contiguous, repeated, single and strided op
     }
 }
 
+TEST_CASE("programs on views take several short rows at a time: the bits of single ops, in values and gradients") {
+  const auto of_lanes = [](auto c, auto a, auto b, auto factor, auto row) {
+    return where(logical_xor(c < a, b < row), c + factor * (a + b - 2 * c), tanh(a) * row) - c * c * c;
+  };
+  const auto of_tensors = [](const Tensor& c, const Tensor& a, const Tensor& b, const Tensor& factor,
+                             const Tensor& row) {
+    return where(logical_xor(less(c, a), less(b, row)), c + factor * (a + b - 2 * c), tanh(a) * row) - c * c * c;
+  };
+  for (const DType d : {DType::float32, DType::float64})
+    for (const Shape& shape :
+         {Shape{5, 34}, {9, 35}, {100, 66}, {98, 98}, {3, 6, 70}, {2, 2, 3, 40}, {4, 130}, {300, 130}}) {
+      CAPTURE(d, shape);
+      const auto numbers = [&](const Shape& of, unsigned seed) {
+        return cast(from_data(layouts::numbers(of.elements(), seed), of), d);
+      };
+      const std::int64_t m = shape[-2], n = shape[-1];
+      const auto part = [&](const Tensor& x, std::int64_t i, std::int64_t j) {
+        return slice(x, {ellipsis, range(i, m - 2 + i), range(j, n - 2 + j)});
+      };
+      Shape column = shape;
+      column[-1] = 1;
+      column[-2] -= 2;
+      const Tensor x = numbers(shape, 1), factor = numbers(column, 2), row = numbers({n - 2}, 3);
+      const auto results = [&](const auto& f) {
+        GradientTape tape;
+        tape.watch(x);
+        const Tensor y = f(part(x, 1, 1), part(x, 0, 1), part(x, 1, 2), factor, row);
+        return std::pair(y, *tape.gradient(y, x));
+      };
+      const auto fused = results([&](const auto&... of) { return elementwise(of_lanes, of...); });
+      const auto by_op = results(of_tensors);
+      CHECK(array_equal(fused.first, by_op.first));
+      CHECK(support::largest(fused.second - by_op.second) <= (d == DType::float32 ? 1e-5 : 1e-14));
+      for (const int threads : {1, 3}) {
+        const int before = num_threads();
+        set_num_threads(threads);
+        CHECK(
+            array_equal(results([&](const auto&... of) { return elementwise(of_lanes, of...); }).second, fused.second));
+        set_num_threads(before);
+      }
+    }
+}
+
 TEST_CASE("a program that overwrites an operand selects by what the operand was") {
   using loops::Node, loops::Opcode;
   const auto number = [](auto enumerator) { return static_cast<std::uint16_t>(enumerator); };

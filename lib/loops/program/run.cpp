@@ -25,6 +25,8 @@ constexpr std::size_t cached_register_bytes = 8 * 1024;      // where results st
 constexpr std::int64_t short_bytes = tuning::l1_bytes / 4;   // of a result: a shorter one is one block if registers fit
 constexpr std::int64_t cached_bytes = 2 * tuning::l2_bytes;  // of a result that stays in caches: longer blocks
 constexpr std::int64_t fetch_distance = 8 * 1024;            // bytes that memory is prefetched ahead: eight blocks
+constexpr std::size_t most_rows_bytes = 4096;                // of a register for several rows of strided operands
+constexpr std::int64_t least_rows = 4;                       // in a block: fewer are taken one by one
 constexpr std::size_t stack_bytes = 48 * 1024;               // of a run's scratch memory; more is allocated
 constexpr std::size_t cache_line = tuning::cache_line_bytes;
 
@@ -114,6 +116,7 @@ struct Run {
   bool strided = false;        // some source is strided
   bool just_produced = false;  // ranges are in a cache: a producer has just computed them
   std::int64_t row = 0;        // elements: blocks do not cross rows; 0: there are no rows
+  bool takes_rows = false;     // a block is several rows
   std::size_t cursors = 0;
   std::size_t run_totals = 0;  // number of totals computed by runs: blocks do not cross runs
 
@@ -236,12 +239,24 @@ struct Run {
     for (std::size_t i = 0; i < sources.size() && strided; ++i)
       if (const Source& s = sources[i]; repeats(s)) longest = std::max(longest, s.layout.period);
     block = block / longest * longest;
+    if (row > 0 && run_totals == 0) take_rows_together();
     // An extra cache line, so that registers do not begin at the same page offset.
     register_bytes = lines(static_cast<std::size_t>(block) * bytes) + cache_line;
   }
+  // Makes a block of several rows if they are short: a step that reads no view is one call for all of them.
+  void take_rows_together() {
+    const std::size_t fits = std::min(most_rows_bytes, register_budget / std::max<std::size_t>(registers, 1));
+    const std::int64_t rows = static_cast<std::int64_t>(fits / bytes) / row;
+    if (rows < least_rows) return;
+    block = rows * row;
+    takes_rows = true;
+  }
 
   std::size_t cursors_offset() const { return lines(places * sizeof(kernels::Strided)); }
-  std::size_t registers_offset() const { return cursors_offset() + lines(cursors * sizeof(Cursor)); }
+  std::size_t steps_offset() const { return cursors_offset() + lines(cursors * sizeof(Cursor)); }
+  std::size_t registers_offset() const {
+    return steps_offset() + (takes_rows ? lines(places * sizeof(std::int64_t)) : 0);
+  }
   std::size_t runs_offset() const { return registers_offset() + registers * register_bytes; }
   // With the elements of a run of each total.
   std::size_t scratch_bytes() const { return runs_offset() + run_totals * bytes * std::size_t{run_length}; }
@@ -268,16 +283,21 @@ struct Run {
     return reinterpret_cast<Cursor*>(scratch + cursors_offset())[c];
   }
   void set_places(std::int64_t begin, std::byte* scratch) const;
-  void move_places(std::int64_t at, std::int64_t n, std::byte* scratch) const;
+  void move_places(std::int64_t at, std::int64_t n, std::int64_t within, std::byte* scratch) const;
   void compute(std::int64_t offset, std::int64_t n, bool fetches, const kernels::Strided* place) const;
   void go(std::int64_t begin, std::int64_t end, std::byte* scratch) const;
+  void set_row_steps(std::byte* scratch) const;
+  std::int64_t rows_together(std::int64_t first, std::int64_t end) const;
+  void compute_rows(std::int64_t rows, const kernels::Strided* place, const std::int64_t* row_step) const;
+  void go_by_rows(std::int64_t begin, std::int64_t end, std::byte* scratch) const;
+  void finish_block(std::int64_t at, std::int64_t n, std::byte* scratch) const;
   detail::List<Tensor> make_parts(DType dtype, const Shape& shape);
   void end_run(std::int64_t begin, std::int64_t end, const std::byte* elements) const;
   // Whether blocks and rows end where runs end.
   bool fits_runs() const { return run_length % block == 0 && (row == 0 || run_length % row == 0); }
   void go_on_stack(std::int64_t begin, std::int64_t end) const {
     alignas(cache_line) std::byte scratch[stack_bytes];
-    go(begin, end, scratch);
+    takes_rows ? go_by_rows(begin, end, scratch) : go(begin, end, scratch);
   }
   bool produce(const Producer& producer);
 };
@@ -299,7 +319,8 @@ inline void Run::set_places(std::int64_t begin, std::byte* scratch) const {
     const Source& s = sources[i];
     if (s.cursor >= 0) new (&cursor_at(scratch, s.cursor)) Cursor(*s.nest, begin / row);
     if (s.buffer < 0) {
-      place[i] = {s.data, s.layout.kind == Layout::Kind::single ? 0 : 1};
+      const std::int64_t stride = s.cursor >= 0 ? s.nest->stride[0][s.last()] : s.layout.kind != Layout::Kind::single;
+      place[i] = {s.data, stride};
       continue;
     }
     std::byte* to = register_at(scratch, s.buffer);
@@ -327,8 +348,8 @@ inline void Run::compute(std::int64_t offset, std::int64_t n, bool fetches, cons
   }
 }
 
-// The operands at positions [at, at + n).
-inline void Run::move_places(std::int64_t at, std::int64_t n, std::byte* scratch) const {
+// The operands at positions [at, at + n), which begin `within` elements behind the beginning of a row.
+inline void Run::move_places(std::int64_t at, std::int64_t n, std::int64_t within, std::byte* scratch) const {
   auto* place = reinterpret_cast<kernels::Strided*>(scratch);
   const auto width = static_cast<std::int64_t>(bytes);
   for (std::size_t i = 0; i < sources.size(); ++i) {
@@ -337,7 +358,7 @@ inline void Run::move_places(std::int64_t at, std::int64_t n, std::byte* scratch
       place[i].data = s.data + at * width;
     } else if (s.cursor >= 0) {
       const std::int64_t stride = s.nest->stride[0][s.last()];
-      place[i] = {s.data + (cursor_at(scratch, s.cursor).offset(0) + at % row * stride) * width, stride};
+      place[i] = {s.data + (cursor_at(scratch, s.cursor).offset(0) + within * stride) * width, stride};
     } else if (s.buffer >= 0 && !repeats(s)) {
       pack(*s.nest, 0, s.data, bytes, at, at + n, register_at(scratch, s.buffer));
     }
@@ -351,6 +372,22 @@ void Run::end_run(std::int64_t begin, std::int64_t end, const std::byte* element
     if (!z.by_runs) continue;
     sum.run({elements, 1}, end - begin, z.sums + begin / run_length * width);
     elements += run_length * width;
+  }
+}
+
+// Outputs that are copies, added to an array or summed.
+inline void Run::finish_block(std::int64_t at, std::int64_t n, std::byte* scratch) const {
+  const auto* place = reinterpret_cast<const kernels::Strided*>(scratch);
+  const kernels::Strided* const result = place + sources.size();
+  const auto width = static_cast<std::int64_t>(bytes);
+  for (const Code::Copy& c : code.copies_)
+    kernels::copy(place[c.from], const_cast<void*>(result[c.output].data), 1, n, bytes);
+  for (const Output& z : outputs) {
+    if (z.buffer < 0) continue;
+    if (z.adds)
+      sum.merge(z.data + at * width, register_at(scratch, z.buffer), n);
+    else
+      sum.run({register_at(scratch, z.buffer), 1}, n, z.sums + at / block * width);
   }
 }
 
@@ -377,23 +414,106 @@ void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
       n = std::min(n, row_end - at);
     }
     const std::int64_t offset = at * width;
-    if (at > 0 || strided) move_places(at, n, scratch);  // the first block has been set up above
+    if (at > 0 || strided)
+      move_places(at, n, row > 0 ? at - (row_end - row) : 0, scratch);  // the first block has been set up above
     for (std::size_t k = 0, totals = 0; k < outputs.size(); ++k) {
       const Output& z = outputs[k];
       result[k] = {z.buffer >= 0 ? buffer(z.buffer) : z.by_runs ? in_run(totals++, at) : z.data + offset, 1};
     }
     compute(offset, n, in_memory && (end - at - block) * static_cast<std::int64_t>(bytes) >= fetch_distance, place);
-    for (const Code::Copy& c : code.copies_)
-      kernels::copy(place[c.from], const_cast<void*>(result[c.output].data), 1, n, bytes);
-    for (const Output& z : outputs) {
-      if (z.buffer < 0) continue;
-      if (z.adds)
-        sum.merge(z.data + offset, buffer(z.buffer), n);
-      else
-        sum.run({buffer(z.buffer), 1}, n, z.sums + at / block * width);
-    }
+    finish_block(at, n, scratch);
     if (run_totals > 0 && ((at + n) % run_length == 0 || at + n == end))
       end_run(at / run_length * run_length, at + n, in_run(0, 0));
+  }
+}
+
+// For each place the bytes from one row to the next.
+void Run::set_row_steps(std::byte* scratch) const {
+  const auto* place = reinterpret_cast<const kernels::Strided*>(scratch);
+  auto* step = reinterpret_cast<std::int64_t*>(scratch + steps_offset());
+  const auto width = static_cast<std::int64_t>(bytes);
+  for (std::size_t i = 0; i < places; ++i) step[i] = place[i].stride * row * width;
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    if (const Source& s = sources[i]; s.cursor >= 0) step[i] = s.nest->stride[0][s.last() - 1] * width;
+}
+
+// How many rows from `first` on have one step in every operand, up to a block.
+std::int64_t Run::rows_together(std::int64_t first, std::int64_t end) const {
+  std::int64_t rows = std::min(block / row, end - first);
+  for (const Source& s : sources) {
+    if (s.cursor < 0) continue;
+    const std::int64_t extent = s.nest->extent[s.last() - 1];
+    rows = std::min(rows, extent - first % extent);
+  }
+  return rows;
+}
+
+namespace {
+
+// Masks are registers of one byte per element.
+bool makes_mask(const Node& node) {
+  return node.opcode == Opcode::comparison || node.opcode == Opcode::predicate || node.opcode == Opcode::logical;
+}
+bool reads_mask(const Node& node, std::uint32_t k) {
+  return node.opcode == Opcode::logical || (node.opcode == Opcode::select && k == 0);
+}
+
+}  // namespace
+
+// The steps on several rows. A step that reads an operand with gaps between rows is a call per row.
+void Run::compute_rows(std::int64_t rows, const kernels::Strided* place, const std::int64_t* row_step) const {
+  const auto width = static_cast<std::int64_t>(bytes);
+  for (const Code::Step& step : code.steps_) {
+    bool gapless = true;
+    for (std::uint32_t k = 0; k < step.operands; ++k) {
+      const std::int32_t p = step.node.in[k];
+      gapless = gapless && row_step[p] == place[p].stride * row * width;
+    }
+    if (gapless) {
+      step.run(type, rows * row, place);
+      continue;
+    }
+    kernels::Strided in[node_operands] = {};
+    std::int64_t in_step[node_operands] = {};
+    for (std::uint32_t k = 0; k < std::max(step.operands, 2u); ++k) {
+      in[k] = place[step.node.in[k]];
+      if (in[k].data) in_step[k] = reads_mask(step.node, k) ? row : row_step[step.node.in[k]];
+    }
+    auto* out = static_cast<std::byte*>(const_cast<void*>(place[step.to].data));
+    const std::int64_t out_step = makes_mask(step.node) ? row : row * width;
+    for (std::int64_t r = 0; r < rows; ++r, out += out_step) {
+      step.loop[type](in, out, row);
+      for (std::uint32_t k = 0; k < step.operands; ++k)
+        in[k].data = static_cast<const std::byte*>(in[k].data) + in_step[k];
+    }
+  }
+}
+
+// As go(), in blocks of several rows. `begin` and `end` are multiples of the row.
+void Run::go_by_rows(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
+  auto* place = reinterpret_cast<kernels::Strided*>(scratch);
+  const auto width = static_cast<std::int64_t>(bytes);
+  set_places(begin, scratch);
+  for (std::size_t k = 0; k < outputs.size(); ++k) place[sources.size() + k].stride = 1;
+  set_row_steps(scratch);
+  for (std::int64_t first = begin / row, rows = 0; first < end / row; first += rows) {
+    rows = rows_together(first, end / row);
+    const std::int64_t at = first * row, n = rows * row;
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      const Source& s = sources[i];
+      if (s.layout.kind == Layout::Kind::linear)
+        place[i].data = s.data + at * width;
+      else if (s.cursor >= 0)
+        place[i].data = s.data + s.nest->offset(0, first, s.last()) * width;
+      else if (s.buffer >= 0 && !repeats(s))
+        pack(*s.nest, 0, s.data, bytes, at, at + n, register_at(scratch, s.buffer));
+    }
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      const Output& z = outputs[k];
+      place[sources.size() + k].data = z.buffer >= 0 ? register_at(scratch, z.buffer) : z.data + at * width;
+    }
+    compute_rows(rows, place, reinterpret_cast<const std::int64_t*>(scratch + steps_offset()));
+    finish_block(at, n, scratch);
   }
 }
 
@@ -409,7 +529,7 @@ void Run::all(std::int64_t size) const {
   // The scratch memory does not fit the stack.
   Workspaces workspaces((size - 1) / grain + 1, static_cast<std::int64_t>(scratch_bytes()));
   parallel_for(size, grain, [&](std::int64_t begin, std::int64_t end) {
-    workspaces.use([&](std::byte* scratch) { go(begin, end, scratch); });
+    workspaces.use([&](std::byte* scratch) { takes_rows ? go_by_rows(begin, end, scratch) : go(begin, end, scratch); });
   });
 }
 
