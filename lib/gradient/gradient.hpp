@@ -45,10 +45,17 @@ Shape join(const Shape& a, const Shape& b);
 void check(const char* who, const tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources,
            const GradientOptions& options);
 
+/// What a caller does with gradients that are slices.
+enum class Slices : std::uint8_t {
+  kept,      // it hands them on
+  densified  // it makes tensors of them: their terms may be added to one tensor at once
+};
+
 /// The reverse pass: one gradient per source. Arguments are checked first; a tape that is not persistent is used up.
 /// `who` is named in errors.
 Gradients replay(tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources,
-                 const GradientOptions& options, const char* who = "GradientTape.gradient");
+                 const GradientOptions& options, const char* who = "GradientTape.gradient",
+                 Slices slices = Slices::kept);
 
 /// Arranges stacked rows as the result for a source, as a part of the replay.
 using ArrangeRows = Tensor (*)(const Tensor& rows, const Shape& of_target, const Shape& of_source);

@@ -202,6 +202,11 @@ void extremes_of_points() {
 }
 void nearest_of_points() { static_cast<void>(argmin(points(), -1)); }
 
+void gathered_differences() {
+  static const Tensor from = cast(arange(500.0), DType::int64) % 40, to = flip(from);
+  static const Tensor x = reshape(sin(0.1 * arange(1280)), {40, 32});
+  static_cast<void>(grad([](const Tensor& at) { return sum(square(gather(at, from) - gather(at, to))); })(x));
+}
 void stencil_of_views() {
   static const Tensor u = reshape(sin(0.1 * arange(2500)), {50, 50});
   const auto at = [](std::int64_t i, std::int64_t j) { return slice(u, {range(i, 48 + i), range(j, 48 + j)}); };
@@ -269,6 +274,7 @@ constexpr Case cases[] = {
     {"scaled_points", 1, scaled_points},
     {"extremes_of_points", 1, extremes_of_points},
     {"nearest_of_points", 1, nearest_of_points},
+    {"gathered_differences", 1, gathered_differences},
     {"stencil_of_views", 1, stencil_of_views},
     {"cholesky_gradient", 1, cholesky_gradient},
     {"lu_gradient", 1, lu_gradient},

@@ -138,7 +138,8 @@ void require_scalar(const char* who, const Tensor& y) {
 List<Tensor> gradients(GradientTape& tape, const Tensor& value, std::span<const Source> sources) {
   const Target target(value);
   return densify(reel::autodiff::replay(GradientTapeAccess::get(tape), {&target, 1}, sources,
-                                        {.unconnected_gradients = UnconnectedGradients::zero}));
+                                        {.unconnected_gradients = UnconnectedGradients::zero}, "GradientTape.gradient",
+                                        reel::autodiff::Slices::densified));
 }
 
 // How many batched rows cost as much as one column, which is computed alone. Measured on networks, exponential fits and
@@ -206,9 +207,10 @@ List<Tensor> products(const char* who, GradientTape& tape, std::span<const Tenso
     }
   }
   const List<Target> list(targets.begin(), targets.end());
-  return densify(reel::autodiff::replay(
-      GradientTapeAccess::get(tape), list, sources,
-      {.output_gradients = constants, .unconnected_gradients = UnconnectedGradients::zero}, who));
+  return densify(
+      reel::autodiff::replay(GradientTapeAccess::get(tape), list, sources,
+                             {.output_gradients = constants, .unconnected_gradients = UnconnectedGradients::zero}, who,
+                             reel::autodiff::Slices::densified));
 }
 
 struct Recording::State {

@@ -228,10 +228,11 @@ template <bool Simple>
   for (std::uint32_t i = 0; i < inputs; ++i) any |= wanted[i] = e.input(i) != no_slot && flags_[e.input(i)] & varied;
   tape::Record record(tape_, e, wanted, Simple ? 0 : batch_, identity_rows_);
   for (std::uint32_t k = 0; k < outputs; ++k) {
+    const bool dense = (Simple || !e.rule->slices) && (densifies_results_ || !(flags_[e.output(k)] & requested));
     if (Simple)
-      finalize(cotangents_[e.output(k)]);
+      sums_.finalize(cotangents_[e.output(k)], dense);
     else
-      finalize_slot(e.output(k));
+      finalize_slot(e.output(k), dense);
   }
   if (any && (Simple || !(e.rule->slices && call_slices_rule(record, e)))) {
     detail::ShortList<Tensor, Simple ? 1 : 4> g(outputs);

@@ -55,6 +55,10 @@ class Pass {
   bool blank() const;
 #endif
 
+  /// Requested cotangents may be tensors where slices are expected.
+  void densify_results() { densifies_results_ = true; }
+  bool densifies_results() const { return densifies_results_; }
+
   bool is_varied(std::uint32_t slot) const { return flags_[slot] & varied; }
   void flag(std::uint32_t slot, Flag f) { flags_[slot] = static_cast<std::uint8_t>(flags_[slot] | f); }
   Gradient& cotangent(std::uint32_t slot) { return cotangents_[slot]; }
@@ -72,8 +76,8 @@ class Pass {
       lines_->arrived(slot);
     add(cotangents_[slot], std::move(g));
   }
-  void finalize_slot(std::uint32_t slot) {
-    finalize(cotangents_[slot]);
+  void finalize_slot(std::uint32_t slot, bool dense = false) {
+    sums_.finalize(cotangents_[slot], dense);
     if (lines_ && cotangents_[slot]) [[unlikely]]
       lines_->complete(slot, tape_.slots[slot].meta->shape(), method_);
   }
@@ -129,6 +133,7 @@ class Pass {
   const VSpace& space_;
   Sums sums_;
   const char* method_;
+  bool densifies_results_ = false;
   detail::List<std::uint8_t> flags_;
   tape::DeferredRelease released_;
   Gradients cotangents_;

@@ -110,7 +110,7 @@ class Replay {
 
     for (std::size_t k = 0; k < sources_.size(); ++k) {
       if (slots_[k] != no_slot) {
-        pass_.finalize_slot(slots_[k]);
+        pass_.finalize_slot(slots_[k], pass_.densifies_results());
         if (Gradient& cotangent = pass_.cotangent(slots_[k])) pass_.add(result[k], Gradient(cotangent));
       }
       pass_.finalize(result[k]);
@@ -136,6 +136,8 @@ class Replay {
       if (const std::uint32_t slot = slot_of(tape_, y); slot != no_slot) pass_.cotangent(slot) = {};
     return result;
   }
+
+  void densify_results() { pass_.densify_results(); }
 
   // From here on run() without a batch hands each gradient to f when it is final, and flags it in `handed_out`. Other
   // gradients are in its result only.
@@ -171,9 +173,11 @@ class Replay {
 
 // One replay from these cotangents. With `each`, gradients are handed to it, too.
 Gradients replay_from(const char* who, Tape& t, std::span<const Target> targets, std::span<const Source> sources,
-                      const GradientOptions& options, Gradients cotangents, const FinalGradient* each) {
+                      const GradientOptions& options, Gradients cotangents, const FinalGradient* each,
+                      Slices slices = Slices::kept) {
   const ReplayedTape replayed(t);
   Replay replay(t, sources, options);
+  if (slices == Slices::densified) replay.densify_results();
   detail::List<bool> handed_out;
   if (each) [[unlikely]]
     replay.announce(*each, handed_out);
@@ -197,7 +201,8 @@ namespace {
 
 // gradient() checks its arguments, and starts with these cotangents.
 Gradients replay_checked(Tape& t, std::span<const Target> targets, std::span<const Source> sources,
-                         const GradientOptions& options, const char* who, const FinalGradient* each) {
+                         const GradientOptions& options, const char* who, const FinalGradient* each,
+                         Slices slices = Slices::kept) {
   check(who, t, targets, sources, options);
   Gradients g;
   {
@@ -206,14 +211,14 @@ Gradients replay_checked(Tape& t, std::span<const Target> targets, std::span<con
     g = seeds(who, targets, options, t.options.vspace ? *t.options.vspace : default_space());
     t.replay_entries += t.entries.count() - before;
   }
-  return replay_from(who, t, targets, sources, options, std::move(g), each);
+  return replay_from(who, t, targets, sources, options, std::move(g), each, slices);
 }
 
 }  // namespace
 
 Gradients replay(Tape& t, std::span<const Target> targets, std::span<const Source> sources,
-                 const GradientOptions& options, const char* who) {
-  return replay_checked(t, targets, sources, options, who, nullptr);
+                 const GradientOptions& options, const char* who, Slices slices) {
+  return replay_checked(t, targets, sources, options, who, nullptr, slices);
 }
 
 namespace {

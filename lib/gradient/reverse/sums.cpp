@@ -5,6 +5,7 @@
 #include <reel/ops/shape.hpp>
 
 #include "core/fail.hpp"
+#include "ops/index/rows.hpp"
 
 namespace reel {
 
@@ -17,7 +18,7 @@ void Sums::combine(Gradient& cotangent, Gradient term) {
     const std::size_t count = others.size() + 1;
     if (count < early_terms) return;
     const std::int64_t bytes = 4 * space_.num_elements(others.back());
-    if (bytes > early_bytes / static_cast<std::int64_t>(count)) join(cotangent);
+    if (bytes > early_bytes / static_cast<std::int64_t>(count)) join(cotangent, false);
     return;
   }
   if (custom_) {
@@ -56,7 +57,13 @@ IndexedSlices concatenated(std::span<const IndexedSlices> slices) {
   return {concatenate(values, 0), concatenate(indices, 0), slices[0].dense_shape};
 }
 
-Gradient total(std::span<Gradient> terms) {
+// The sum of slices as a tensor: each is added to the same one, with the bits of concatenated slices.
+Tensor dense_sum(std::span<const IndexedSlices> slices) {
+  if (Tensor sum = ops::sum_of_slices(slices); sum.defined()) return sum;
+  return concatenated(slices).dense();
+}
+
+Gradient total(std::span<Gradient> terms, bool as_tensor) {
   detail::List<Tensor> dense;
   detail::List<IndexedSlices> slices;
   Gradient* only = nullptr;
@@ -76,21 +83,21 @@ Gradient total(std::span<Gradient> terms) {
     if (x.shape() != dense[0].shape())
       fail<ShapeError>("VSpace.aggregate", "the terms of a gradient have different shapes: {} and {}", dense[0].shape(),
                        x.shape());
-  if (dense.empty()) return concatenated(slices);
+  if (dense.empty()) return as_tensor ? Gradient(dense_sum(slices)) : Gradient(concatenated(slices));
   Tensor sum = sum_by_halves(dense);
   if (slices.empty()) return sum;
-  return add(std::move(sum), concatenated(slices).dense());
+  return add(std::move(sum), dense_sum(slices));
 }
 
 }  // namespace
 
-void Sums::join(Gradient& cotangent) {
+void Sums::join(Gradient& cotangent, bool dense) {
   const auto found = waiting_.find(&cotangent);
   if (found == waiting_.end()) return;
   detail::List<Gradient> terms = std::move(found->second);
   waiting_.erase(found);
   terms.insert(terms.begin(), std::move(cotangent));
-  cotangent = custom_ ? space_.aggregate(terms) : total(terms);
+  cotangent = custom_ ? space_.aggregate(terms) : total(terms, dense);
 }
 
 }  // namespace autodiff
@@ -103,7 +110,7 @@ std::int64_t VSpace::num_elements(const Gradient& g) const {
 
 Gradient VSpace::aggregate(std::span<const Gradient> terms) const {
   detail::List<Gradient> copies(terms.begin(), terms.end());
-  return autodiff::total(copies);
+  return autodiff::total(copies, false);
 }
 
 Tensor VSpace::zeros(const Shape& shape, DType dtype) const { return reel::zeros(shape, dtype); }

@@ -1,5 +1,6 @@
 // How replay sums the terms of a cotangent: by the method that the caller chose, through the tape's VSpace. Slices are
-// concatenated once, when the cotangent is read: one at a time would cost O(n^2) rows.
+// joined once, when the cotangent is read: concatenated, or added to one tensor if a tensor is wanted. One at a time
+// would cost O(n^2) rows.
 #pragma once
 #include <reel/ops/pointwise.hpp>
 #include <unordered_map>
@@ -37,14 +38,14 @@ class Sums {
   /// Whether no terms are pending.
   bool idle() const noexcept { return waiting_.empty(); }
 #endif
-  /// Completes the sum of a cotangent before it is read.
-  void finalize(Gradient& cotangent) {
-    if (!waiting_.empty()) join(cotangent);
+  /// Completes the sum of a cotangent before it is read; as a tensor, if `dense` says that nobody reads slices.
+  void finalize(Gradient& cotangent, bool dense = false) {
+    if (!waiting_.empty()) join(cotangent, dense);
   }
 
  private:
   void combine(Gradient& cotangent, Gradient term);
-  void join(Gradient& cotangent);
+  void join(Gradient& cotangent, bool dense);
 
   const VSpace* custom_;
   const VSpace& space_;

@@ -11,7 +11,9 @@
 #include "loops/loops.hpp"
 #include "loops/make/fill.hpp"
 #include "ops/apply/apply.hpp"
+#include "ops/apply/operation.hpp"
 #include "ops/engine.hpp"
+#include "ops/index/scatter.hpp"
 #include "tape/tape.hpp"
 
 namespace reel {
@@ -32,6 +34,47 @@ Rows distinct_rows(Rows rows) {
   loops::fill_zero(sums);
   loops::scatter_add(rows.values, distinct.places, 0, sums);
   return {distinct.positions, sums};
+}
+
+namespace {
+
+// Whether a copy of the tensor per slice, which a recorded sum makes, costs less than one of all slices.
+bool is_small(std::span<const IndexedSlices> slices) {
+  std::int64_t elements = 0;
+  for (const IndexedSlices& s : slices) elements += s.values.size();
+  return slices[0].dense_shape.elements() * static_cast<std::int64_t>(slices.size()) <= elements;
+}
+
+}  // namespace
+
+Tensor sum_of_slices(std::span<const IndexedSlices> slices) {
+  constexpr const char* op = "IndexedSlices.dense";
+  constexpr std::int64_t warned_elements = 100'000'000;  // dense() warns
+  const DType dtype = slices[0].values.dtype();
+  const Shape& shape = slices[0].dense_shape;
+  if (is_half(dtype) || shape.elements() >= warned_elements) return {};
+  bool is_unobserved = true;
+  for (const IndexedSlices& s : slices) {
+    const Tensor* const both[] = {&s.values, &s.indices};
+    is_unobserved = is_unobserved && unobserved(both);
+    if (s.values.dtype() != dtype || s.dense_shape != shape) return {};
+  }
+  if (!is_unobserved && !is_small(slices)) return {};
+  Tensor sum;
+  for (const IndexedSlices& s : slices) {
+    const Rows rows = checked_rows(op, s);
+    if (!is_unobserved) {
+      sum = sum.defined() ? scatter_add_at(sum, rows.values, rows.indices, 0)
+                          : scatter_rows(rows.values, rows.indices, shape, 0);
+      continue;
+    }
+    if (!sum.defined()) {
+      sum = detail::empty(dtype, shape);
+      loops::fill_zero(sum);
+    }
+    loops::scatter_add(rows.values, rows.indices, 0, sum);
+  }
+  return sum;
 }
 
 namespace {

@@ -2,7 +2,9 @@
 // duplicates, NaN in elements that are not selected.
 #include <cmath>
 #include <limits>
+#include <reel/compile.hpp>
 #include <reel/reel.hpp>
+#include <reel/runtime.hpp>
 
 #include "catch.hpp"
 #include "core/block.hpp"
@@ -154,6 +156,36 @@ TEST_CASE("the gradient of gather along axis 0 is sparse") {
   CHECK_FALSE(tape.gradient(across, x).is_slices());
   CHECK(tape.gradient(across, x).dense().to_vector() == Doubles{1, 2, 1, 2, 1, 2, 1, 2});
   CHECK(tape.gradient(both, x).dense().to_vector() == Doubles{2, 2, 1, 1, 3, 3, 2, 2});
+}
+
+TEST_CASE(
+    "slices of several gathers: kept where a tape gives them, otherwise added to one tensor, with the same bits") {
+  support::Random random("slices of several gathers");
+  const Tensor i = ints({3, 0, 3, 1, -1, 2, 2}), j = ints({1, 1, 0, 3, 2, 0, 3});
+  const auto f = [&](const Tensor& x) { return square(gather(x, i) - gather(x, j)) * gather(x, i); };
+  for (const DType d : {DType::float16, DType::float32, DType::float64, DType::complex128})
+    for (const Shape& shape : {Shape{4}, {4, 3}, {40, 2}}) {
+      CAPTURE(name(d), shape);
+      const Tensor x = cast(random.tensor(shape), d);
+      const auto loss = [&](const Tensor& at) { return sum(real(f(at))); };
+      GradientTape tape({.persistent = true});
+      tape.watch(x);
+      const Tensor y = loss(x), z = loss(identity(x) * cast(ones({}), d));
+      tape.stop();
+      const Gradient slices = tape.gradient(y, x);
+      REQUIRE(slices.is_slices());
+      CHECK(slices.slices().indices.size() == 3 * i.size());
+      CHECK(array_equal(tape.gradient(z, x).dense(), slices.dense()));
+      CHECK(array_equal(grad(loss)(x), slices.dense()));
+      if (d != DType::float16)
+        CHECK(array_equal(compile([&](const Tensor& at) { return grad(loss)(at); })(x), slices.dense()));
+    }
+  // The second derivative is symmetric.
+  const Tensors x{random.tensor({4, 3})}, u = random.like(x), v = random.like(x);
+  const support::Function of_product = [&](const Tensors& t) { return Tensors{f(t[0] * 1.5)}; };
+  const support::Function g = support::gradient_of(of_product, {random.tensor({7, 3})});
+  const auto left = support::inner(v, support::push(g, x, u)), right = support::inner(u, support::pull(g, x, v));
+  CHECK(std::abs(static_cast<double>(left.value - right.value)) <= 1e-13 * static_cast<double>(left.scale));
 }
 
 TEST_CASE("the conversion of slices to dense is recorded for higher orders") {
