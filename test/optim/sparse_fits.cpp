@@ -9,7 +9,8 @@
 
 #include "../catch.hpp"
 #include "optim/problems.hpp"
-#include "optim/sparse/cholesky.hpp"
+#include "optim/sparse/factors.hpp"
+#include "optim/sparse/normal_matrix.hpp"
 #include "support/numbers.hpp"
 
 using namespace reel;
@@ -59,7 +60,7 @@ autodiff::CompressedRows pattern_of(const std::vector<double>& dense, std::int64
 
 }  // namespace
 
-TEST_CASE("sparse LDL^T agrees with dense solves") {
+TEST_CASE("sparse Cholesky factors agree with dense solves") {
   for (unsigned seed = 0; seed < 20; ++seed) {
     constexpr std::int64_t n = 12;
     std::mt19937 engine(seed);
@@ -76,32 +77,41 @@ TEST_CASE("sparse LDL^T agrees with dense solves") {
         {{{n, n}, from_data(symbolic.pattern().starts), from_data(symbolic.pattern().columns)}, from_data(values)});
     CHECK(largest(sparse - normal) < 1e-15);
     for (const std::int64_t place : symbolic.diagonal()) values[static_cast<std::size_t>(place)] += 0.1;
-    optim::SparseCholesky factors(symbolic.pattern());
-    REQUIRE(factors.factorise(values));
+    using Kind = optim::Factors<double>::Kind;
+    optim::Factors<double> factors(optim::analysis_of(symbolic.pattern()));
+    REQUIRE(factors.factorise(values.data(), Kind::positive_definite));
     std::vector<double> b(n);
     for (double& v : b) v = static_cast<double>(engine() % 100);
     const Tensor right = from_data(b);
-    factors.solve(b);
+    factors.solve(b.data(), 1, false);
     CHECK(largest(matmul(normal + 0.1 * eye(n), from_data(b)) - right) < 1e-11);
     for (const std::int64_t place : symbolic.diagonal()) values[static_cast<std::size_t>(place)] -= 50;
-    CHECK_FALSE(factors.factorise(values));
+    CHECK_FALSE(factors.factorise(values.data(), Kind::positive_definite));
   }
 }
 
-TEST_CASE("the elimination order of a banded matrix has no fill outside the band") {
+TEST_CASE("the elimination order of a banded matrix has no fill outside the band, that of a star little") {
   constexpr std::int64_t n = 400;
   // A band whose rows come in another order, the one in its middle first.
-  std::vector<double> a(n * n, 0.0);
   const auto place = [](std::int64_t i) { return (i + n / 2) * 171 % n; };
+  std::vector<std::vector<optim::Index>> neighbours(n);
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t k = std::max<std::int64_t>(0, i - 2); k <= std::min(n - 1, i + 2); ++k)
-      a[static_cast<std::size_t>(place(i) * n + place(k))] = i == k ? 9 : 1;
-  CHECK(optim::SparseCholesky(pattern_of(a, n)).factor_size() <= 2 * n);
-  // A star: its centre last but one.
+      if (k != i) neighbours[static_cast<std::size_t>(place(i))].push_back(static_cast<optim::Index>(place(k)));
+  optim::Graph graph{{0}, {}};
+  for (const auto& list : neighbours) {
+    graph.neighbours.insert(graph.neighbours.end(), list.begin(), list.end());
+    graph.starts.push_back(static_cast<std::int64_t>(graph.neighbours.size()));
+  }
+  const optim::AssemblyTree tree = optim::minimum_degree(graph);
+  std::int64_t fill = 0;
+  for (std::size_t f = 0; f < tree.parent.size(); ++f)
+    fill += tree.pivots[f] * (tree.pivots[f] - 1) / 2 + tree.pivots[f] * tree.border[f];
+  CHECK(fill <= 2 * n);
   std::vector<double> star(n * n, 0.0);
   for (std::int64_t i = 0; i < n; ++i)
     for (const std::int64_t at : {i * n + i, i, i * n}) star[static_cast<std::size_t>(at)] = 1;
-  CHECK(optim::SparseCholesky(pattern_of(star, n)).factor_size() == n - 1);
+  CHECK(optim::Analysis(pattern_of(star, n)).factor_size() < 2 * n);
 }
 
 TEST_CASE("a chain is fitted as by the dense method") {

@@ -15,7 +15,8 @@
 #include "optim/least_squares.hpp"
 #include "optim/loss.hpp"
 #include "optim/minimize/saved.hpp"
-#include "optim/sparse/cholesky.hpp"
+#include "optim/sparse/factors.hpp"
+#include "optim/sparse/normal_matrix.hpp"
 #include "tape/record.hpp"
 
 namespace reel {
@@ -52,7 +53,7 @@ class SparseFit {
         rows_(autodiff::to_rows(op, jacobian.pattern())),
         normal_(rows_),
         pattern_(autodiff::to_pattern(normal_.pattern())) {
-    if (!solver_) cholesky_.emplace(normal_.pattern());
+    if (!solver_) factors_.emplace(optim::analysis_of(normal_.pattern()));
     optim::read_bounds(options, static_cast<std::size_t>(jacobian.pattern().shape[1]), lower_, upper_);
   }
 
@@ -198,8 +199,8 @@ class SparseFit {
     if (!lower_.empty()) hold(held, ends, damped, s);
     if (solver_)
       s = solver_({pattern_, from_data(damped)}, tensor_of(s)).to_vector<double>();
-    else if (cholesky_->factorise(damped))
-      cholesky_->solve(s);
+    else if (factors_->factorise(damped.data(), optim::Factors<double>::Kind::positive_definite))
+      factors_->solve(s.data(), 1, false);
     else
       return false;
     if (s.size() != now_.x.size())
@@ -316,7 +317,7 @@ class SparseFit {
   autodiff::CompressedRows rows_;
   optim::NormalMatrix normal_;
   SparsityPattern pattern_;
-  std::optional<optim::SparseCholesky> cholesky_;
+  std::optional<optim::Factors<double>> factors_;
   State now_;
   Vector plain_;  // the residuals evaluated last, without their loss
   Vector gradient_, matrix_, squares_;

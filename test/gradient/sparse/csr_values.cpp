@@ -1,10 +1,14 @@
 // Sparse matrices with differentiable values: sampled products and solutions against dense ones, to order 3.
+#include <algorithm>
+#include <reel/compile.hpp>
 #include <reel/linalg.hpp>
 #include <reel/ops/arranging.hpp>
 #include <reel/sparse.hpp>
 
 #include "catch.hpp"
 #include "ops/linalg/check.hpp"
+#include "optim/sparse/analysis.hpp"
+#include "support/calls.hpp"
 #include "support/numbers.hpp"
 
 using namespace reel;
@@ -90,16 +94,141 @@ TEST_CASE("sparse solutions are those of the dense matrix, with derivatives by v
   }
 }
 
-TEST_CASE("a sparse system of ten thousand points takes memory proportional to its band") {
-  const Csr a = stencil(100, true);
-  const Tensor x = drawn({10000}, "x"), b = csr_matmul(a.values, a.pattern, x);
-  GradientTape tape;
-  tape.watch(a.values);
-  const Tensor y = csr_solve(a.values, a.pattern, b);
-  CHECK(largest(y - x) < 1e-10);
-  const Tensor g = *tape.gradient(sum(y), a.values);
-  const Tensor z = csr_solve(a.values, a.pattern, ones({10000}), true);
-  CHECK(largest(g + sampled_matmul(a.pattern, expand_dims(z, 1), expand_dims(y, 0))) < 1e-10);
+namespace {
+
+// The matrix of the dense one at the positions of a pattern.
+Csr at_positions(const Tensor& dense, const SparsityPattern& p) {
+  const Tensor present = to_dense({p, ones({p.nonzeros()}, dense.dtype())});
+  return to_csr(dense * present, p);
+}
+// Of every kind of factor: positive definite, symmetric, general with and without pivoting.
+std::vector<std::pair<const char*, Tensor>> kinds(const SparsityPattern& p) {
+  const std::int64_t n = p.shape[0];
+  const Tensor a = drawn({n, n}, "kinds"), strong = 5 * eye(n), swapped = roll(eye(n), 1, 0);
+  const Tensor imaginary = make_complex(zeros({n, n}), drawn({n, n}, "imaginary"));
+  return {{"positive definite", a + transpose(a) + 2 * strong},
+          {"indefinite", a + transpose(a)},
+          {"dominant", a + strong},
+          {"zeros on the diagonal", a * (1 - eye(n))},
+          {"Hermitian", 0.2 * (a + transpose(a) + imaginary - transpose(imaginary)) + 2 * strong},
+          {"complex", a + imaginary}};
+}
+
+}  // namespace
+
+TEST_CASE("sparse solutions of every dtype and kind of matrix are those of the dense matrix") {
+  const SparsityPattern p = stencil(6, true).pattern;
+  for (const auto& [name, dense] : kinds(p))
+    for (const DType dtype : {DType::float64, DType::float32, DType::complex128, DType::complex64}) {
+      if (is_complex(dense.dtype()) && !is_complex(dtype)) continue;
+      const Csr a = at_positions(cast(dense, dtype), p);
+      const Tensor full = to_dense(a), b = cast(drawn({36, 3}, "b"), dtype);
+      for (const bool transposed : {false, true}) {
+        INFO(name << ' ' << dtype << ' ' << transposed);
+        const Tensor x = csr_solve(a.values, p, b, transposed);
+        const bool wide = dtype == DType::float64 || dtype == DType::complex128;
+        CHECK(x.dtype() == dtype);
+        CHECK(largest(abs(matmul(transposed ? transpose(full) : full, x) - b)) < (wide ? 1e-12 : 1e-4));
+      }
+    }
+  const Tensor whole = tensor<std::int64_t>({2, 4, 8});
+  const SparsityPattern diagonal = coo_to_csr(arange(std::int64_t{3}), arange(std::int64_t{3}), {3, 3});
+  CHECK(largest(csr_solve(whole, diagonal, tensor<std::int64_t>({1, 1, 1})) - tensor({0.5, 0.25, 0.125})) < 1e-16);
+  CHECK(
+      csr_solve(zeros({0}), coo_to_csr(zeros({0}, DType::int64), zeros({0}, DType::int64), {0, 0}), ones({0})).size() ==
+      0);
+  CHECK(all(isnan(csr_solve(tensor({1, support::qnan, 1}), diagonal, ones({3})))).item<bool>());
+  CHECK(all(isnan(csr_solve(tensor({1, support::inf, 1}), diagonal, ones({3, 2})))).item<bool>());
+}
+
+TEST_CASE("derivatives of sparse solutions by every kind of factor, also of complex matrices and their transposes") {
+  const SparsityPattern p = stencil(2, true).pattern;
+  for (const auto& [name, dense] : kinds(p))
+    for (const bool transposed : {false, true}) {
+      INFO(name << ' ' << transposed);
+      const Csr a = at_positions(dense, p);
+      const Tensor b = cast(drawn({4, 2}, "b"), dense.dtype());
+      const auto of = [](const Tensor& x) {
+        return is_complex(x.dtype()) ? support::Tensors{real(x), imag(x)} : support::Tensors{x};
+      };
+      const auto from = [](const support::Tensors& x, std::size_t k) {
+        return x.size() == 2 ? x[k] : make_complex(x[2 * k], x[2 * k + 1]);
+      };
+      support::Tensors x = of(a.values), right = of(b);
+      x.insert(x.end(), right.begin(), right.end());
+      support::Function f =
+                            [&](const support::Tensors&t) {
+                              return of(csr_solve(from(t, 0), p, from(t, 1), transposed));
+                            },
+                        g = [&](const support::Tensors&t) {
+                          const Tensor m = to_dense({p, from(t, 0)});
+                          return of(solve(transposed ? transpose(m) : m, from(t, 1)));
+                        };
+      for (int order = 0; order < 3; ++order) {
+        support::Random random("directions");
+        const support::Tensors v = random.like(g(x)), t = random.like(x);
+        INFO("order " << order);
+        const auto pulled = support::difference(support::pull(f, x, v), support::pull(g, x, v));
+        const auto pushed = support::difference(support::push(f, x, t), support::push(g, x, t));
+        CHECK(pulled.error < 1e-11 * (1 + pulled.size));
+        CHECK(pushed.error < 1e-11 * (1 + pushed.size));
+        f = support::gradient_of(f, v);
+        g = support::gradient_of(g, v);
+      }
+    }
+}
+
+TEST_CASE("compiled sparse solutions and their gradients to order 2 have the bits of those op by op") {
+  const Csr a = stencil(6, true);
+  const Tensor b = drawn({36}, "b");
+  const auto loss = [&](const Tensor& values, const Tensor& right) {
+    return sum(sin(csr_solve(values, a.pattern, right)));
+  };
+  const auto slope = [&](const Tensor& values, const Tensor& right) { return grad<0>(loss)(values, right); };
+  const auto bend = [&](const Tensor& values, const Tensor& right) {
+    return grad<0>([&](const Tensor& v, const Tensor& r) { return sum(square(slope(v, r))); })(values, right);
+  };
+  const auto by_pattern = [](const Tensor& starts, const Tensor& columns, const Tensor& values, const Tensor& right) {
+    return csr_solve(values, {{36, 36}, starts, columns}, right);
+  };
+  const auto compiled = compile(loss);
+  const auto compiled_slope = compile(slope);
+  const auto compiled_bend = compile(bend);
+  const auto compiled_pattern = compile(by_pattern);
+  for (const double scale : {1., -2.}) {  // of another kind of factor too
+    const Tensor values = scale * a.values;
+    CHECK(array_equal(compiled(values, b), loss(values, b)));
+    CHECK(array_equal(compiled_slope(values, b), slope(values, b)));
+    CHECK(array_equal(grad<0>(compiled)(values, b), slope(values, b)));
+    CHECK(array_equal(compiled_bend(values, b), bend(values, b)));
+    CHECK(array_equal(compiled_pattern(a.pattern.row_starts, a.pattern.columns, values, b),
+                      csr_solve(values, a.pattern, b)));
+  }
+  CHECK_THROWS_WITH(compiled(0 * a.values, b), Contains("csr_solve: ") && Contains("the matrix is singular"));
+}
+
+TEST_CASE("a five-point grid of 57600 points has little fill, and its gradients reuse the factors") {
+  constexpr std::int64_t m = 240, n = m * m;
+  const Csr a = stencil(m, true);
+  autodiff::CompressedRows rows{n, a.pattern.row_starts.to_vector<std::int64_t>(),
+                                a.pattern.columns.to_vector<std::int64_t>()};
+  CHECK(optim::Analysis(rows).factor_size() < 55 * n);  // a band of 240 diagonals has 240 n
+  const Tensor x = drawn({n}, "x"), b = csr_matmul(a.values, a.pattern, x);
+  std::vector<support::Recorded> calls;
+  {
+    const support::Listening listening(calls, ops::may_throw);
+    GradientTape tape({.persistent = true});
+    tape.watch(a.values);
+    const Tensor y = csr_solve(a.values, a.pattern, b);
+    CHECK(largest(y - x) < 1e-10);
+    const Tensor g = *tape.gradient(sum(y), a.values), z = csr_solve(a.values, a.pattern, ones({n}), true);
+    CHECK(largest(g + sampled_matmul(a.pattern, expand_dims(z, 1), expand_dims(y, 0))) < 1e-10);
+    CHECK(bool(tape.gradient(y, a.values)));
+  }
+  const auto factorised = std::count_if(calls.begin(), calls.end(), [](const support::Recorded& call) {
+    return std::string_view(call.primitive->rule.name) == "csr_solve";
+  });
+  CHECK(factorised == 2);  // of y and of z
 }
 
 TEST_CASE("sums, products, transposes and softmax of sparse matrices are those of dense ones, to order 3") {
@@ -151,6 +280,12 @@ TEST_CASE("errors of sparse solvers name the cause") {
   const Csr a = stencil(3, false);
   CHECK_THROWS_WITH(csr_solve(0 * a.values, a.pattern, ones({9})),
                     Contains("csr_solve: ") && Contains("the matrix is singular"));
+  // Without an element in a row, or in a column, or with equal rows.
+  for (const auto& [i, j] : {std::pair(tensor<int>({0, 0, 2}), tensor<int>({0, 2, 1})),
+                             {tensor<int>({0, 1, 2}), tensor<int>({0, 1, 0})},
+                             {tensor<int>({0, 1, 1, 2, 2}), tensor<int>({0, 1, 2, 1, 2})}})
+    CHECK_THROWS_WITH(csr_solve(ones({i.size()}), coo_to_csr(i, j, {3, 3}), ones({3})),
+                      Contains("the matrix is singular"));
   CHECK_THROWS_WITH(csr_solve(a.values, a.pattern, ones({8})), Contains("csr_solve: b has shape [8]"));
   CHECK_THROWS_WITH(csr_solve(ones({2}), a.pattern, ones({9})), Contains("csr_solve: values have shape [2]"));
   CHECK_THROWS_AS(csr_solve(a.values, {}, ones({9})), Error);
