@@ -36,7 +36,7 @@ struct SparsityPattern {
 
 /// The pattern with a position for each pair rows[k], columns[k], integers [n] (TypeError otherwise). Duplicates count
 /// once. IndexError for an index out of range. ShapeError for vectors of different lengths, and for a shape of other
-/// than two extents. TraceError in a traced function: make the pattern before.
+/// than two extents. TraceError for rows or columns that a traced function computes: make the pattern before.
 SparsityPattern coo_to_csr(const Tensor& rows, const Tensor& columns, const Shape& shape);
 
 /// A sparse matrix. As a tree (derivatives, files, optimisers) its only leaf is `values`. A compiled function has a
@@ -47,6 +47,11 @@ struct Csr {
   auto leaves() { return std::tie(values); }
   auto signature() const { return std::tie(pattern.shape, pattern.row_starts, pattern.columns); }
 };
+
+/// The matrix with values[k] at the position of the pair rows[k], columns[k], and the sum of the values of equal pairs.
+/// Any dtype; sums of integers are int64. Gradient: g at the position of each pair. ShapeError unless there is a value
+/// for each pair. Other errors are those of coo_to_csr without values; values may be computed in a traced function.
+Csr coo_to_csr(const Tensor& rows, const Tensor& columns, const Tensor& values, const Shape& shape);
 
 /// The dense matrix, [rows, columns]: zeros where the pattern has no position. Gradient: the elements of g at the
 /// positions.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <reel/ops/indexing.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 
@@ -15,6 +16,7 @@
 #include "ops/attributes.hpp"
 #include "ops/engine.hpp"
 #include "ops/linalg/linalg.hpp"
+#include "program/trace.hpp"
 
 namespace reel {
 
@@ -114,8 +116,16 @@ CompressedRows to_rows(const char* op, const SparsityPattern& p) {
 
 Tensor SparsityPattern::rows() const { return autodiff::CheckedPattern("SparsityPattern::rows", *this).rows(); }
 
-SparsityPattern coo_to_csr(const Tensor& rows, const Tensor& columns, const Shape& shape) {
-  constexpr const char* op = "coo_to_csr";
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+// The pattern of pairs, and of each pair the index of its position.
+struct Positions {
+  autodiff::CompressedRows pattern;
+  Numbers of;
+};
+Positions positions_of(const char* op, const Tensor& rows, const Tensor& columns, const Shape& shape) {
   if (shape.rank() != 2 || shape[0] < 0 || shape[1] < 0)
     fail<ShapeError>(op, "the shape is {}, must be of rows and columns", shape);
   if (rows.rank() != 1 || rows.shape() != columns.shape())
@@ -123,26 +133,52 @@ SparsityPattern coo_to_csr(const Tensor& rows, const Tensor& columns, const Shap
                      columns.shape());
   if (!is_integer(rows.dtype()) || !is_integer(columns.dtype()))
     fail<TypeError>(op, "rows are {}, columns {}: both must be integers", rows.dtype(), columns.dtype());
-  const auto values_of = [](const Tensor& x) {
-    return ops::named(op, [&] { return cast(x, DType::int64).to_vector<std::int64_t>(); });
+  const auto values_of = [&](const Tensor& x) {
+    if (ops::is_abstract(x)) return ops::named(op, [&] { return x.to_vector<std::int64_t>(); });  // throws
+    const program::Untraced computing;
+    return cast(x, DType::int64).to_vector<std::int64_t>();
   };
-  const auto i = values_of(rows), j = values_of(columns);
-  std::vector<std::pair<std::int64_t, std::int64_t>> places;
-  places.reserve(i.size());
+  const Numbers i = values_of(rows), j = values_of(columns);
+  Numbers starts(static_cast<std::size_t>(shape[0]) + 1, 0);
   for (std::size_t k = 0; k < i.size(); ++k) {
     if (i[k] < 0 || i[k] >= shape[0] || j[k] < 0 || j[k] >= shape[1])
       fail<IndexError>(op, "place {}, ({}, {}), is out of range for shape {}", k, i[k], j[k], shape);
-    places.emplace_back(i[k], j[k]);
+    ++starts[static_cast<std::size_t>(i[k]) + 1];
   }
-  std::sort(places.begin(), places.end());
-  places.erase(std::unique(places.begin(), places.end()), places.end());
-  autodiff::CompressedRows list{shape[1], std::vector<std::int64_t>(static_cast<std::size_t>(shape[0]) + 1), {}};
-  for (const auto& place : places) {
-    ++list.starts[static_cast<std::size_t>(place.first) + 1];
-    list.columns.push_back(place.second);
+  std::partial_sum(starts.begin(), starts.end(), starts.begin());
+  std::vector<std::pair<std::int64_t, std::size_t>> sorted(i.size());  // column and pair, row by row
+  Numbers next(starts.begin(), starts.end() - 1);
+  for (std::size_t k = 0; k < i.size(); ++k)
+    sorted[static_cast<std::size_t>(next[static_cast<std::size_t>(i[k])]++)] = {j[k], k};
+  Positions made{{shape[1], {0}, {}}, Numbers(i.size())};
+  Numbers& list = made.pattern.columns;
+  for (std::size_t row = 0; row + 1 < starts.size(); ++row) {
+    const auto begin = sorted.begin() + starts[row], end = sorted.begin() + starts[row + 1];
+    if (!std::is_sorted(begin, end)) std::sort(begin, end);
+    for (auto at = begin; at != end; ++at) {
+      if (at == begin || at->first != list.back()) list.push_back(at->first);
+      made.of[at->second] = static_cast<std::int64_t>(list.size()) - 1;
+    }
+    made.pattern.starts.push_back(static_cast<std::int64_t>(list.size()));
   }
-  std::partial_sum(list.starts.begin(), list.starts.end(), list.starts.begin());
-  return autodiff::to_pattern(list);
+  return made;
+}
+
+}  // namespace
+
+SparsityPattern coo_to_csr(const Tensor& rows, const Tensor& columns, const Shape& shape) {
+  return autodiff::to_pattern(positions_of("coo_to_csr", rows, columns, shape).pattern);
+}
+
+Csr coo_to_csr(const Tensor& rows, const Tensor& columns, const Tensor& values, const Shape& shape) {
+  constexpr const char* op = "coo_to_csr";
+  ops::require_defined(op, values, "values");
+  if (values.shape() != rows.shape())
+    fail<ShapeError>(op, "values have shape {}, rows {}: there must be one for each pair", values.shape(),
+                     rows.shape());
+  const Positions made = positions_of(op, rows, columns, shape);
+  const std::int64_t count = static_cast<std::int64_t>(made.pattern.columns.size());
+  return {autodiff::to_pattern(made.pattern), segment_sum(values, from_data(made.of), count)};
 }
 
 }  // namespace reel

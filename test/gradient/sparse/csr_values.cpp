@@ -231,6 +231,26 @@ TEST_CASE("a five-point grid of 57600 points has little fill, and its gradients 
   CHECK(factorised == 2);  // of y and of z
 }
 
+TEST_CASE("pairs of rows and columns with values become a sparse matrix of the sums of equal pairs") {
+  const Tensor rows = tensor<int>({2, 0, 2, 1, 2}), columns = tensor<int>({1, 3, 0, 1, 1});
+  const Csr a = coo_to_csr(rows, columns, tensor({1, 2, 3, 4, 5}), {3, 4});
+  CHECK(array_equal(a.pattern.columns, tensor<std::int64_t>({3, 1, 0, 1})));
+  CHECK(array_equal(to_dense(a), tensor({{0, 0, 0, 2}, {0, 4, 0, 0}, {3, 6, 0, 0}})));
+  CHECK(array_equal(coo_to_csr(rows, columns, {3, 4}).columns, a.pattern.columns));
+  CHECK(coo_to_csr(rows, columns, tensor<std::int32_t>({1, 2, 3, 4, 5}), {3, 4}).values.dtype() == DType::int64);
+  CHECK(coo_to_csr(zeros({0}, DType::int64), zeros({0}, DType::int64), zeros({0}), {2, 0}).values.size() == 0);
+  linalg::check_one(
+      [&](const support::Tensors& t) {
+        return sin(to_dense(coo_to_csr(rows, columns, t[0], {3, 4})));
+      },
+      {drawn({5}, "values")}, {.order = 3});
+  const auto compiled = compile([&](const Tensor& v) { return to_dense(coo_to_csr(rows, columns, v, {3, 4})); });
+  CHECK(array_equal(compiled(tensor({1, 2, 3, 4, 5})), to_dense(a)));
+  CHECK_THROWS_WITH(coo_to_csr(rows, columns, ones({4}), {3, 4}), Contains("coo_to_csr: values have shape [4]"));
+  CHECK_THROWS_AS(coo_to_csr(rows, columns, ones({5}), {3, 3}), IndexError);
+  CHECK_THROWS_AS(coo_to_csr(rows, columns, Tensor(), {3, 4}), Error);
+}
+
 TEST_CASE("sums, products, transposes and softmax of sparse matrices are those of dense ones, to order 3") {
   const Csr a = stencil(3, true),
             b{coo_to_csr(tensor<int>({0, 0, 4, 8, 8}), tensor<int>({3, 1, 4, 0, 7}), {9, 9}), drawn({5}, "few")};
