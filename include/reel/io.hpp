@@ -2,11 +2,14 @@
 //
 // A reader accepts any bytes: it returns or throws IoError, which names the file, the place in it, and the fault. It
 // trusts no length stated in a file, and allocates at most twice the file's size and 384 bytes for each tensor, apart
-// from inflated data and the float64 elements of load_csv. A writer creates a new file beside the old one and renames
-// it when it is complete and on disk, so that a crash leaves one or the other, and perhaps a file ".NAME.reel0.tmp",
-// which the next save to NAME removes. It writes through symbolic links, also to a file that does not exist yet. A path
-// with a NUL byte is an IoError. Nothing is recorded on tapes. Elements are saved in row-major order, whatever the
-// strides.
+// from inflated data, widened integers and the float64 elements of load_csv. A writer creates a new file beside the old
+// one and renames it when it is complete and on disk, so that a crash leaves one or the other, and perhaps a file
+// ".NAME.reel0.tmp", which the next save to NAME removes. It writes through symbolic links, also to a file that does
+// not exist yet. A path with a NUL byte is an IoError. Nothing is recorded on tapes. Elements are saved in row-major
+// order, whatever the strides.
+//
+// Integers of types that no tensor has are widened where npy, npz and safetensors files are read: int8, int16 and
+// uint16 to int32, uint32 and uint64 to int64. IoError for a uint64 that int64 does not hold.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -32,8 +35,8 @@ using NamedTensors = std::map<std::string, Tensor>;
 
 /// The array of an npy file: format versions 1 to 3, both byte orders, any shape of rank up to max_rank. An array in
 /// Fortran order becomes a view with transposed strides. bfloat16 is read from the raw two-byte type V2, as ml_dtypes
-/// writes it. IoError for dtypes without an equivalent (int8, uint64, strings, records, objects, ...), and for bytes
-/// behind the array.
+/// writes it. IoError for dtypes without an equivalent (strings, records, objects, ...), and for bytes behind the
+/// array.
 Tensor load_npy(const std::string& path);
 /// Writes format version 1, little-endian, C order; bfloat16 as V2. Replaces what is there.
 void save_npy(const std::string& path, const Tensor& x);
@@ -50,8 +53,8 @@ void save_npz(const std::string& path, const NamedTensors& tensors, const NpzOpt
 
 /// Options of load_safetensors().
 struct SafetensorsOptions {
-  /// Maps the file into memory and borrows its elements instead of copying them (booleans, and elements that are not
-  /// aligned in the file, are copied). The file must not change while a tensor of it lives.
+  /// Maps the file into memory and borrows its elements instead of copying them (booleans, integers that are widened,
+  /// and elements that are not aligned in the file, are copied). The file must not change while a tensor of it lives.
   bool mapped = false;
 };
 /// The tensors of a safetensors file, whose header must name every byte of its data once. The format has complex64, but

@@ -22,19 +22,24 @@ constexpr std::string_view magic = "\x93NUMPY"sv;
 constexpr std::size_t alignment = 64;
 
 // The type codes without byte order.
-constexpr std::array<std::pair<std::string_view, DType>, 10> codes{{{"b1", DType::boolean},
-                                                                    {"u1", DType::uint8},
-                                                                    {"i4", DType::int32},
-                                                                    {"i8", DType::int64},
-                                                                    {"f2", DType::float16},
-                                                                    {"V2", DType::bfloat16},
-                                                                    {"f4", DType::float32},
-                                                                    {"f8", DType::float64},
-                                                                    {"c8", DType::complex64},
-                                                                    {"c16", DType::complex128}}};
+constexpr std::array<std::pair<std::string_view, Stored>, 15> codes{{{"b1", {DType::boolean}},
+                                                                     {"i1", stored_int8},
+                                                                     {"u1", {DType::uint8}},
+                                                                     {"i2", stored_int16},
+                                                                     {"u2", stored_uint16},
+                                                                     {"i4", {DType::int32}},
+                                                                     {"u4", stored_uint32},
+                                                                     {"i8", {DType::int64}},
+                                                                     {"u8", stored_uint64},
+                                                                     {"f2", {DType::float16}},
+                                                                     {"V2", {DType::bfloat16}},
+                                                                     {"f4", {DType::float32}},
+                                                                     {"f8", {DType::float64}},
+                                                                     {"c8", {DType::complex64}},
+                                                                     {"c16", {DType::complex128}}}};
 
 struct Header {
-  std::optional<DType> dtype;
+  std::optional<Stored> type;
   std::optional<bool> fortran_order;
   std::optional<Shape> shape;
   bool big_endian = false;
@@ -59,7 +64,7 @@ class HeaderParser {
     }
     skip_spaces();
     if (!rest_.empty()) refuse("text after the dictionary");
-    if (!header.dtype || !header.fortran_order || !header.shape)
+    if (!header.type || !header.fortran_order || !header.shape)
       refuse("'descr', 'fortran_order' or 'shape' is missing");
     return header;
   }
@@ -96,7 +101,7 @@ class HeaderParser {
   }
 
   void value(std::string_view key, Header& header) {
-    if (key == "descr" && !header.dtype)
+    if (key == "descr" && !header.type)
       descr(header);
     else if (key == "fortran_order" && !header.fortran_order)
       header.fortran_order = boolean();
@@ -111,9 +116,9 @@ class HeaderParser {
       refuse("dtype {} has fields; save each of them alone", rest_.substr(0, rest_.find(']') + 1));
     const std::string_view text = string();
     const std::string_view code = text.substr(std::min<std::size_t>(text.find_first_not_of("<>=|"), text.size()));
-    for (const auto& [name, dtype] : codes)
-      if (name == code && text.size() <= code.size() + 1) header.dtype = dtype;
-    if (!header.dtype) refuse("no tensor has dtype '{}'; convert the array with astype before it is saved", text);
+    for (const auto& [name, type] : codes)
+      if (name == code && text.size() <= code.size() + 1) header.type = type;
+    if (!header.type) refuse("no tensor has dtype '{}'; convert the array with astype before it is saved", text);
     header.big_endian = text.front() == '>';
   }
   bool boolean() {
@@ -166,24 +171,27 @@ Header read_header(ByteStream& in) {
 
 Tensor read_npy(ByteStream& in) {
   const Header header = read_header(in);
-  const DType dtype = *header.dtype;
+  const Stored type = *header.type;
   Shape shape = *header.shape;
-  const std::string fault = fault_of_size(in.remaining(), shape, dtype);
+  const std::string fault = fault_of_size(in.remaining(), shape, type);
   if (!fault.empty()) in.refuse("the array of {}", fault);
   if (*header.fortran_order) std::reverse(shape.begin(), shape.end());
   void* data = nullptr;
-  const Tensor x = detail::uninitialized(shape, dtype, data);
+  const Tensor x = detail::uninitialized(shape, type.dtype, data);
   const std::uint64_t bytes = in.remaining();
-  in.read(data, bytes);
-  if (header.big_endian) swap_bytes(data, bytes, dtype);
-  if (dtype == DType::boolean) normalize_booleans(data, bytes);
+  void* const stored = place_of_stored(x, data, bytes);
+  in.read(stored, bytes);
+  if (header.big_endian) swap_bytes(stored, bytes, type);
+  if (const std::string misfit = widen(data, bytes, type); !misfit.empty())
+    in.refuse("the array of uint64: {}", misfit);
+  if (type == DType::boolean) normalize_booleans(data, bytes);
   return *header.fortran_order && shape.rank() > 1 ? transpose(x) : x;
 }
 
 std::string npy_header(const Tensor& x) {
   std::string text = "{'descr': '";
-  for (const auto& [code, dtype] : codes)
-    if (dtype == x.dtype()) text += (item_size(dtype) == 1 ? "|" : "<") + std::string(code);
+  for (const auto& [code, type] : codes)
+    if (type == x.dtype() && !type.integer_bytes) text += (type.size() == 1 ? "|" : "<") + std::string(code);
   text += "', 'fortran_order': False, 'shape': (";
   for (const std::int64_t extent : x.shape()) text += std::to_string(extent) + (x.rank() == 1 ? "," : ", ");
   if (x.rank() > 1) text.resize(text.size() - 2);

@@ -25,15 +25,20 @@ constexpr const char* metadata_key = "__metadata__";
 constexpr std::uint64_t largest_header = 100'000'000;  // the format's limit, in bytes
 constexpr std::size_t alignment = 8;
 
-constexpr std::array<std::pair<std::string_view, DType>, 9> codes{{{"BOOL", DType::boolean},
-                                                                   {"U8", DType::uint8},
-                                                                   {"I32", DType::int32},
-                                                                   {"I64", DType::int64},
-                                                                   {"F16", DType::float16},
-                                                                   {"BF16", DType::bfloat16},
-                                                                   {"F32", DType::float32},
-                                                                   {"F64", DType::float64},
-                                                                   {"C64", DType::complex64}}};
+constexpr std::array<std::pair<std::string_view, io::Stored>, 14> codes{{{"BOOL", {DType::boolean}},
+                                                                         {"I8", io::stored_int8},
+                                                                         {"U8", {DType::uint8}},
+                                                                         {"I16", io::stored_int16},
+                                                                         {"U16", io::stored_uint16},
+                                                                         {"I32", {DType::int32}},
+                                                                         {"U32", io::stored_uint32},
+                                                                         {"I64", {DType::int64}},
+                                                                         {"U64", io::stored_uint64},
+                                                                         {"F16", {DType::float16}},
+                                                                         {"BF16", {DType::bfloat16}},
+                                                                         {"F32", {DType::float32}},
+                                                                         {"F64", {DType::float64}},
+                                                                         {"C64", {DType::complex64}}}};
 
 // A name in Header::names, in 32 bits: headers are shorter.
 struct HeaderName {
@@ -46,7 +51,7 @@ struct HeaderEntry {
   std::uint32_t extents = 0;  // the first one in Header::extents
   std::uint8_t rank = 0;
   bool has_shape = false, has_range = false;
-  std::optional<DType> dtype = {};
+  std::optional<io::Stored> dtype = {};
   std::array<std::uint64_t, 2> range = {};  // relative to the end of the header
 };
 
@@ -219,16 +224,21 @@ Tensor borrow_mapped(const std::shared_ptr<const std::byte>& file, std::uint64_t
                      const Shape& shape) {
   const std::byte* data = file.get() + offset;
   const std::size_t part = item_size(*entry.dtype) / (is_complex(*entry.dtype) ? 2 : 1);
-  if (*entry.dtype == DType::boolean || reinterpret_cast<std::uintptr_t>(data) % part != 0) return {};
+  if (*entry.dtype == DType::boolean || entry.dtype->integer_bytes ||
+      reinterpret_cast<std::uintptr_t>(data) % part != 0)
+    return {};
   using Owner = detail::OwnerOf<std::shared_ptr<const std::byte>>;
   return detail::borrow(data, shape, *entry.dtype, new Owner(file));
 }
 
-Tensor read_elements(const io::InputFile& file, std::uint64_t offset, const HeaderEntry& entry, const Shape& shape) {
+Tensor read_elements(const io::InputFile& file, std::uint64_t offset, std::string_view name, const HeaderEntry& entry,
+                     const Shape& shape) {
   void* data = nullptr;
   const Tensor x = detail::uninitialized(shape, *entry.dtype, data);
   const std::uint64_t bytes = entry.range[1] - entry.range[0];
-  file.read(offset, data, bytes);
+  file.read(offset, io::place_of_stored(x, data, bytes), bytes);
+  const std::string misfit = io::widen(data, bytes, *entry.dtype);
+  if (!misfit.empty()) file.refuse(offset, "'{}' of uint64: {}", name, misfit);
   if (*entry.dtype == DType::boolean) io::normalize_booleans(data, bytes);
   return x;
 }
@@ -244,7 +254,7 @@ std::string quoted(const std::string& text) {
 
 std::string_view code_of(const std::string& name, const Tensor& x) {
   for (const auto& [code, dtype] : codes)
-    if (dtype == x.dtype()) return code;
+    if (dtype == x.dtype() && !dtype.integer_bytes) return code;
   fail<TypeError>("save_safetensors", "'{}' is {}, which the format has no code for; use save_npz", name, x.dtype());
 }
 
@@ -282,7 +292,7 @@ NamedTensors load_safetensors(const std::string& path, const SafetensorsOptions&
     const Shape shape = header.shape(entry);
     Tensor& x = tensors[std::string(header.name(entry))];
     if (mapped) x = borrow_mapped(mapped, offset, entry, shape);
-    if (!x.defined()) x = read_elements(file, offset, entry, shape);
+    if (!x.defined()) x = read_elements(file, offset, header.name(entry), entry, shape);
   }
   return tensors;
 }

@@ -50,9 +50,35 @@ TEST_CASE("an npy file is written as NumPy writes it") {
   CHECK(read_bytes(folder / "x.npy") == read_bytes(data_folder + "numpy_version_1.npy"));
 }
 
+TEST_CASE("integers of types that no tensor has are widened where an npy file is read") {
+  CHECK(array_equal(load_npy(data_folder + "numpy_int16.npy"), tensor<int>({{0, 1, 2}, {3, 4, 5}})));
+  const support::TemporaryFolder folder;
+  const auto read = [&](const std::string& code, const std::string& elements) {
+    support::write_bytes(folder / "x.npy",
+                         with_header("{'descr': '" + code + "', 'fortran_order': False, 'shape': (2,)}", elements));
+    return load_npy(folder / "x.npy");
+  };
+  const auto check = [&](const std::string& code, const std::string& elements, const Tensor& expected) {
+    INFO(code);
+    CHECK(support::same_bits(read(code, elements), expected));
+  };
+  check("|i1", "\x80\x7f", tensor<std::int32_t>({-128, 127}));
+  check("<i2", std::string("\0\x80\xff\x7f", 4), tensor<std::int32_t>({-32768, 32767}));
+  check(">i2", std::string("\x80\0\x7f\xff", 4), tensor<std::int32_t>({-32768, 32767}));
+  check("<u2", std::string("\xff\xff\1\0", 4), tensor<std::int32_t>({65535, 1}));
+  check("<u4", std::string("\xff\xff\xff\xff\1\0\0\0", 8), tensor<std::int64_t>({4294967295, 1}));
+  check(">u4", std::string("\xff\xff\xff\xff\0\0\0\1", 8), tensor<std::int64_t>({4294967295, 1}));
+  const std::string most = "\xff\xff\xff\xff\xff\xff\xff\x7f", one = std::string("\1\0\0\0\0\0\0\0", 8);
+  check("<u8", most + one, tensor<std::int64_t>({std::numeric_limits<std::int64_t>::max(), 1}));
+  CHECK_THROWS_WITH(read("<u8", one + std::string(7, '\0') + "\x80"),
+                    Contains("element 1 is 9223372036854775808, too large for int64"));
+  CHECK_THROWS_WITH(read("<u2", "abc"), Contains("uint16 [2] does not fit the 3 bytes"));
+  CHECK_THROWS_WITH(read("|i1", "abc"), Contains("int8 [2] has 2 bytes, there are 3"));
+}
+
 TEST_CASE("an npy file with a dtype that no tensor has is refused") {
-  CHECK_THROWS_WITH(load_npy(data_folder + "numpy_int16.npy"),
-                    Contains("no tensor has dtype '<i2'") && Contains("astype"));
+  CHECK_THAT(refused(with_header("{'descr': '<U4', 'fortran_order': False, 'shape': (1,)}", std::string(16, '\0'))),
+             Contains("no tensor has dtype '<U4'") && Contains("astype"));
   CHECK_THROWS_WITH(load_npy(data_folder + "numpy_record.npy"), Contains("has fields") && Contains("('a', '<f4')"));
 }
 

@@ -82,6 +82,27 @@ TEST_CASE("booleans of a safetensors file that are neither 0 nor 1 are true") {
                              cast(tensor({0, 1, 1}), DType::boolean)));
 }
 
+TEST_CASE("integers of types that no tensor has are widened where a safetensors file is read") {
+  const support::TemporaryFolder folder;
+  const auto read = [&](const std::string& dtype, const std::string& elements, bool mapped) {
+    const std::string header =
+        R"({"x":{"dtype":")" + dtype + R"(","shape":[2],"data_offsets":[0,)" + std::to_string(elements.size()) + "]}}";
+    support::write_bytes(folder / "x.safetensors", with_header(header, 0) + elements);
+    return load_safetensors(folder / "x.safetensors", {.mapped = mapped}).at("x");
+  };
+  for (const bool mapped : {false, true}) {
+    CHECK(support::same_bits(read("I8", "\x80\x7f", mapped), tensor<std::int32_t>({-128, 127})));
+    CHECK(support::same_bits(read("I16", "\xff\xff\xff\x7f", mapped), tensor<std::int32_t>({-1, 32767})));
+    CHECK(support::same_bits(read("U16", "\xff\xff\xff\x7f", mapped), tensor<std::int32_t>({65535, 32767})));
+    CHECK(support::same_bits(read("U32", std::string("\xff\xff\xff\xff\1\0\0\0", 8), mapped),
+                             tensor<std::int64_t>({4294967295, 1})));
+    const std::string one = std::string("\1\0\0\0\0\0\0\0", 8);
+    CHECK(support::same_bits(read("U64", one + one, mapped), tensor<std::int64_t>({1, 1})));
+    CHECK_THROWS_WITH(read("U64", one + std::string(8, '\xff'), mapped),
+                      Contains("'x' of uint64: element 1 is 18446744073709551615, too large for int64"));
+  }
+}
+
 TEST_CASE("tensors that safetensors cannot hold are refused, and nothing is written") {
   const support::TemporaryFolder folder;
   const std::string path = folder / "x.safetensors";
@@ -108,7 +129,7 @@ TEST_CASE("invalid safetensors files are refused with their fault") {
   CHECK_THAT(refused("{\"x\":"), Contains("the header is not JSON"));
   CHECK_THAT(refused("{} {}"), Contains("the header is not JSON"));
   CHECK_THAT(refused("{}", 8), Contains("the tensors have 0 bytes, the file holds 8"));
-  CHECK_THAT(refused(tensor_of("I16", "[4]", "[0,8]")), Contains("no tensor has dtype I16"));
+  CHECK_THAT(refused(tensor_of("F8_E5M2", "[8]", "[0,8]")), Contains("no tensor has dtype F8_E5M2"));
   CHECK_THAT(refused(tensor_of("F64", "[2]", "[0,8]")), Contains("float64 [2] does not fit the 8 bytes"));
   CHECK_THAT(refused(tensor_of("F64", "[]", "[0,16]"), 16), Contains("has 8 bytes, there are 16"));
   CHECK_THAT(refused(tensor_of("F64", "[9223372036854775807,9223372036854775807]", "[0,8]")), Contains("does not fit"));
