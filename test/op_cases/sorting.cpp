@@ -98,6 +98,15 @@ Row numbers_of(const Row& r) {
     if (!std::isnan(v)) s.push_back(v);
   return s;
 }
+// Along axis 0, of the elements up to 1, at q = 5 / 16.
+template <QuantileMethod M>
+Array nan_quantiles(A x) {
+  return fold(x[0], {0}, false, [](Row r) {
+    for (Real& v : r) v = v > 1 ? NAN : v;
+    const Row s = numbers_of(r);
+    return s.empty() ? NAN : quantile_of(s, 0.3125L, M);
+  });
+}
 Tensor halves(const Tensor& x) { return trunc(x * 2) * 0.5; }
 
 // How many elements of the row of x stand before each value.
@@ -145,6 +154,10 @@ constexpr Shaped rows[] = {
     {"quantile", "3x5,2", quantile_by<QuantileMethod::weibull>, quantiles<QuantileMethod::weibull>, {-2, 2}, fractions, none, 8},
     {"quantile", "3x5,2", quantile_by<QuantileMethod::median_unbiased>, quantiles<QuantileMethod::median_unbiased>, {-2, 2}, fractions, none, 8},
     {"percentile", "3x5,2", [](X x) { return percentile(x[0], x[1] * 100, -1); }, quantiles<QuantileMethod::linear>, {-2, 2}, fractions, none, 8},
+    {"nanquantile", "3x5,2;1x4,();2x1,2", [](X x) { return nanquantile(x[0], x[1], -1); }, quantiles<QuantileMethod::linear>, {-2, 2}, fractions, none, 4},
+    {"nanquantile", "9x2;2x8", [](X x) { return nanquantile(with_nan(x[0], 0), 0.3125, 0, {.method = QuantileMethod::hazen}); }, nan_quantiles<QuantileMethod::hazen>, {-2, 1.2}, nullptr, none, 8},
+    {"nanquantile", "9x2", [](X x) { return nanquantile(with_nan(x[0], 0), 0.3125, 0, {.method = QuantileMethod::midpoint}); }, nan_quantiles<QuantileMethod::midpoint>, {-2, 1.2}},
+    {"nanpercentile", "9x2;2x8", [](X x) { return nanpercentile(with_nan(x[0], 0), 31.25, 0); }, nan_quantiles<QuantileMethod::linear>, {-2, 1.2}, nullptr, none, 8},
     {"quantile", "3x4", [](X x) { return quantile(x[0], 0.25, {}, {.keepdims = true}); }, [](A x) { return fold(x[0], {}, true, [](const Row& r) { return quantile_of(r, 0.25L, QuantileMethod::linear); }); }, {-2, 2}, nullptr, none, 4},
     {"searchsorted", "5,2x3;4,();0,2;2x3,2x4;70,90", [](X x) { return searchsorted(sort(x[0]), x[1]); }, [](A x) { return places(along(x[0], -1, ascending), x[1], false); }, {-2, 2}, nullptr, constant},
     {"searchsorted", "9,7", [](X x) { return searchsorted(sort(halves(x[0])), halves(x[1]), true); },

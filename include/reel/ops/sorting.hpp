@@ -38,7 +38,7 @@ Tensor nanmedian(const Operand& x, const Axes& axes = {}, bool keepdims = false)
 /// higher or nearest element, their mean, or interpolation at other estimates of the rank. In the numbering of Hyndman
 /// and Fan (1996): linear is type 7; hazen, weibull and median_unbiased are types 5, 6 and 8.
 enum class QuantileMethod : std::uint8_t { linear, lower, higher, nearest, midpoint, hazen, weibull, median_unbiased };
-/// Options of percentile and quantile.
+/// Options of percentile and quantile, nanpercentile and nanquantile.
 struct QuantileOptions {
   QuantileMethod method = QuantileMethod::linear;
   bool keepdims = false;
@@ -50,6 +50,10 @@ struct QuantileOptions {
 Tensor quantile(const Operand& x, const Operand& q, const Axes& axes = {}, const QuantileOptions& options = {});
 /// The same with q in percent, in [0, 100].
 Tensor percentile(const Operand& x, const Operand& q, const Axes& axes = {}, const QuantileOptions& options = {});
+/// quantile of the elements that are not NaN; n counts these. NaN with gradient 0 if there are none.
+Tensor nanquantile(const Operand& x, const Operand& q, const Axes& axes = {}, const QuantileOptions& options = {});
+/// The same with q in percent, in [0, 100].
+Tensor nanpercentile(const Operand& x, const Operand& q, const Axes& axes = {}, const QuantileOptions& options = {});
 
 /// The index along the last axis of `sorted`, ascending, at which each value belongs, int64: before equal elements, or
 /// after them with `right`. `sorted` is a vector, or has the leading axes of the values (ShapeError). No gradient.

@@ -55,13 +55,25 @@ Tensor middle(const Tensor& low, const Tensor& high) { return low * 0.5 + high *
 
 // ---- ranks of quantiles
 
+// The parameter of Hyndman and Fan's estimates, alpha = beta.
+double plotting_position(QuantileMethod method) {
+  using enum QuantileMethod;
+  return method == hazen ? 0.5 : method == weibull ? 0.0 : method == median_unbiased ? 1.0 / 3 : 1.0;
+}
 // The rank of q among n elements, from 0; in general not an integer.
 Tensor rank_of(const Tensor& q, std::int64_t n, QuantileMethod method) {
-  using enum QuantileMethod;
-  const double a = method == hazen ? 0.5 : method == weibull ? 0.0 : method == median_unbiased ? 1.0 / 3 : 1.0;
+  const double a = plotting_position(method);
   const auto count = static_cast<double>(n);
   if (a == 1.0) return q * (count - 1);
   return clip(q * (count + 1 - 2 * a) + (a - 1), 0.0, count - 1);
+}
+
+// The same for a number of elements per row, of which a row without any counts as one.
+Tensor rank_of(const Tensor& q, const Tensor& count, QuantileMethod method) {
+  const Tensor last = maximum(count - 1, 0);
+  const double a = plotting_position(method);
+  if (a == 1.0) return q * last;
+  return minimum(maximum(q * (last + (2 - 2 * a)) + (a - 1), 0), last);
 }
 
 // The value of the rows at a rank between the integer `lower` and the next one.
@@ -112,6 +124,37 @@ Tensor quantile(const char* op, const Tensor& x, const Operand& operand, const A
   return reshape(y.rank() > 1 ? moveaxis(y, -1, 0) : y, shape);
 }
 
+// In each row the elements that are not NaN come first. Rows follow one another, so that a rank of a row is one of all.
+Tensor nan_quantile(const char* op, const Tensor& x, const Operand& operand, const Axes& axes,
+                    const QuantileOptions& options, double most) {
+  using enum QuantileMethod;
+  if (is_half(x.dtype()))
+    return in_float32(x, [&](const Tensor& wide) { return nan_quantile(op, wide, operand, axes, options, most); });
+  const Tensor fractions = to_tensor(op, operand, DType::float64, "q");
+  Tensor q = apply(fractions_primitive, {&fractions}, words(reinterpret_cast<std::intptr_t>(op), most));
+  if (most != 1) q = q / most;
+  const ReducedRows r(op, x, axes, options.keepdims);
+  const Tensor sorted = reel::sort(r.rows), missing = isnan(sorted);
+  const Tensor count = sum(cast(logical_not(missing), DType::float64), -1, true);
+  const Tensor first = reshape(arange(count.size()) * r.count, count.shape());
+  const Tensor rank = where(greater(count, 1), rank_of(reshape(q, {-1}), count, options.method), 0);
+  const Shape shape_of_ranks = rank.shape();
+  const Tensor all = reshape(where(missing, 0, sorted), {-1});
+  Tensor y;
+  if (const QuantileMethod m = options.method; m == lower || m == higher || m == nearest || m == midpoint) {
+    y = at_ranks(all, reshape(rank + first, {-1}), m);
+  } else {
+    // The last element is the upper end of an interval.
+    const Tensor below = minimum(floor(stop_gradient(rank)), maximum(count - 2, 0));
+    y = interpolated(all, contiguous(cast(reshape(below + first, {-1}), DType::int64)),
+                     cast_to(reshape(rank - below, {-1}), all.dtype()));
+  }
+  y = where(equal(count, 0), nan_scalar(y.dtype()), reshape(y, shape_of_ranks));
+  Shape shape = fractions.shape();
+  for (const std::int64_t extent : r.shape) shape.push_back(extent);
+  return reshape(y.rank() > 1 ? moveaxis(y, -1, 0) : y, shape);
+}
+
 }  // namespace
 }  // namespace ops
 
@@ -147,6 +190,14 @@ Tensor quantile(const Operand& operand, const Operand& q, const Axes& axes, cons
 Tensor percentile(const Operand& operand, const Operand& q, const Axes& axes, const QuantileOptions& options) {
   const tape::OpScope scope(operand);
   return ops::quantile("percentile", ops::ordered("percentile", operand), q, axes, options, 100);
+}
+Tensor nanquantile(const Operand& operand, const Operand& q, const Axes& axes, const QuantileOptions& options) {
+  const tape::OpScope scope(operand);
+  return ops::nan_quantile("nanquantile", ops::ordered("nanquantile", operand), q, axes, options, 1);
+}
+Tensor nanpercentile(const Operand& operand, const Operand& q, const Axes& axes, const QuantileOptions& options) {
+  const tape::OpScope scope(operand);
+  return ops::nan_quantile("nanpercentile", ops::ordered("nanpercentile", operand), q, axes, options, 100);
 }
 
 }  // namespace reel

@@ -302,6 +302,7 @@ std::vector<Binary> binary_ops() {
       REEL_OP(digitize),
       REEL_OP(quantile),
       REEL_OP(percentile),
+      REEL_OP(nanpercentile),
       REEL_OP(take),
       REEL_OP(toeplitz),
       REEL_OP(hankel),

@@ -125,6 +125,10 @@ const LineOp line_ops[] = {
      [](const reel::Operand& x, const Statement& s) { return reel::quantile(x, s.reals[0], s.ints[0]); }},
     {"percentile", false, true, true, fraction,
      [](const reel::Operand& x, const Statement& s) { return reel::percentile(x, 100 * s.reals[0], s.ints[0]); }},
+    {"nanquantile", false, true, true, fraction,
+     [](const reel::Operand& x, const Statement& s) { return reel::nanquantile(x, s.reals[0], s.ints[0]); }},
+    {"nanpercentile", false, true, true, fraction,
+     [](const reel::Operand& x, const Statement& s) { return reel::nanpercentile(x, 100 * s.reals[0], s.ints[0]); }},
 };
 
 std::string line_text(const std::string& name, const Statement& s, const std::string& x) {
@@ -134,8 +138,8 @@ std::string line_text(const std::string& name, const Statement& s, const std::st
   if (name == "kth_value") return name + "(" + x + ", " + n(1) + ", " + n(0) + ").values";
   if (name == "partition" || name == "argpartition")
     return "sort(" + name + "(" + x + ", " + n(1) + ", " + n(0) + "), " + n(0) + ")";
-  if (name == "quantile") return name + "(" + x + ", " + std::to_string(s.reals[0]) + ", " + n(0) + ")";
-  if (name == "percentile") return name + "(" + x + ", " + std::to_string(100 * s.reals[0]) + ", " + n(0) + ")";
+  if (name.ends_with("quantile")) return name + "(" + x + ", " + std::to_string(s.reals[0]) + ", " + n(0) + ")";
+  if (name.ends_with("percentile")) return name + "(" + x + ", " + std::to_string(100 * s.reals[0]) + ", " + n(0) + ")";
   return name + "(" + x + ", " + n(0) + (name[0] == 's' || name[0] == 'a' ? ", " + flag : "") + ")";
 }
 
