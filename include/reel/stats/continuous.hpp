@@ -6,6 +6,8 @@
 //   F_sf(x, ...)      the probability of more than x
 //   F_logsf(x, ...)   its logarithm
 //   F_ppf(p, ...)     the quantile: x of cdf p
+//   F_isf(p, ...)     x of sf p
+//   F_ilogcdf(y, ...) x of logcdf y, also where exp(y) underflows
 // with the shape parameters, loc and scale as operands.
 //
 // Each is elementwise: operands broadcast (ShapeError otherwise) and are promoted; integers and booleans compute as
@@ -17,8 +19,8 @@
 // gradient 0. An end of the support where the density is 0 counts as outside for pdf and logpdf. At other ends the
 // gradient is that of the formula: it may be infinite, and it is NaN where one factor is 0 and another infinite; for a
 // parameter of shape that is exactly 1, log(z) counts as 0 there. NaN where an operand is NaN, where scale or a
-// parameter of shape is not above 0, and, of quantiles, where p is outside [0, 1]. Quantiles of 0 and 1 are the ends of
-// the support, with the gradient of the formula there.
+// parameter of shape is not above 0, and, of quantiles, where p is outside [0, 1] or y above 0. Quantiles of 0 and 1
+// are the ends of the support, with the gradient of the formula there. F_ilogcdf computes in float64.
 #pragma once
 #include <reel/tensor.hpp>
 
@@ -40,6 +42,10 @@ Tensor norm_sf(const Operand& x, const Operand& loc = 0, const Operand& scale = 
 Tensor norm_logsf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
 /// The quantile loc + scale ndtri(p). Gradient: g / pdf for p.
 Tensor norm_ppf(const Operand& p, const Operand& loc = 0, const Operand& scale = 1);
+/// x with norm_sf p, without loss where p is small. Gradient: -g / pdf for p.
+Tensor norm_isf(const Operand& p, const Operand& loc = 0, const Operand& scale = 1);
+/// x with norm_logcdf y, without underflow. Gradient: g exp(y) / pdf for y.
+Tensor norm_ilogcdf(const Operand& y, const Operand& loc = 0, const Operand& scale = 1);
 
 // The exponential distribution: density exp(-z) / scale, z >= 0
 
@@ -57,6 +63,10 @@ Tensor expon_sf(const Operand& x, const Operand& loc = 0, const Operand& scale =
 Tensor expon_logsf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
 /// The quantile: x with expon_cdf p. Gradient: g / pdf for p.
 Tensor expon_ppf(const Operand& p, const Operand& loc = 0, const Operand& scale = 1);
+/// x with expon_sf p, without loss where p is small. Gradient: -g / pdf for p.
+Tensor expon_isf(const Operand& p, const Operand& loc = 0, const Operand& scale = 1);
+/// x with expon_logcdf y, without underflow. Gradient: g exp(y) / pdf for y.
+Tensor expon_ilogcdf(const Operand& y, const Operand& loc = 0, const Operand& scale = 1);
 
 // The Laplace distribution: density exp(-|z|) / 2 / scale
 
@@ -74,6 +84,10 @@ Tensor laplace_sf(const Operand& x, const Operand& loc = 0, const Operand& scale
 Tensor laplace_logsf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
 /// The quantile: x with laplace_cdf p. Gradient: g / pdf for p.
 Tensor laplace_ppf(const Operand& p, const Operand& loc = 0, const Operand& scale = 1);
+/// x with laplace_sf p, without loss where p is small. Gradient: -g / pdf for p.
+Tensor laplace_isf(const Operand& p, const Operand& loc = 0, const Operand& scale = 1);
+/// x with laplace_logcdf y, without underflow. Gradient: g exp(y) / pdf for y.
+Tensor laplace_ilogcdf(const Operand& y, const Operand& loc = 0, const Operand& scale = 1);
 
 // The logistic distribution: density exp(-z) / (1 + exp(-z))^2 / scale
 
@@ -91,6 +105,10 @@ Tensor logistic_sf(const Operand& x, const Operand& loc = 0, const Operand& scal
 Tensor logistic_logsf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
 /// The quantile: x with logistic_cdf p. Gradient: g / pdf for p.
 Tensor logistic_ppf(const Operand& p, const Operand& loc = 0, const Operand& scale = 1);
+/// x with logistic_sf p, without loss where p is small. Gradient: -g / pdf for p.
+Tensor logistic_isf(const Operand& p, const Operand& loc = 0, const Operand& scale = 1);
+/// x with logistic_logcdf y, without underflow. Gradient: g exp(y) / pdf for y.
+Tensor logistic_ilogcdf(const Operand& y, const Operand& loc = 0, const Operand& scale = 1);
 
 // The Cauchy distribution: density 1 / (pi (1 + z^2)) / scale
 
@@ -108,6 +126,10 @@ Tensor cauchy_sf(const Operand& x, const Operand& loc = 0, const Operand& scale 
 Tensor cauchy_logsf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
 /// The quantile: x with cauchy_cdf p. Gradient: g / pdf for p.
 Tensor cauchy_ppf(const Operand& p, const Operand& loc = 0, const Operand& scale = 1);
+/// x with cauchy_sf p, without loss where p is small. Gradient: -g / pdf for p.
+Tensor cauchy_isf(const Operand& p, const Operand& loc = 0, const Operand& scale = 1);
+/// x with cauchy_logcdf y, without underflow. Gradient: g exp(y) / pdf for y.
+Tensor cauchy_ilogcdf(const Operand& y, const Operand& loc = 0, const Operand& scale = 1);
 
 // The Gumbel (of maxima) distribution: density exp(-z - exp(-z)) / scale
 
@@ -125,6 +147,10 @@ Tensor gumbel_r_sf(const Operand& x, const Operand& loc = 0, const Operand& scal
 Tensor gumbel_r_logsf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
 /// The quantile: x with gumbel_r_cdf p. Gradient: g / pdf for p.
 Tensor gumbel_r_ppf(const Operand& p, const Operand& loc = 0, const Operand& scale = 1);
+/// x with gumbel_r_sf p, without loss where p is small. Gradient: -g / pdf for p.
+Tensor gumbel_r_isf(const Operand& p, const Operand& loc = 0, const Operand& scale = 1);
+/// x with gumbel_r_logcdf y, without underflow. Gradient: g exp(y) / pdf for y.
+Tensor gumbel_r_ilogcdf(const Operand& y, const Operand& loc = 0, const Operand& scale = 1);
 
 // The uniform distribution: density 1 / scale, 0 <= z <= 1
 
@@ -142,6 +168,10 @@ Tensor uniform_sf(const Operand& x, const Operand& loc = 0, const Operand& scale
 Tensor uniform_logsf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
 /// The quantile loc + scale p. Gradient: g scale for p.
 Tensor uniform_ppf(const Operand& p, const Operand& loc = 0, const Operand& scale = 1);
+/// x with uniform_sf p, without loss where p is small. Gradient: -g / pdf for p.
+Tensor uniform_isf(const Operand& p, const Operand& loc = 0, const Operand& scale = 1);
+/// x with uniform_logcdf y, without underflow. Gradient: g exp(y) / pdf for y.
+Tensor uniform_ilogcdf(const Operand& y, const Operand& loc = 0, const Operand& scale = 1);
 
 // The Pareto distribution of shape b: density b z^(-b - 1) / scale, z >= 1
 
@@ -159,6 +189,10 @@ Tensor pareto_sf(const Operand& x, const Operand& b, const Operand& loc = 0, con
 Tensor pareto_logsf(const Operand& x, const Operand& b, const Operand& loc = 0, const Operand& scale = 1);
 /// The quantile: x with pareto_cdf p. Gradient: g / pdf for p.
 Tensor pareto_ppf(const Operand& p, const Operand& b, const Operand& loc = 0, const Operand& scale = 1);
+/// x with pareto_sf p, without loss where p is small. Gradient: -g / pdf for p.
+Tensor pareto_isf(const Operand& p, const Operand& b, const Operand& loc = 0, const Operand& scale = 1);
+/// x with pareto_logcdf y, without underflow. Gradient: g exp(y) / pdf for y.
+Tensor pareto_ilogcdf(const Operand& y, const Operand& b, const Operand& loc = 0, const Operand& scale = 1);
 
 // The lognormal distribution of shape s: density exp(-(log(z) / s)^2 / 2) / (sqrt(2 pi) s z) / scale, z > 0
 
@@ -176,6 +210,10 @@ Tensor lognorm_sf(const Operand& x, const Operand& s, const Operand& loc = 0, co
 Tensor lognorm_logsf(const Operand& x, const Operand& s, const Operand& loc = 0, const Operand& scale = 1);
 /// The quantile: x with lognorm_cdf p. Gradient: g / pdf for p.
 Tensor lognorm_ppf(const Operand& p, const Operand& s, const Operand& loc = 0, const Operand& scale = 1);
+/// x with lognorm_sf p, without loss where p is small. Gradient: -g / pdf for p.
+Tensor lognorm_isf(const Operand& p, const Operand& s, const Operand& loc = 0, const Operand& scale = 1);
+/// x with lognorm_logcdf y, without underflow. Gradient: g exp(y) / pdf for y.
+Tensor lognorm_ilogcdf(const Operand& y, const Operand& s, const Operand& loc = 0, const Operand& scale = 1);
 
 // The Weibull (of minima) distribution of shape c: density c z^(c - 1) exp(-z^c) / scale, z >= 0
 
@@ -193,5 +231,9 @@ Tensor weibull_min_sf(const Operand& x, const Operand& c, const Operand& loc = 0
 Tensor weibull_min_logsf(const Operand& x, const Operand& c, const Operand& loc = 0, const Operand& scale = 1);
 /// The quantile: x with weibull_min_cdf p. Gradient: g / pdf for p.
 Tensor weibull_min_ppf(const Operand& p, const Operand& c, const Operand& loc = 0, const Operand& scale = 1);
+/// x with weibull_min_sf p, without loss where p is small. Gradient: -g / pdf for p.
+Tensor weibull_min_isf(const Operand& p, const Operand& c, const Operand& loc = 0, const Operand& scale = 1);
+/// x with weibull_min_logcdf y, without underflow. Gradient: g exp(y) / pdf for y.
+Tensor weibull_min_ilogcdf(const Operand& y, const Operand& c, const Operand& loc = 0, const Operand& scale = 1);
 
 }  // namespace reel

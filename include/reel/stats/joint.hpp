@@ -40,6 +40,8 @@ Tensor vonmises_logsf(const Operand& x, const Operand& kappa, const Operand& loc
 /// The angle from loc - pi to loc + pi with vonmises_cdf p, in some 50 microseconds an element. Gradient: g / pdf for
 /// p, for kappa minus that of vonmises_cdf over pdf.
 Tensor vonmises_ppf(const Operand& p, const Operand& kappa, const Operand& loc = 0);
+/// The angle with vonmises_sf p. Gradient: -g / pdf for p.
+Tensor vonmises_isf(const Operand& p, const Operand& kappa, const Operand& loc = 0);
 
 /// The log density of the normal distribution truncated at loc + scale a and at loc + scale b, a < b, which may be
 /// infinite. The probability between them is computed in the nearer tail: without underflow or loss however far they
@@ -67,6 +69,9 @@ Tensor truncnorm_logsf(const Operand& x, const Operand& a, const Operand& b, con
 /// The x with truncnorm_cdf p, from the nearer tail. z = (x - loc) / scale has an absolute error of a few roundings of
 /// 1. Those of 0 and 1 are the ends, whose gradients are g scale for a or b and none for p. Gradient: g / pdf for p.
 Tensor truncnorm_ppf(const Operand& p, const Operand& a, const Operand& b, const Operand& loc = 0,
+                     const Operand& scale = 1);
+/// The x with truncnorm_sf p. Gradient: -g / pdf for p.
+Tensor truncnorm_isf(const Operand& p, const Operand& a, const Operand& b, const Operand& loc = 0,
                      const Operand& scale = 1);
 
 }  // namespace reel

@@ -1,5 +1,6 @@
 // The laws F of <reel/stats/densities.hpp>, by SciPy's names: F_cdf is the probability of at most x, F_sf that of more
-// than x, F_logcdf and F_logsf are their logarithms, and F_ppf(p) is the x with F_cdf(x) = p.
+// than x, F_logcdf and F_logsf are their logarithms, F_ppf(p) is the x with F_cdf(x) = p, and F_isf(p) that with
+// F_sf(x) = p.
 //
 // They are the incomplete gamma and beta functions of <reel/special.hpp>, with their accuracy in both tails; z is
 // (x - loc) / scale. The logarithms are those of the same series and continued fractions (DLMF 8.11.4, 8.9.2, 8.17.22):
@@ -35,6 +36,8 @@ Tensor gamma_logcdf(const Operand& x, const Operand& a, const Operand& loc = 0, 
 Tensor gamma_logsf(const Operand& x, const Operand& a, const Operand& loc = 0, const Operand& scale = 1);
 /// loc + scale gammaincinv(a, p). Gradient: g / pdf for p.
 Tensor gamma_ppf(const Operand& p, const Operand& a, const Operand& loc = 0, const Operand& scale = 1);
+/// loc + scale gammainccinv(a, p). Gradient: -g / pdf for p.
+Tensor gamma_isf(const Operand& p, const Operand& a, const Operand& loc = 0, const Operand& scale = 1);
 /// gammainc(df / 2, z / 2). Gradient: g pdf for x.
 Tensor chi2_cdf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
 /// gammaincc(df / 2, z / 2). Gradient: -g pdf for x.
@@ -45,6 +48,8 @@ Tensor chi2_logcdf(const Operand& x, const Operand& df, const Operand& loc = 0, 
 Tensor chi2_logsf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
 /// loc + 2 scale gammaincinv(df / 2, p). Gradient: g / pdf for p.
 Tensor chi2_ppf(const Operand& p, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
+/// loc + 2 scale gammainccinv(df / 2, p). Gradient: -g / pdf for p.
+Tensor chi2_isf(const Operand& p, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
 /// betainc(a, b, z). Gradient: g pdf for x.
 Tensor beta_cdf(const Operand& x, const Operand& a, const Operand& b, const Operand& loc = 0, const Operand& scale = 1);
 /// betaincc(a, b, z). Gradient: -g pdf for x.
@@ -69,6 +74,8 @@ Tensor t_logsf(const Operand& x, const Operand& df, const Operand& loc = 0, cons
 /// loc + scale z. In the tails z^2 = df (1 - y) / y with y = betaincinv(df / 2, 1 / 2, 2 min(p, 1 - p)); near p = 1 / 2
 /// y is taken from the complement. z is negative below p = 1 / 2. Gradient: g / pdf for p.
 Tensor t_ppf(const Operand& p, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
+/// t_ppf mirrored at loc. Gradient: -g / pdf for p.
+Tensor t_isf(const Operand& p, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
 
 /// gammaincc(x + 1, mu). Gradient: -g pmf(x) for mu.
 Tensor poisson_cdf(const Operand& x, const Operand& mu);

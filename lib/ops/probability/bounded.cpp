@@ -144,7 +144,9 @@ Lane truncnorm_tail(X x) {
   return where(isnan(unclamped), not_a_number, bounded_value);
 }
 
-// x with log_ndtr(x) = l: in the far tail by Newton's steps from the first terms of its expansion at -inf.
+}  // namespace
+
+// In the far tail by Newton's steps from the first terms of its expansion at -inf.
 Lane log_ndtr_inverse(const Lane& l) {
   constexpr double root_of_half_pi = 1.25331413731550025121;
   constexpr double tail = -80;     // of l: exp(-80) is normal in float32 as well, and ndtri finds its quantile
@@ -156,6 +158,8 @@ Lane log_ndtr_inverse(const Lane& l) {
   for (int i = 0; i < steps; ++i) x = x - (log_ndtr(x) - target) * root_of_half_pi * erfcx(-root_of_half * x);
   return where(far, x, ndtri(exp(where(far, -1, l))));
 }
+
+namespace {
 
 // log(p): of a tiny p by a power of 2, so that its derivatives and those of the quantile are summed before they
 // overflow.
@@ -186,9 +190,14 @@ Lane truncnorm_quantile(X x) {
   const Lane inside = maximum(minimum(z, b), a);
   return x[3] + valid_scale(x) * where(equal(p, 0), x[1], where(equal(p, 1), x[2], inside));
 }
+// The quantile of the distribution mirrored at 0.
+Lane truncnorm_upper_quantile(X x) {
+  const Lane mirrored[] = {x[0], -x[2], -x[1], -x[3], x[4]};
+  return 0. - truncnorm_quantile(mirrored);
+}
 
 enum BoundedFunction : std::size_t { vonmises_power, log_i0e_above, ratio_rest_above, of_truncnorm };
-enum class TruncnormFunction : std::size_t { logpdf, pdf, cdf, sf, logcdf, logsf, ppf, rvs };
+enum class TruncnormFunction : std::size_t { logpdf, pdf, cdf, sf, logcdf, logsf, ppf, isf, rvs };
 // In the order of the enumerators.
 constexpr Composed bounded_functions[] = {
     {"vonmises_exponent", vonmises_exponent},
@@ -201,6 +210,7 @@ constexpr Composed bounded_functions[] = {
     {"truncnorm_logcdf", truncnorm_tail<Tail::logcdf>},
     {"truncnorm_logsf", truncnorm_tail<Tail::logsf>},
     {"truncnorm_ppf", truncnorm_quantile},
+    {"truncnorm_isf", truncnorm_upper_quantile},
     {"truncnorm_rvs", truncnorm_quantile},
 };
 Tensor bounded(std::size_t f, std::initializer_list<const Operand*> operands) {
@@ -260,20 +270,33 @@ Tensor vonmises_tail(const char* op, Tail tail, const Operand& x, const Operand&
 #define REEL_VONMISES(kind) Tensor vonmises_##kind(const Operand& x, const Operand& kappa, const Operand& loc) { return ops::vonmises_tail("vonmises_" #kind, ops::Tail::kind, x, kappa, loc); }
 REEL_VONMISES(cdf) REEL_VONMISES(sf) REEL_VONMISES(logcdf) REEL_VONMISES(logsf)
 #define REEL_TRUNCNORM(kind) Tensor truncnorm_##kind(const Operand& x, const Operand& a, const Operand& b, const Operand& loc, const Operand& scale) { return ops::truncnorm(ops::TruncnormFunction::kind, x, a, b, loc, scale); }
-REEL_TRUNCNORM(logpdf) REEL_TRUNCNORM(pdf) REEL_TRUNCNORM(cdf) REEL_TRUNCNORM(sf) REEL_TRUNCNORM(logcdf) REEL_TRUNCNORM(logsf) REEL_TRUNCNORM(ppf)
+REEL_TRUNCNORM(logpdf) REEL_TRUNCNORM(pdf) REEL_TRUNCNORM(cdf) REEL_TRUNCNORM(sf) REEL_TRUNCNORM(logcdf) REEL_TRUNCNORM(logsf) REEL_TRUNCNORM(ppf) REEL_TRUNCNORM(isf)
 #undef REEL_TRUNCNORM
 #undef REEL_VONMISES
 Tensor vonmises_logpdf(const Operand& x, const Operand& kappa, const Operand& loc) { return ops::vonmises_density("vonmises_logpdf", true, x, kappa, loc); }
 Tensor vonmises_pdf(const Operand& x, const Operand& kappa, const Operand& loc) { return ops::vonmises_density("vonmises_pdf", false, x, kappa, loc); }
 // clang-format on
 
-Tensor vonmises_ppf(const Operand& p, const Operand& kappa, const Operand& loc) {
-  constexpr const char* op = "vonmises_ppf";
+namespace ops {
+namespace {
+
+// By the probability beyond the angle, of which there is as much beyond the opposite one.
+Tensor vonmises_quantile(const char* op, bool upper, const Operand& p, const Operand& kappa, const Operand& loc) {
   const tape::OpScope scope(p);
-  const ops::Converted c(op, {&p, &kappa, &loc});
-  ops::broadcast_all(op, c.x);
-  const Tensor angle = ops::law_function(op, loops::SpecialFunction::vonmises_ppf, {&c.x[1], &c.x[0]});
-  return ops::cast_to(c.x[2] + angle, c.result);
+  const Converted c(op, {&p, &kappa, &loc});
+  broadcast_all(op, c.x);
+  const Tensor angle = law_function("vonmises_ppf", loops::SpecialFunction::vonmises_ppf, {&c.x[1], &c.x[0]});
+  return cast_to(upper ? c.x[2] - angle : c.x[2] + angle, c.result);
+}
+
+}  // namespace
+}  // namespace ops
+
+Tensor vonmises_ppf(const Operand& p, const Operand& kappa, const Operand& loc) {
+  return ops::vonmises_quantile("vonmises_ppf", false, p, kappa, loc);
+}
+Tensor vonmises_isf(const Operand& p, const Operand& kappa, const Operand& loc) {
+  return ops::vonmises_quantile("vonmises_isf", true, p, kappa, loc);
 }
 
 Tensor vonmises_kl(const Operand& kappa1, const Operand& loc1, const Operand& kappa2, const Operand& loc2) {

@@ -50,10 +50,19 @@ Lane place(const Law& law, LawFunction kind, X x) {
 
 namespace {
 
-Lane quantile(const Law& law, X x) {
-  const Lane p = where(x[0] >= 0 && x[0] <= 1, x[0] + 0., not_a_number);  // + 0.: the quantile of -0 is that of 0
-  return x[law.shapes + 1] + valid_scale(law, x) * law.quantile(p, law.shapes > 0 ? valid_shape(x[1]) : p);
+Lane quantile(const Law& law, LawFunction kind, X x) {
+  const LaneMask valid = kind == ilogcdf ? x[0] <= 0 : x[0] >= 0 && x[0] <= 1;
+  const Lane p = where(valid, x[0] + 0., not_a_number);  // + 0.: the quantile of -0 is that of 0
+  return x[law.shapes + 1] + valid_scale(law, x) * law.quantiles[kind - ppf](p, law.shapes > 0 ? valid_shape(x[1]) : p);
 }
+
+// The normal quantile of exp(y): above log(1 / 2) by 1 - exp(y).
+Lane normal_quantile_of_log(const Lane& y) {
+  const LaneMask upper = y > -ln2, zero = equal(y, -infinity);
+  const Lane lower = log_ndtr_inverse(where(upper || zero, -1, y)), above = ndtri(0. - expm1(where(upper, y, -1)));
+  return where(zero, -infinity, where(upper, 0. - above, lower));
+}
+Lane log_complement(const Lane& y) { return log1mexp(0. - y); }  // log(1 - exp(y))
 
 Lane normal_density(const Lane& z) { return inverse_root_2pi * exp(-0.5 * z * z); }
 Lane log_normal_density(const Lane& z) { return -0.5 * z * z - log_root_2pi; }
@@ -88,12 +97,21 @@ Lane logistic_logcdf_of(const Lane& z) {
   return where(lower, z, 0) - softplus(where(lower, z, -z));
 }
 
-// tan(pi (p - 1/2)) near the median, where p - 1/2 is exact; by the cotangent toward both ends.
-Lane cauchy_ppf_of(const Lane& p) {
+// tan(pi (p - 1/2)) near the median, where p - 1/2 is exact; by the cotangent toward both ends. q is 1 - p.
+Lane cauchy_quantile_of(const Lane& p, const Lane& q) {
   const LaneMask low = p<0.25, high = p> 0.75, end = low || high;
-  const Lane t = tan(pi * where(low, p, where(high, 1 - p, p - 0.5)));
+  const Lane t = tan(pi * where(low, p, where(high, q, p - 0.5)));
   const Lane cotangent = 1 / where(end, t, 1);
   return where(low, -cotangent, where(high, cotangent, t));
+}
+
+Lane cauchy_ppf_of(const Lane& p) { return cauchy_quantile_of(p, 1 - p); }
+// Where p is small, tan(pi p) rounds to pi p.
+Lane cauchy_ilogcdf_of(const Lane& y) {
+  constexpr double far_max = -30;
+  const LaneMask far = y < far_max;
+  const Lane near = where(far, -1, y);
+  return where(far, -exp(where(far, -y, 0)) / pi, cauchy_quantile_of(exp(near), 0. - expm1(near)));
 }
 
 // log(d / scale), without mixed derivatives that cancel or overflow: both numbers by a power of 2 near 1 / scale.
@@ -193,6 +211,15 @@ Lane lognorm_ppf_of(const Lane& p, const Lane& s) {
   return where(zero, 0, exp(s * ndtri(where(zero, 0.5, p))));
 }
 
+Lane lognorm_isf_of(const Lane& p, const Lane& s) {
+  const LaneMask one = equal(p, 1);
+  return where(one, 0, exp(-s * ndtri(where(one, 0.5, p))));
+}
+Lane lognorm_ilogcdf_of(const Lane& y, const Lane& s) {
+  const LaneMask zero = equal(y, -infinity);
+  return where(zero, 0, exp(s * normal_quantile_of_log(where(zero, -1, y))));
+}
+
 Lane uniform_logcdf_of(const LawPoint& p) {
   const LaneMask lower = p.z < 0.5;
   return where(lower, log_quotient(where(lower, p.d, p.scale), p.scale), log(where(lower, 1, p.z)));
@@ -206,56 +233,60 @@ Lane uniform_logsf_of(const LawPoint& p) {
 
 using P = const LawPoint&;
 using L = const Lane&;
-// Each: the support; logpdf, pdf, cdf, logcdf, sf, logsf; ppf.
+// Each: the support; logpdf, pdf, cdf, logcdf, sf, logsf; ppf, isf, ilogcdf.
 // clang-format off
 constexpr Law norm_law = {-infinity, infinity, false, 0,
     {[](P p) { return log_normal_density(p.z); }, [](P p) { return normal_density(p.z); }, [](P p) { return ndtr(p.z); },
      [](P p) { return log_ndtr(p.z); }, [](P p) { return ndtr(-p.z); }, [](P p) { return log_ndtr(-p.z); }},
-    [](L p, L) { return ndtri(p); }};
+    {[](L p, L) { return ndtri(p); }, [](L p, L) { return 0. - ndtri(p); }, [](L y, L) { return normal_quantile_of_log(y); }}};
 constexpr Law expon_law = {0, infinity, true, 0,
     {[](P p) { return -p.z; }, [](P p) { return exp(-p.z); }, [](P p) { return -expm1(-p.z); },
      [](P p) { return log1mexp_of(p.z, log_quotient(p.d, p.scale)); }, [](P p) { return exp(-p.z); }, [](P p) { return -p.z; }},
-    [](L p, L) { return -log1p(-p); }};
+    {[](L p, L) { return -log1p(-p); }, [](L p, L) { return 0. - log(p); }, [](L y, L) { return 0. - log_complement(y); }}};
 constexpr Law laplace_law = {-infinity, infinity, false, 0,
     {[](P p) { return -abs(p.z) - ln2; }, [](P p) { return 0.5 * exp(-abs(p.z)); }, [](P p) { return laplace_cdf_of(p.z); },
      [](P p) { return laplace_logcdf_of(p.z); }, [](P p) { return laplace_cdf_of(-p.z); }, [](P p) { return laplace_logcdf_of(-p.z); }},
-    [](L p, L) { return where(p < 0.5, log(2 * p), -log(2 * (1 - p))); }};
+    {[](L p, L) { return where(p < 0.5, log(2 * p), -log(2 * (1 - p))); }, [](L p, L) { return where(p < 0.5, -log(2 * p), log(2 * (1 - p))); },
+     [](L y, L) { return where(y < -ln2, y + ln2, -ln2 - log_complement(where(y < -ln2, -ln2, y))); }}};
 constexpr Law logistic_law = {-infinity, infinity, false, 0,
     {[](P p) { return logistic_logpdf_of(p.z); }, [](P p) { return exp(logistic_logpdf_of(p.z)); }, [](P p) { return logistic_cdf_of(p.z); },
      [](P p) { return logistic_logcdf_of(p.z); }, [](P p) { return logistic_cdf_of(-p.z); }, [](P p) { return logistic_logcdf_of(-p.z); }},
-    [](L p, L) { return logit(p); }};
+    {[](L p, L) { return logit(p); }, [](L p, L) { return 0. - logit(p); }, [](L y, L) { return y - log_complement(y); }}};
 constexpr Law cauchy_law = {-infinity, infinity, false, 0,
     {cauchy_logpdf_of, cauchy_pdf_of, cauchy_cdf_of, cauchy_logcdf_of,
      [](P p) { return cauchy_cdf_of(mirrored(p)); }, [](P p) { return cauchy_logcdf_of(mirrored(p)); }},
-    [](L p, L) { return cauchy_ppf_of(p); }, infinity, infinity, true};
+    {[](L p, L) { return cauchy_ppf_of(p); }, [](L p, L) { return 0. - cauchy_ppf_of(p); }, [](L y, L) { return cauchy_ilogcdf_of(y); }},
+    infinity, infinity, true};
 constexpr Law gumbel_r_law = {-infinity, infinity, false, 0,
     {[](P p) { return gumbel_logpdf_of(p.z); }, [](P p) { return gumbel_pdf_of(p.z); }, [](P p) { return exp(-gumbel_exp(p.z)); },
      [](P p) { return -exp(-p.z); }, [](P p) { return -expm1(-gumbel_exp(p.z)); }, [](P p) { return gumbel_logsf_of(p.z); }},
-    [](L p, L) { return -log(0. - log(p)); }};
+    {[](L p, L) { return -log(0. - log(p)); }, [](L p, L) { return -log(0. - log1p(-p)); }, [](L y, L) { return -log(0. - y); }}};
 constexpr Law uniform_law = {0, 1, true, 0,
     {[](P p) { return 0 * p.z; }, [](P p) { return 0 * p.z + 1; }, [](P p) { return p.z; },
      uniform_logcdf_of, uniform_sf_of, uniform_logsf_of},
-    [](L p, L) { return p; }};
+    {[](L p, L) { return p; }, [](L p, L) { return 1 - p; }, [](L y, L) { return exp(y); }}};
 constexpr Law pareto_law = {1, infinity, true, 1,
     {[](P p) { return log(p.a) - (p.a + 1) * log(p.z); }, [](P p) { return p.a / p.d * power(p.scale / p.d, p.a); },
      [](P p) { return -expm1(-p.a * log(p.z)); }, pareto_logcdf_of,
      [](P p) { return power(p.scale / p.d, p.a); }, [](P p) { return -p.a * log(p.z); }},
-    [](L p, L b) { return exp(-log1p(-p) / b); }, infinity, infinity, true};
+    {[](L p, L b) { return exp(-log1p(-p) / b); }, [](L p, L b) { return exp(-log(p) / b); }, [](L y, L b) { return exp(-log_complement(y) / b); }},
+    infinity, infinity, true};
 constexpr Law lognorm_law = {0, infinity, false, 1,
     {[](P p) { return log_normal_density(log_by_s(p)) - log(p.a) - log_quotient(p.d, p.scale); },
      [](P p) { return normal_density(log_by_s(p)) / (p.a * p.z); }, [](P p) { return ndtr(log_by_s(p)); },
      [](P p) { return log_ndtr(log_by_s(p)); }, [](P p) { return ndtr(-log_by_s(p)); }, [](P p) { return log_ndtr(-log_by_s(p)); }},
-    lognorm_ppf_of};
+    {lognorm_ppf_of, lognorm_isf_of, lognorm_ilogcdf_of}};
 constexpr Law weibull_min_law = {0, infinity, true, 1,
     {weibull_logpdf_of, weibull_pdf_of, [](P p) { const WeibullPower w(p); return where(w.far, 1, -expm1(-w.u)); },
      weibull_logcdf_of, [](P p) { const WeibullPower w(p); return where(w.far, 0, exp(-w.u)); },
      [](P p) { return -power(p.z, p.a); }},
-    [](L p, L c) { return power(-log1p(-p), 1 / c); }, 1};
+    {[](L p, L c) { return power(-log1p(-p), 1 / c); }, [](L p, L c) { return power(0. - log(p), 1 / c); },
+     [](L y, L c) { return power(0. - log_complement(y), 1 / c); }}, 1};
 // clang-format on
 
-template <const Law& law>
+template <const Law& law, LawFunction kind>
 Lane quantile_of(X x) {
-  return quantile(law, x);
+  return quantile(law, kind, x);
 }
 
 // The distributions in order, each with whether it has a shape parameter.
@@ -263,11 +294,12 @@ Lane quantile_of(X x) {
   F(norm, 0)         \
   F(expon, 0)        \
   F(laplace, 0) F(logistic, 0) F(cauchy, 0) F(gumbel_r, 0) F(uniform, 0) F(pareto, 1) F(lognorm, 1) F(weibull_min, 1)
-#define REEL_FUNCTIONS(law, shapes)                                                       \
-  {#law "_logpdf", placed<law##_law, logpdf>}, {#law "_pdf", placed<law##_law, pdf>},     \
-      {#law "_cdf", placed<law##_law, cdf>}, {#law "_logcdf", placed<law##_law, logcdf>}, \
-      {#law "_sf", placed<law##_law, sf>}, {#law "_logsf", placed<law##_law, logsf>},     \
-      {#law "_ppf", quantile_of<law##_law>},
+#define REEL_FUNCTIONS(law, shapes)                                                           \
+  {#law "_logpdf", placed<law##_law, logpdf>}, {#law "_pdf", placed<law##_law, pdf>},         \
+      {#law "_cdf", placed<law##_law, cdf>}, {#law "_logcdf", placed<law##_law, logcdf>},     \
+      {#law "_sf", placed<law##_law, sf>}, {#law "_logsf", placed<law##_law, logsf>},         \
+      {#law "_ppf", quantile_of<law##_law, ppf>}, {#law "_isf", quantile_of<law##_law, isf>}, \
+      {#law "_ilogcdf", quantile_of<law##_law, ilogcdf>, DType::float64},
 constexpr Composed law_functions[] = {REEL_LAWS(REEL_FUNCTIONS)};
 #undef REEL_FUNCTIONS
 #define REEL_NUMBER(law, shapes) number_of_##law,
@@ -277,7 +309,7 @@ enum LawNumber : std::size_t { REEL_LAWS(REEL_NUMBER) };
 Tensor call(LawNumber law, std::size_t kind, std::initializer_list<const Operand*> operands) {
   static const ComposedOps& all = *new ComposedOps(law_functions);
   const tape::OpScope scope(**operands.begin());
-  return all.call(law * (ppf + 1) + kind, {operands.begin(), operands.size()});
+  return all.call(std::size_t{law} * functions_of_law + kind, {operands.begin(), operands.size()});
 }
 
 }  // namespace
@@ -295,7 +327,7 @@ Tensor call(LawNumber law, std::size_t kind, std::initializer_list<const Operand
 #define REEL_DEFINE(law, shapes)                                                                       \
   REEL_DEFINE_##shapes(law, logpdf) REEL_DEFINE_##shapes(law, pdf) REEL_DEFINE_##shapes(law, cdf)      \
       REEL_DEFINE_##shapes(law, logcdf) REEL_DEFINE_##shapes(law, sf) REEL_DEFINE_##shapes(law, logsf) \
-          REEL_DEFINE_##shapes(law, ppf)
+          REEL_DEFINE_##shapes(law, ppf) REEL_DEFINE_##shapes(law, isf) REEL_DEFINE_##shapes(law, ilogcdf)
 REEL_LAWS(REEL_DEFINE)
 
 }  // namespace reel

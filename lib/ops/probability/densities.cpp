@@ -110,7 +110,7 @@ Lane density_of(P p) {
 template <Lane (*log_density)(P p)>
 constexpr Law of_density(double lower, double upper, std::size_t shapes, Lane (*pdf)(P p),
                          double vanishes_below = HUGE_VAL, double vanishes_above = HUGE_VAL) {
-  return {lower, upper, lower == 0, shapes, {log_density, pdf}, nullptr, vanishes_below, vanishes_above};
+  return {lower, upper, lower == 0, shapes, {log_density, pdf}, {}, vanishes_below, vanishes_above};
 }
 using L = const Lane&;
 Lane log_gamma_of(P p) { return log_gamma_density(p.a, p.z); }

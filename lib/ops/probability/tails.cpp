@@ -301,6 +301,18 @@ Tensor chi2_ppf(const Operand& p, const Operand& df, const Operand& loc, const O
   return q.finish(2 * gammaincinv(0.5 * q.c.x[1], q.c.x[0]));
 }
 
+Tensor gamma_isf(const Operand& p, const Operand& a, const Operand& loc, const Operand& scale) {
+  const tape::OpScope scope(p);
+  const ops::Quantile q("gamma_isf", {&p, &a, &loc, &scale});
+  return q.finish(gammainccinv(q.c.x[1], q.c.x[0]));
+}
+
+Tensor chi2_isf(const Operand& p, const Operand& df, const Operand& loc, const Operand& scale) {
+  const tape::OpScope scope(p);
+  const ops::Quantile q("chi2_isf", {&p, &df, &loc, &scale});
+  return q.finish(2 * gammainccinv(0.5 * q.c.x[1], q.c.x[0]));
+}
+
 Tensor beta_ppf(const Operand& p, const Operand& a, const Operand& b, const Operand& loc, const Operand& scale) {
   const tape::OpScope scope(p);
   const ops::Quantile q("beta_ppf", {&p, &a, &b, &loc, &scale});
@@ -350,6 +362,12 @@ Tensor t_ppf(const Operand& p, const Operand& df, const Operand& loc, const Oper
   const tape::OpScope scope(p);
   const ops::Quantile q("t_ppf", {&p, &df, &loc, &scale});
   return q.finish(ops::student_quantile(ops::probability_or_nan(q.c.x[0]), q.c.x[1]));
+}
+
+Tensor t_isf(const Operand& p, const Operand& df, const Operand& loc, const Operand& scale) {
+  const tape::OpScope scope(p);
+  const ops::Quantile q("t_isf", {&p, &df, &loc, &scale});
+  return q.finish(-ops::student_quantile(ops::probability_or_nan(q.c.x[0]), q.c.x[1]));
 }
 
 }  // namespace reel

@@ -187,6 +187,9 @@ std::vector<Binary> binary_ops() {
       {"gumbel_r_logpdf", [](const Tensor& x, const Tensor& y) { gumbel_r_logpdf(x, y, x); }},
       {"uniform_logpdf", [](const Tensor& x, const Tensor& y) { uniform_logpdf(x, y, x); }},
       {"pareto_ppf", [](const Tensor& x, const Tensor& y) { pareto_ppf(x, y, x, y); }},
+      {"norm_ilogcdf", [](const Tensor& x, const Tensor& y) { norm_ilogcdf(x, y, x); }},
+      {"cauchy_isf", [](const Tensor& x, const Tensor& y) { cauchy_isf(x, y, x); }},
+      {"t_isf", [](const Tensor& x, const Tensor& y) { t_isf(x, y); }},
       {"lognorm_ppf", [](const Tensor& x, const Tensor& y) { lognorm_ppf(x, y, x, y); }},
       {"weibull_min_ppf", [](const Tensor& x, const Tensor& y) { weibull_min_ppf(x, y, x, y); }},
       {"norm_rvs",
@@ -380,10 +383,7 @@ std::vector<Binary> binary_ops() {
       {"piecewise",
        [](const Tensor& x, const Tensor& mask) { piecewise(x, {mask}, {[](const Tensor& t) { return t; }}); }},
       REEL_OP(append),
-      {"block",
-       [](const Tensor& x, const Tensor& y) {
-         block({{x, y}});
-       }},
+      {"block", [](const Tensor& x, const Tensor& y) { block({{x, y}}); }},
       {"compress", [](const Tensor& c, const Tensor& x) { compress(c, x, 0); }},
       {"put", [](const Tensor& x, const Tensor& i) { put(x, i, 1); }},
       {"put_along_axis", [](const Tensor& x, const Tensor& i) { put_along_axis(x, i, 1, 0); }},

@@ -1,6 +1,7 @@
 // The laws of <reel/stats.hpp> by their definitions, of long doubles and of jets: rows of op cases and of random
 // programs are made of it. Operands: x or p, shape, loc, scale.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/shape.hpp>
@@ -106,7 +107,7 @@ struct Weibull {
 };
 // clang-format on
 
-enum LawFunction { logpdf, pdf, cdf, logcdf, sf, logsf, ppf };
+enum LawFunction { logpdf, pdf, cdf, logcdf, sf, logsf, ppf, isf, ilogcdf };
 
 /// With loc and scale.
 template <class Law, LawFunction kind>
@@ -128,8 +129,24 @@ struct Function {
       return Law::template sf<N>(z, shape);
     else if constexpr (kind == logsf)
       return log_of(Law::template sf<N>(z, shape));
-    else
+    else if constexpr (kind == ppf)
       return loc + scale * Law::template ppf<N>(x[0], shape);
+    else if constexpr (kind == isf)
+      return loc + scale * Law::template ppf<N>(1.0L - x[0], shape);
+    else
+      return loc + scale * Law::template ppf<N>(exp_of(-x[0]), shape);
+  }
+};
+/// The quantile of the other probability.
+template <class Quantile>
+struct Upper {
+  static constexpr int operands = Quantile::operands;
+  template <class N>
+  N operator()(const N* x) const {
+    std::array<N, operands> y;
+    std::copy_n(x, operands, y.begin());
+    y[0] = 1.0L - x[0];
+    return Quantile{}(y.data());
   }
 };
 
@@ -362,6 +379,8 @@ void for_each_law_function(const Add& add) {
   add("norm_sf", Function<Norm, sf>{}, whole_line, [](const auto& x) { return norm_sf(x[0], x[1], x[2]); });
   add("norm_logsf", Function<Norm, logsf>{}, whole_line, [](const auto& x) { return norm_logsf(x[0], x[1], x[2]); });
   add("norm_ppf", Function<Norm, ppf>{}, fraction, [](const auto& x) { return norm_ppf(x[0], x[1], x[2]); });
+  add("norm_isf", Function<Norm, isf>{}, fraction, [](const auto& x) { return norm_isf(x[0], x[1], x[2]); });
+  add("norm_ilogcdf", Function<Norm, ilogcdf>{}, fraction, [](const auto& x) { return norm_ilogcdf(negative(x[0]), x[1], x[2]); });
   add("expon_logpdf", Function<Expon, logpdf>{}, half_line, [](const auto& x) { return expon_logpdf(x[0], x[1], x[2]); });
   add("expon_pdf", Function<Expon, pdf>{}, half_line, [](const auto& x) { return expon_pdf(x[0], x[1], x[2]); });
   add("expon_cdf", Function<Expon, cdf>{}, half_line, [](const auto& x) { return expon_cdf(x[0], x[1], x[2]); });
@@ -369,6 +388,8 @@ void for_each_law_function(const Add& add) {
   add("expon_sf", Function<Expon, sf>{}, half_line, [](const auto& x) { return expon_sf(x[0], x[1], x[2]); });
   add("expon_logsf", Function<Expon, logsf>{}, half_line, [](const auto& x) { return expon_logsf(x[0], x[1], x[2]); });
   add("expon_ppf", Function<Expon, ppf>{}, fraction, [](const auto& x) { return expon_ppf(x[0], x[1], x[2]); });
+  add("expon_isf", Function<Expon, isf>{}, fraction, [](const auto& x) { return expon_isf(x[0], x[1], x[2]); });
+  add("expon_ilogcdf", Function<Expon, ilogcdf>{}, fraction, [](const auto& x) { return expon_ilogcdf(negative(x[0]), x[1], x[2]); });
   add("laplace_logpdf", Function<Laplace, logpdf>{}, whole_line, [](const auto& x) { return laplace_logpdf(x[0], x[1], x[2]); });
   add("laplace_pdf", Function<Laplace, pdf>{}, whole_line, [](const auto& x) { return laplace_pdf(x[0], x[1], x[2]); });
   add("laplace_cdf", Function<Laplace, cdf>{}, whole_line, [](const auto& x) { return laplace_cdf(x[0], x[1], x[2]); });
@@ -376,6 +397,8 @@ void for_each_law_function(const Add& add) {
   add("laplace_sf", Function<Laplace, sf>{}, whole_line, [](const auto& x) { return laplace_sf(x[0], x[1], x[2]); });
   add("laplace_logsf", Function<Laplace, logsf>{}, whole_line, [](const auto& x) { return laplace_logsf(x[0], x[1], x[2]); });
   add("laplace_ppf", Function<Laplace, ppf>{}, fraction, [](const auto& x) { return laplace_ppf(x[0], x[1], x[2]); });
+  add("laplace_isf", Function<Laplace, isf>{}, fraction, [](const auto& x) { return laplace_isf(x[0], x[1], x[2]); });
+  add("laplace_ilogcdf", Function<Laplace, ilogcdf>{}, fraction, [](const auto& x) { return laplace_ilogcdf(negative(x[0]), x[1], x[2]); });
   add("logistic_logpdf", Function<Logistic, logpdf>{}, whole_line, [](const auto& x) { return logistic_logpdf(x[0], x[1], x[2]); });
   add("logistic_pdf", Function<Logistic, pdf>{}, whole_line, [](const auto& x) { return logistic_pdf(x[0], x[1], x[2]); });
   add("logistic_cdf", Function<Logistic, cdf>{}, whole_line, [](const auto& x) { return logistic_cdf(x[0], x[1], x[2]); });
@@ -383,6 +406,8 @@ void for_each_law_function(const Add& add) {
   add("logistic_sf", Function<Logistic, sf>{}, whole_line, [](const auto& x) { return logistic_sf(x[0], x[1], x[2]); });
   add("logistic_logsf", Function<Logistic, logsf>{}, whole_line, [](const auto& x) { return logistic_logsf(x[0], x[1], x[2]); });
   add("logistic_ppf", Function<Logistic, ppf>{}, fraction, [](const auto& x) { return logistic_ppf(x[0], x[1], x[2]); });
+  add("logistic_isf", Function<Logistic, isf>{}, fraction, [](const auto& x) { return logistic_isf(x[0], x[1], x[2]); });
+  add("logistic_ilogcdf", Function<Logistic, ilogcdf>{}, fraction, [](const auto& x) { return logistic_ilogcdf(negative(x[0]), x[1], x[2]); });
   add("cauchy_logpdf", Function<Cauchy, logpdf>{}, whole_line, [](const auto& x) { return cauchy_logpdf(x[0], x[1], x[2]); });
   add("cauchy_pdf", Function<Cauchy, pdf>{}, whole_line, [](const auto& x) { return cauchy_pdf(x[0], x[1], x[2]); });
   add("cauchy_cdf", Function<Cauchy, cdf>{}, whole_line, [](const auto& x) { return cauchy_cdf(x[0], x[1], x[2]); });
@@ -390,6 +415,8 @@ void for_each_law_function(const Add& add) {
   add("cauchy_sf", Function<Cauchy, sf>{}, whole_line, [](const auto& x) { return cauchy_sf(x[0], x[1], x[2]); });
   add("cauchy_logsf", Function<Cauchy, logsf>{}, whole_line, [](const auto& x) { return cauchy_logsf(x[0], x[1], x[2]); });
   add("cauchy_ppf", Function<Cauchy, ppf>{}, fraction, [](const auto& x) { return cauchy_ppf(x[0], x[1], x[2]); });
+  add("cauchy_isf", Function<Cauchy, isf>{}, fraction, [](const auto& x) { return cauchy_isf(x[0], x[1], x[2]); });
+  add("cauchy_ilogcdf", Function<Cauchy, ilogcdf>{}, fraction, [](const auto& x) { return cauchy_ilogcdf(negative(x[0]), x[1], x[2]); });
   add("gumbel_r_logpdf", Function<Gumbel, logpdf>{}, whole_line, [](const auto& x) { return gumbel_r_logpdf(x[0], x[1], x[2]); });
   add("gumbel_r_pdf", Function<Gumbel, pdf>{}, whole_line, [](const auto& x) { return gumbel_r_pdf(x[0], x[1], x[2]); });
   add("gumbel_r_cdf", Function<Gumbel, cdf>{}, whole_line, [](const auto& x) { return gumbel_r_cdf(x[0], x[1], x[2]); });
@@ -397,6 +424,8 @@ void for_each_law_function(const Add& add) {
   add("gumbel_r_sf", Function<Gumbel, sf>{}, whole_line, [](const auto& x) { return gumbel_r_sf(x[0], x[1], x[2]); });
   add("gumbel_r_logsf", Function<Gumbel, logsf>{}, whole_line, [](const auto& x) { return gumbel_r_logsf(x[0], x[1], x[2]); });
   add("gumbel_r_ppf", Function<Gumbel, ppf>{}, fraction, [](const auto& x) { return gumbel_r_ppf(x[0], x[1], x[2]); });
+  add("gumbel_r_isf", Function<Gumbel, isf>{}, fraction, [](const auto& x) { return gumbel_r_isf(x[0], x[1], x[2]); });
+  add("gumbel_r_ilogcdf", Function<Gumbel, ilogcdf>{}, fraction, [](const auto& x) { return gumbel_r_ilogcdf(negative(x[0]), x[1], x[2]); });
   add("uniform_logpdf", Function<Uniform, logpdf>{}, unit, [](const auto& x) { return uniform_logpdf(x[0], x[1], x[2]); });
   add("uniform_pdf", Function<Uniform, pdf>{}, unit, [](const auto& x) { return uniform_pdf(x[0], x[1], x[2]); });
   add("uniform_cdf", Function<Uniform, cdf>{}, unit, [](const auto& x) { return uniform_cdf(x[0], x[1], x[2]); });
@@ -404,6 +433,8 @@ void for_each_law_function(const Add& add) {
   add("uniform_sf", Function<Uniform, sf>{}, unit, [](const auto& x) { return uniform_sf(x[0], x[1], x[2]); });
   add("uniform_logsf", Function<Uniform, logsf>{}, unit, [](const auto& x) { return uniform_logsf(x[0], x[1], x[2]); });
   add("uniform_ppf", Function<Uniform, ppf>{}, fraction, [](const auto& x) { return uniform_ppf(x[0], x[1], x[2]); });
+  add("uniform_isf", Function<Uniform, isf>{}, fraction, [](const auto& x) { return uniform_isf(x[0], x[1], x[2]); });
+  add("uniform_ilogcdf", Function<Uniform, ilogcdf>{}, fraction, [](const auto& x) { return uniform_ilogcdf(negative(x[0]), x[1], x[2]); });
   add("pareto_logpdf", Function<Pareto, logpdf>{}, half_line, [](const auto& x) { return pareto_logpdf(x[0], x[1], x[2], x[3]); });
   add("pareto_pdf", Function<Pareto, pdf>{}, half_line, [](const auto& x) { return pareto_pdf(x[0], x[1], x[2], x[3]); });
   add("pareto_cdf", Function<Pareto, cdf>{}, half_line, [](const auto& x) { return pareto_cdf(x[0], x[1], x[2], x[3]); });
@@ -411,6 +442,8 @@ void for_each_law_function(const Add& add) {
   add("pareto_sf", Function<Pareto, sf>{}, half_line, [](const auto& x) { return pareto_sf(x[0], x[1], x[2], x[3]); });
   add("pareto_logsf", Function<Pareto, logsf>{}, half_line, [](const auto& x) { return pareto_logsf(x[0], x[1], x[2], x[3]); });
   add("pareto_ppf", Function<Pareto, ppf>{}, fraction, [](const auto& x) { return pareto_ppf(x[0], x[1], x[2], x[3]); });
+  add("pareto_isf", Function<Pareto, isf>{}, fraction, [](const auto& x) { return pareto_isf(x[0], x[1], x[2], x[3]); });
+  add("pareto_ilogcdf", Function<Pareto, ilogcdf>{}, fraction, [](const auto& x) { return pareto_ilogcdf(negative(x[0]), x[1], x[2], x[3]); });
   add("lognorm_logpdf", Function<Lognorm, logpdf>{}, half_line, [](const auto& x) { return lognorm_logpdf(x[0], x[1], x[2], x[3]); });
   add("lognorm_pdf", Function<Lognorm, pdf>{}, half_line, [](const auto& x) { return lognorm_pdf(x[0], x[1], x[2], x[3]); });
   add("lognorm_cdf", Function<Lognorm, cdf>{}, half_line, [](const auto& x) { return lognorm_cdf(x[0], x[1], x[2], x[3]); });
@@ -418,6 +451,8 @@ void for_each_law_function(const Add& add) {
   add("lognorm_sf", Function<Lognorm, sf>{}, half_line, [](const auto& x) { return lognorm_sf(x[0], x[1], x[2], x[3]); });
   add("lognorm_logsf", Function<Lognorm, logsf>{}, half_line, [](const auto& x) { return lognorm_logsf(x[0], x[1], x[2], x[3]); });
   add("lognorm_ppf", Function<Lognorm, ppf>{}, fraction, [](const auto& x) { return lognorm_ppf(x[0], x[1], x[2], x[3]); });
+  add("lognorm_isf", Function<Lognorm, isf>{}, fraction, [](const auto& x) { return lognorm_isf(x[0], x[1], x[2], x[3]); });
+  add("lognorm_ilogcdf", Function<Lognorm, ilogcdf>{}, fraction, [](const auto& x) { return lognorm_ilogcdf(negative(x[0]), x[1], x[2], x[3]); });
   add("weibull_min_logpdf", Function<Weibull, logpdf>{}, half_line, [](const auto& x) { return weibull_min_logpdf(x[0], x[1], x[2], x[3]); });
   add("weibull_min_pdf", Function<Weibull, pdf>{}, half_line, [](const auto& x) { return weibull_min_pdf(x[0], x[1], x[2], x[3]); });
   add("weibull_min_cdf", Function<Weibull, cdf>{}, half_line, [](const auto& x) { return weibull_min_cdf(x[0], x[1], x[2], x[3]); });
@@ -425,6 +460,8 @@ void for_each_law_function(const Add& add) {
   add("weibull_min_sf", Function<Weibull, sf>{}, half_line, [](const auto& x) { return weibull_min_sf(x[0], x[1], x[2], x[3]); });
   add("weibull_min_logsf", Function<Weibull, logsf>{}, half_line, [](const auto& x) { return weibull_min_logsf(x[0], x[1], x[2], x[3]); });
   add("weibull_min_ppf", Function<Weibull, ppf>{}, fraction, [](const auto& x) { return weibull_min_ppf(x[0], x[1], x[2], x[3]); });
+  add("weibull_min_isf", Function<Weibull, isf>{}, fraction, [](const auto& x) { return weibull_min_isf(x[0], x[1], x[2], x[3]); });
+  add("weibull_min_ilogcdf", Function<Weibull, ilogcdf>{}, fraction, [](const auto& x) { return weibull_min_ilogcdf(negative(x[0]), x[1], x[2], x[3]); });
   add("gamma_logpdf", Function<Gamma, logpdf>{}, half_line, [](const auto& x) { return gamma_logpdf(x[0], x[1], x[2], x[3]); });
   add("gamma_pdf", Function<Gamma, pdf>{}, half_line, [](const auto& x) { return gamma_pdf(x[0], x[1], x[2], x[3]); });
   add("chi2_logpdf", Function<Chi2, logpdf>{}, half_line, [](const auto& x) { return chi2_logpdf(x[0], x[1], x[2], x[3]); });
@@ -450,6 +487,7 @@ void for_each_law_function(const Add& add) {
   add("vonmises_logcdf", Log<VonmisesCdf>{}, near_loc, [](const auto& x) { return vonmises_logcdf(x[0], x[2], x[1]); });
   add("vonmises_logsf", Log<Complement<VonmisesCdf>>{}, near_loc, [](const auto& x) { return vonmises_logsf(x[0], x[2], x[1]); });
   add("vonmises_ppf", VonmisesPpf{}, fraction, [](const auto& x) { return vonmises_ppf(x[0], x[2], x[1]); });
+  add("vonmises_isf", Upper<VonmisesPpf>{}, fraction, [](const auto& x) { return vonmises_isf(x[0], x[2], x[1]); });
   add("truncnorm_logpdf", Truncnorm{}, unit, [](const auto& x) {
     const auto v = together<5>(x);
     return truncnorm_logpdf(v[0], -v[1], v[2] + 1, v[3], v[4]);
@@ -460,6 +498,7 @@ void for_each_law_function(const Add& add) {
   add("truncnorm_logcdf", Log<TruncnormCdf>{}, unit, [](const auto& x) { const auto v = together<5>(x); return truncnorm_logcdf(v[0], -v[1], v[2] + 1, v[3], v[4]); });
   add("truncnorm_logsf", Log<Complement<TruncnormCdf>>{}, unit, [](const auto& x) { const auto v = together<5>(x); return truncnorm_logsf(v[0], -v[1], v[2] + 1, v[3], v[4]); });
   add("truncnorm_ppf", TruncnormPpf{}, fraction, [](const auto& x) { const auto v = together<5>(x); return truncnorm_ppf(v[0], -v[1], v[2] + 1, v[3], v[4]); });
+  add("truncnorm_isf", Upper<TruncnormPpf>{}, fraction, [](const auto& x) { const auto v = together<5>(x); return truncnorm_isf(v[0], -v[1], v[2] + 1, v[3], v[4]); });
   add("dirichlet_logpdf", Dirichlet2{}, fraction, [](const auto& x) {
     const auto v = together<3>(x);
     return dirichlet_logpdf(vector_of(v[0], 1 - v[0]), vector_of(v[1] + 2, v[2]));
@@ -473,11 +512,13 @@ void for_each_law_function(const Add& add) {
   add("gamma_logcdf", Function<Gamma, logcdf>{}, half_line, [](const auto& x) { return gamma_logcdf(x[0], x[1], x[2], x[3]); });
   add("gamma_logsf", Function<Gamma, logsf>{}, half_line, [](const auto& x) { return gamma_logsf(x[0], x[1], x[2], x[3]); });
   add("gamma_ppf", Function<Gamma, ppf>{}, fraction, [](const auto& x) { return gamma_ppf(x[0], x[1], x[2], x[3]); });
+  add("gamma_isf", Function<Gamma, isf>{}, fraction, [](const auto& x) { return gamma_isf(x[0], x[1], x[2], x[3]); });
   add("chi2_cdf", Function<Chi2, cdf>{}, half_line, [](const auto& x) { return chi2_cdf(x[0], x[1], x[2], x[3]); });
   add("chi2_sf", Function<Chi2, sf>{}, half_line, [](const auto& x) { return chi2_sf(x[0], x[1], x[2], x[3]); });
   add("chi2_logcdf", Function<Chi2, logcdf>{}, half_line, [](const auto& x) { return chi2_logcdf(x[0], x[1], x[2], x[3]); });
   add("chi2_logsf", Function<Chi2, logsf>{}, half_line, [](const auto& x) { return chi2_logsf(x[0], x[1], x[2], x[3]); });
   add("chi2_ppf", Function<Chi2, ppf>{}, fraction, [](const auto& x) { return chi2_ppf(x[0], x[1], x[2], x[3]); });
+  add("chi2_isf", Function<Chi2, isf>{}, fraction, [](const auto& x) { return chi2_isf(x[0], x[1], x[2], x[3]); });
   add("beta_cdf", BetaCdf{}, unit, [](const auto& x) { return beta_cdf(x[0], x[1], x[2], x[3], x[4]); });
   add("beta_sf", BetaSf{}, unit, [](const auto& x) { return beta_sf(x[0], x[1], x[2], x[3], x[4]); });
   add("beta_logcdf", Log<BetaCdf>{}, unit, [](const auto& x) { return beta_logcdf(x[0], x[1], x[2], x[3], x[4]); });
@@ -488,6 +529,7 @@ void for_each_law_function(const Add& add) {
   add("t_logcdf", Function<T, logcdf>{}, near_loc, [](const auto& x) { return t_logcdf(x[0], x[1], x[2], x[3]); });
   add("t_logsf", Function<T, logsf>{}, near_loc, [](const auto& x) { return t_logsf(x[0], x[1], x[2], x[3]); });
   add("t_ppf", Function<T, ppf>{}, fraction, [](const auto& x) { return t_ppf(x[0], x[1], x[2], x[3]); });
+  add("t_isf", Function<T, isf>{}, fraction, [](const auto& x) { return t_isf(x[0], x[1], x[2], x[3]); });
   add("poisson_cdf", Complement<PoissonSf>{}, rate, [](const auto& x) { return poisson_cdf(3.5, x[0]); });
   add("poisson_sf", PoissonSf{}, rate, [](const auto& x) { return poisson_sf(3, x[0]); });
   add("poisson_logcdf", Log<Complement<PoissonSf>>{}, rate, [](const auto& x) { return poisson_logcdf(3.5, x[0]); });

@@ -257,6 +257,55 @@ TEST_CASE("laws: at the ends of the support, and quantiles of 0 and 1") {
 }
 
 // log(z) has the mixed derivative 0 by x and scale; the formula of z gives a difference of two terms in 1 / z.
+TEST_CASE("laws: quantiles of upper and of logarithms of probabilities have all digits in the tails") {
+  using F = Tensor (*)(const Tensor&);
+  struct Point {
+    const char* name;
+    F f;
+    double p, value;
+  };
+  // clang-format off
+  const Point points[] = {
+#define AT(law, ...) #law, [](const Tensor& p) { return law(p __VA_OPT__(, ) __VA_ARGS__); }
+      {AT(norm_isf), 1e-300, 37.0470962993611992}, {AT(expon_isf), 1e-300, 690.775527898213705}, {AT(laplace_isf), 1e-300, 690.08238071765376},
+      {AT(logistic_isf), 1e-300, 690.775527898213705}, {AT(cauchy_isf), 1e-300, 3.18309886183790664e+299}, {AT(gumbel_r_isf), 1e-300, 690.775527898213705},
+      {AT(pareto_isf, 2), 1e-300, 1e150}, {AT(weibull_min_isf, 1.5), 1e-300, 78.1432186770480251}, {AT(lognorm_isf, 0.5), 1e-300, 110834443.920875868},
+      {AT(uniform_isf), 0.25, 0.75}, {AT(gamma_isf, 2.5), 1e-300, 700.320292826513435}, {AT(chi2_isf, 3), 1e-300, 1388.33677385468577},
+      {AT(t_isf, 3), 1e-10, 2225.76928468309319}, {AT(truncnorm_isf, -2, 39), 1e-300, 37.0477170223995173}, {AT(vonmises_isf, 0.5, 1.0), 0.25, 2.11244693630091533},
+      {AT(norm_ilogcdf), -1e-20, 9.26234008979840758}, {AT(norm_ilogcdf), -0.25, 0.768149395303850931}, {AT(norm_ilogcdf), -5, -2.47093863726158842},
+      {AT(norm_ilogcdf), -79.5, -12.3338755465022011}, {AT(norm_ilogcdf), -81, -12.4541288565432336}, {AT(norm_ilogcdf), -745.5, -38.4949311260647352},
+      {AT(norm_ilogcdf), -1e5, -447.197893678525051}, {AT(lognorm_ilogcdf, 0.5), -1e5, 7.80209489684525114e-98}, {AT(logistic_ilogcdf), -700, -700},
+      {AT(logistic_ilogcdf), -1e-20, 46.0517018598809137}, {AT(expon_ilogcdf), -1e-20, 46.0517018598809137}, {AT(gumbel_r_ilogcdf), -1e-20, 46.0517018598809137},
+      {AT(gumbel_r_ilogcdf), -700, -6.55108033504340467}, {AT(cauchy_ilogcdf), -1e-20, 3.18309886183790689e+19}, {AT(cauchy_ilogcdf), -700, -3.22840089906651436e+303},
+      {AT(laplace_ilogcdf), -1e-20, 45.3585546793209684}, {AT(laplace_ilogcdf), -700, -699.306852819440055}, {AT(pareto_ilogcdf, 2), -1e-20, 1e10},
+      {AT(weibull_min_ilogcdf, 1.5), -1e-20, 12.8478499618921429}, {AT(uniform_ilogcdf), -2, 0.135335283236612692}};
+#undef AT
+  // clang-format on
+  for (const Point& at : points) {
+    INFO(at.name << ' ' << at.p);
+    CHECK(at.f(scalar(at.p)).item() == Approx(at.value).epsilon(2e-14));
+    CHECK(std::isnan(at.f(scalar(1.5)).item()));
+    CHECK(std::isnan(at.f(scalar(qnan)).item()));
+  }
+  // Derivatives of norm_ilogcdf by mpmath.
+  for (const auto& [y, slope, bend] : {std::tuple(-0.25, 2.62207314070326465, 7.90330575578039624),
+                                       {-5., 0.357617037701269958, 0.0416088296669444785},
+                                       {-81., 0.079786682126152079, 0.000504760851307180462},
+                                       {-1e5, 0.00223613530801365592, 1.11812939666201793e-8}}) {
+    INFO(y);
+    const Derivatives d = derivatives([](const Tensors& x) { return norm_ilogcdf(x[0]); }, {y});
+    CHECK(d.gradient[0] == Approx(slope).epsilon(1e-13));
+    CHECK(d.hessian[0] == Approx(bend).epsilon(1e-10));
+  }
+  CHECK(norm_ilogcdf(scalar(-inf)).item() == -inf);
+  CHECK(norm_ilogcdf(scalar(0.)).item() == inf);
+  CHECK(expon_ilogcdf(scalar(0.)).item() == inf);
+  CHECK(norm_isf(tensor({0, 1})).to_vector() == Doubles{inf, -inf});
+  CHECK(weibull_min_isf(tensor({0, 1}), 2).to_vector() == Doubles{inf, 0});
+  CHECK(lognorm_isf(tensor({0, 1}), 2).to_vector() == Doubles{inf, 0});
+  CHECK(norm_ilogcdf(cast(scalar(-5.), DType::float16)).dtype() == DType::float16);
+}
+
 TEST_CASE("laws: mixed derivatives of logcdf by x and scale near the lower end") {
   for (const double z : {1e-300, 1e-160, 1e-12, 1e-3, 0.0156, 0.0157}) {
     for (const double scale : {1., 3., 1e-5}) {
