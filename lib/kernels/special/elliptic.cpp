@@ -79,15 +79,14 @@ Taylor carlson_j(const Taylor& x, const Taylor& y, const Taylor& z, const Taylor
   Triple t = {x, y, z};
   Taylor q = p, mean = (x + y + z + 2 * p) / 5.0L, sum = constant(x, 0);
   Real power = 1;
-  const Taylor delta = (p - x) * (p - y) * (p - z);
   for (int i = 0; i < duplications_max && far_apart(mean, {&t.x, &t.y, &t.z, &q}); ++i, power /= 4) {
     const Taylor root = root_of(q);
     const Taylor d = (root + root_of(t.x)) * (root + root_of(t.y)) * (root + root_of(t.z));
     const Taylor lambda = t.duplicate();
-    // R_C(1, 1 + e) with e = 64^-i delta / d^2 (Carlson 1995, 2.23).
-    const Taylor e = power * power * power * delta / (d * d);
-    sum += power * carlson_c(constant(e, 1), 1 + e) / d;
-    q = (q + lambda) / 4.0L;
+    // R_C(1, 1 + e) with 1 + e = 2 sqrt(p) (p + lambda) / d, which does not cancel for small p (Carlson 1995, 2.23).
+    const Taylor all = q + lambda;
+    sum += power * carlson_c(constant(q, 1), 2 * root * all / d) / d;
+    q = all / 4.0L;
     mean = (t.x + t.y + t.z + 2 * q) / 5.0L;
   }
   const Taylor inverse = 1 / mean, u = 1 - t.x * inverse, v = 1 - t.y * inverse, w = 1 - t.z * inverse;
