@@ -59,6 +59,12 @@ inline Real power_at_zero(Real a, int k) {
     if (a < j) sign = -sign;
   return sign * infinity;
 }
+/// The limit for x to infinity of x^a, differentiated m times by x and n times by a; NaN where it depends on more.
+inline Real power_at_infinity(Real a, int m, int n) {
+  if (a < m && !(a >= 0 && a == std::floor(a) && n > 0)) return a < 0 || n == 0 ? 0 : nan;
+  if (n > 0) return m == 0 ? infinity : nan;
+  return a == m ? factorial(m) : infinity;
+}
 inline bool is_whole(Real x) { return x == std::floor(x); }
 /// (-1)^n
 inline Real alternating(Real n) { return std::fmod(n, 2.0L) == 0 ? 1 : -1; }

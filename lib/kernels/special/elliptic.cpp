@@ -115,12 +115,14 @@ Taylor carlson_g_slope(const Taylor& x, const Taylor& y, const Taylor& z) {
 
 template <std::size_t Count, class F>
 Real carlson(const Arguments& a, const F& f) {
-  int zeros = 0;
+  int zeros = 0, infinite = 0;
   for (std::size_t k = 0; k < Count; ++k) {
-    if (!(a.at[k] >= 0) || std::isinf(a.at[k])) return nan;
+    if (!(a.at[k] >= 0)) return nan;
     zeros += a.at[k] == 0;
+    infinite += std::isinf(a.at[k]);
   }
   if (zeros > 1) return nan;
+  if (infinite > 0) return 0;  // also the derivatives; R_G has its own limits
   const Orders o(a.orders, Count);
   const auto v = [&](std::size_t k) { return Taylor::variable(o, a.at[k], static_cast<int>(k)); };
   if constexpr (Count == 4)
@@ -135,6 +137,8 @@ Real symmetric_second(const Arguments& a) {
   Arguments b = a;
   int orders[] = {a.orders[0], a.orders[1], a.orders[2]}, by = 0;
   while (by < 3 && (orders[by] == 0 || a.at[by] == 0)) ++by;
+  for (int k = 0; k < 3; ++k)
+    if (std::isinf(a.at[k]) && Orders(a.orders, 3).total() == 0) return carlson<3>(a, carlson_f) + infinity;
   if (by == 3) return carlson<3>(a, carlson_g);
   --orders[by];
   std::swap(orders[by], orders[0]), std::swap(b.at[by], b.at[0]);
@@ -151,7 +155,7 @@ Taylor complete_second_slope(const Taylor& m1) { return 2 * carlson_g_slope(m1, 
 Real complete(Real m1, int order, bool second) {
   if (!(m1 >= 0)) return nan;
   if (m1 == 0) return second ? (order == 0 ? 1 : -alternating(order) * infinity) : alternating(order) * infinity;
-  if (std::isinf(m1)) return order > 0 ? nan : second ? infinity : 0;
+  if (std::isinf(m1)) return second && order == 0 ? infinity : 0;
   if (second && order > 0) return by_argument(m1, order - 1, complete_second_slope);
   return by_argument(m1, order, second ? complete_second : complete_first);
 }
@@ -187,6 +191,10 @@ Taylor integrand(const Taylor& phi, const Taylor& m, bool second) {
 Real legendre_incomplete(const Arguments& a, bool second) {
   const Real phi = a.at[0], m = a.at[1], s = std::sin(phi);
   if (std::isinf(phi)) return std::isinf(m) || m > 1 || a.orders[0] + a.orders[1] > 0 ? nan : phi;
+  if (m == -infinity && s != 0) {  // the integral of |sin(t)|^-1 or |sin(t)| times a power of -m
+    const bool grows = second && a.orders[1] == 0;
+    return grows ? std::copysign(infinity, a.orders[0] == 0 ? phi : 1) : 0;
+  }
   if (!(m * s * s <= 1) || std::isinf(m) || (m > 1 && std::abs(phi) > pi / 2)) return nan;
   if (a.orders[0] > 0) {
     const int orders[] = {a.orders[0] - 1, a.orders[1]};

@@ -16,7 +16,7 @@ N multigammaln_of(const N& a, Real dimension) {
 Real multigammaln(Real x, Real dimension, int order) {
   constexpr Real dimension_max = 1e4L;  // terms of the sum
   if (!is_whole(dimension) || dimension < 1 || dimension > dimension_max || !(x > (dimension - 1) / 2)) return nan;
-  if (std::isinf(x)) return order == 0 ? x : nan;
+  if (std::isinf(x)) return order < 2 ? x : 0;
   if (order == 0) return multigammaln_of(x, dimension);
   const Orders o = {order};
   return derivative(multigammaln_of(Taylor::variable(o, x, 0), dimension));
@@ -33,6 +33,11 @@ Taylor binomial(const Taylor& n, const Taylor& k) {
 }
 Real comb(const Arguments& a) {
   const Real n = a.at[0], k = a.at[1];
+  if (n == infinity && std::isfinite(k)) {  // n^k / Gamma(k + 1)
+    const Real limit = power_at_infinity(k, a.orders[0], a.orders[1]);
+    return std::isfinite(limit) && limit != 0 ? 1 : limit;
+  }
+  if (std::isinf(k) && n > -1 && std::isfinite(n)) return 0;
   if (std::isinf(n) || std::isinf(k) || (n < 0 && is_whole(n))) return nan;
   const Orders o(a.orders, 2);
   return derivative(binomial(Taylor::variable(o, n, 0), Taylor::variable(o, k, 1)));
@@ -69,6 +74,8 @@ Real zeta(const Arguments& a) {
   constexpr Real shift_max = 1e6L;  // terms that are added before the sum for positive q
   const Real s = a.at[0], q = a.at[1];
   if (s == 1) return a.orders[0] + a.orders[1] == 0 ? infinity : nan;
+  if (s > 1 && (q == infinity || (s == infinity && q > 1))) return 0;
+  if (s == infinity && q > 0 && a.orders[1] == 0) return q < 1 ? alternating(a.orders[0]) * infinity : a.orders[0] == 0;
   if (!(s > 1) || std::isinf(q) || std::isinf(s)) return nan;
   if (q <= 0) {
     if (is_whole(q)) return a.orders[0] + a.orders[1] == 0 ? infinity : nan;

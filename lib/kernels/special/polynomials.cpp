@@ -71,16 +71,31 @@ N of_degree(Function f, const Variables<N>& v, Real degree) {
 
 constexpr Real degree_max = 1e5L;
 
+/// The sign of the leading coefficient; NaN for parameters with which it depends on more than the degree.
+Real leading_sign(Function f, const Arguments& a, Real degree) {
+  if (f == Function::laguerre || f == Function::genlaguerre) return alternating(degree);
+  if (f == Function::gegenbauer && !(a.at[0] > 0)) return nan;
+  return f == Function::jacobi && !(a.at[0] > -1 && a.at[1] > -1) ? nan : 1;
+}
+
 }  // namespace
 
 Real polynomial(Function f, const Arguments& a) {
   const std::size_t last = signature(f).arguments - 1u;  // the degree
-  const Real degree = a.at[last], x = a.at[last - 1];
+  const Real degree = a.at[last];
+  Real x = a.at[last - 1];
   if (!is_whole(degree) || degree < 0 || degree > degree_max) return nan;
-  if (std::isinf(x) && degree > 0) return nan;
   const Orders o(a.orders, last);
+  if (std::isinf(x) && degree > 0) {
+    const int order = a.orders[last - 1];
+    if (o.total() > order) return nan;
+    if (degree != order) return degree < order ? 0 : leading_sign(f, a, degree) * std::pow(x, degree - order);
+    x = 0;  // the derivative is constant
+  }
   if (o.total() == 0) return of_degree<Real>(f, {x, last > 1 ? a.at[0] : 0, last > 2 ? a.at[1] : 0}, degree);
-  const auto variable = [&](std::size_t k) { return Taylor::variable(o, a.at[k], static_cast<int>(k)); };
+  const auto variable = [&](std::size_t k) {
+    return Taylor::variable(o, k == last - 1 ? x : a.at[k], static_cast<int>(k));
+  };
   const Taylor zero(o, 0);
   return derivative(
       of_degree<Taylor>(f, {variable(last - 1), last > 1 ? variable(0) : zero, last > 2 ? variable(1) : zero}, degree));

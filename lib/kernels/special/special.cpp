@@ -19,7 +19,7 @@ Real of_positive(const Arguments& a, const F& f) {
 Real gamma_of(const Arguments& a) {
   const Real x = a.at[0];
   if (std::isnan(x) || x == -infinity) return nan;
-  if (x == 0 && a.orders[0] == 0) return std::copysign(infinity, x);
+  if (x == 0) return alternating(a.orders[0]) * std::pow(std::copysign(infinity, x), a.orders[0] + 1);
   if (x <= 0 && x == std::floor(x)) return nan;
   constexpr Real overflow_above = 200;  // Gamma overflows double from 172 on
   if (x > overflow_above) return infinity;
@@ -51,11 +51,23 @@ Taylor beta_rest(const Taylor& a, const Taylor& b) {
   }
   return sum * m * short_series(product * m, true);
 }
+/// An argument of the logarithm of the beta function is infinite: the limit, -lgamma's where the other one is not.
+Real log_beta_at_infinity(const Arguments& a) {
+  const int other = std::isinf(a.at[0]) ? 1 : 0, m = a.orders[1 - other], n = a.orders[other];
+  if (m > 0) return std::isinf(a.at[other]) ? nan : 0;
+  if (n < 2 || std::isinf(a.at[other])) return n == 0 || !std::isinf(a.at[other]) ? -infinity : nan;
+  return by_argument(a.at[other], n, log_gamma<Taylor>);
+}
+Real log_beta_of(const Arguments& a) {
+  if (a.at[0] > 0 && a.at[1] > 0 && (std::isinf(a.at[0]) || std::isinf(a.at[1]))) return log_beta_at_infinity(a);
+  return of_positive(a, [](const auto& v, const auto& w) { return log_beta(v, w); });
+}
 /// Mixed derivatives near 0 are those of the rest: 1 / a and 1 / b, which are far larger, have none.
 Real beta_of(const Arguments& a) {
   constexpr Real small = 0.125L;
   constexpr int orders_max = 10;  // for which the terms of the series are enough
   const int m = a.orders[0], n = a.orders[1];
+  if (a.at[0] > 0 && a.at[1] > 0 && (std::isinf(a.at[0]) || std::isinf(a.at[1]))) return 0;
   if (m > 0 && n > 0 && m + n <= orders_max && a.at[0] > 0 && a.at[1] > 0 && a.at[0] <= small && a.at[1] <= small) {
     const Orders o(a.orders, 2);
     return derivative(beta_rest(Taylor::variable(o, a.at[0], 0), Taylor::variable(o, a.at[1], 1)));
@@ -63,6 +75,7 @@ Real beta_of(const Arguments& a) {
   return of_positive(a, [](const auto& v, const auto& w) { return exp(log_beta(v, w)); });
 }
 Real poch_of(const Arguments& a) {
+  if (a.at[0] == infinity && std::isfinite(a.at[1])) return power_at_infinity(a.at[1], a.orders[0], a.orders[1]);
   if (!(a.at[0] > 0 && a.at[0] + a.at[1] > 0) || std::isinf(a.at[0]) || std::isinf(a.at[1])) return nan;
   if (a.at[0] < 0.5L && a.at[1] > 0.5L)  // small a is a factor
     return by_arguments<2>(
@@ -148,7 +161,7 @@ Real evaluate(Function f, const Arguments& a) {
     case Function::rgamma:
       return rgamma_of(a);
     case Function::betaln:
-      return of_positive(a, [](const auto& v, const auto& w) { return log_beta(v, w); });
+      return log_beta_of(a);
     case Function::beta:
       return beta_of(a);
     case Function::poch:

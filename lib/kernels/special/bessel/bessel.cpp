@@ -125,7 +125,7 @@ Taylor bessel_i_difference(const Taylor& nu, const Taylor& x, Real n, bool scale
   return scaled ? k * exp(-2 * x) : k;
 }
 Real bessel_i_of(Real order, Real argument, const int* orders, bool scaled) {
-  if (std::isinf(order)) return nan;
+  if (std::isinf(order)) return order > 0 && argument >= 0 && std::isfinite(argument) ? 0 : nan;
   const bool whole = is_whole(order), plain = orders[0] == 0;
   if (whole && plain) order = std::abs(order);
   if (argument < 0) {
@@ -145,7 +145,8 @@ Real bessel_i_of(Real order, Real argument, const int* orders, bool scaled) {
   return derivative(bessel_i(-nu, x, scaled) + bessel_i_difference(-nu, x, std::nearbyint(-order), scaled));
 }
 Real bessel_k_of(Real order, Real argument, const int* orders, bool scaled) {
-  if (std::isinf(order) || !(argument >= 0)) return nan;
+  if (std::isinf(order) || !(argument >= 0))
+    return argument >= 0 && std::isfinite(argument) && orders[0] + orders[1] == 0 ? infinity : nan;
   if (std::isinf(argument)) return 0;
   if (argument == 0) return orders[0] == 0 ? alternating(orders[1]) * infinity : nan;
   if (order == 0 && orders[0] % 2 == 1) return 0;

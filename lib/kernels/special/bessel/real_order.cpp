@@ -268,6 +268,8 @@ Taylor of_positive_order(const Taylor& nu, const Taylor& x, bool second) {
 /// J, or Y if `second`, of order a.at[0] at a.at[1].
 Real bessel_real_order(const Arguments& a, bool second) {
   const Real order = a.at[0], argument = a.at[1];
+  if (order == infinity && argument >= 0 && std::isfinite(argument))
+    return !second ? 0 : a.orders[0] + a.orders[1] == 0 ? -infinity : nan;
   if (std::isinf(order) || !(argument >= 0)) return nan;
   if (std::isinf(argument)) return 0;
   const Orders o(a.orders, 2);
