@@ -18,6 +18,7 @@
 #include "catch.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/table.hpp"
+#include "ops/apply/pointwise.hpp"
 #include "references.hpp"
 
 using namespace reel::kernels;
@@ -123,6 +124,7 @@ std::vector<Case> written_cases() {
     unary<"gelu">([](R x, R) { return std::erfc(-x / sqrt(R(2))) / 2 + x * exp(-x * x / 2) / sqrt(2 * pi); }, [](X x, X) { return gelu(x); }),
     unary<"silu">([](R x, R) { return sigmoid(x) + x * sigmoid(x) * sigmoid(-x); }, [](X x, X) { return silu(x); }),
     unary<"sigmoid">([](R x, R) { return sigmoid(x) * sigmoid(-x); }, [](X x, X) { return sigmoid(x); }, [](R x, R) { return x < 1; }),
+    unary<"logistic">([](R x, R) { return sigmoid(x) * sigmoid(-x); }, [](X x, X) { return reel::ops::pointwise(reel::ops::pointwise_primitive(index_of<"logistic">()), x); }),
     unary<"softplus">([](R x, R) { return sigmoid(x); }, [](X x, X) { return softplus(x); }),
     unary<"softsign">([](R x, R) { return 1 / ((1 + abs(x)) * (1 + abs(x))); }, [](X x, X) { return softsign(x); }),
     binary<"add">([](R, R) { return R(1); }, [](R, R) { return R(1); }, [](X x, X y) { return x + y; }),

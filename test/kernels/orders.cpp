@@ -112,7 +112,7 @@ UNARY(reciprocal) UNARY(abs) UNARY(sign) UNARY(floor) UNARY(ceil) UNARY(round) U
 UNARY(rsqrt) UNARY(cbrt) UNARY(exp) UNARY(exp2) UNARY(expm1) UNARY(log) UNARY(log2) UNARY(log10) UNARY(log1p)
 UNARY(erf) UNARY(erfc) UNARY(erfcx) UNARY(ndtr) UNARY(lgamma) UNARY(digamma) UNARY(sin) UNARY(cos) UNARY(tan) UNARY(arcsin)
 UNARY(arccos) UNARY(arctan) UNARY(sinh) UNARY(cosh) UNARY(tanh) UNARY(arcsinh) UNARY(arccosh) UNARY(arctanh)
-UNARY(selu) UNARY(gelu) UNARY(silu) UNARY(sigmoid) UNARY(softplus) UNARY(softsign)
+UNARY(selu) UNARY(gelu) UNARY(silu) UNARY(sigmoid) UNARY(softplus) UNARY(softsign) UNARY(logistic)
 BINARY(maximum) BINARY(minimum) BINARY(floor_divide) BINARY(mod) BINARY(power) BINARY(hypot) BINARY(logaddexp)
 BINARY(arctan2) BINARY(elu) BINARY(sigmoid_cross_entropy)
 #undef UNARY
@@ -129,6 +129,42 @@ Dual<B> sigmoid_tail(Dual<B> x) {
 template <class B>
 Dual<B> arctan_derivative(Dual<B> x) {
   return 1 / (1 + x * x);
+}
+
+template <class B>
+Dual<B> logistic_derivative(Dual<B>, Dual<B> z) {
+  return z * (1 - z);
+}
+template <class B>
+Dual<B> limited(Dual<B> x, double bound) {
+  return where(x > bound, bound, where(x < -bound, -bound, x));
+}
+template <class B>
+Dual<B> bounded(Dual<B> x) {
+  return limited(x, 100);
+}
+template <class B>
+Dual<B> silu_derivative(Dual<B> x) {
+  const Dual<B> u = limited(x, 800), s = logistic(u);
+  return s * (1 + u * (1 - s));
+}
+template <class B>
+Dual<B> over_hypot(Dual<B> x, Dual<B> z) {
+  return where(equal(z, 0), 0, x) / where(equal(z, 0), 1, z);
+}
+template <class B>
+Dual<B> over_square(Dual<B> x, Dual<B> z) {
+  return x / z / z;
+}
+template <class B>
+Dual<B> one_minus_square(Dual<B> x) {
+  return 1 - x * x;
+}
+template <class B>
+Dual<B> log_ndtr_derivative(Dual<B> x) {
+  const Dual<B> near = where(x < -50, -50, x), far = where(x < -50, x, -50), r = 1 / far, w = r * r;
+  return where(x < -50, -far - r * (1 - w * (2 - w * (10 - w * (74 - 706 * w)))),
+               0.39894228040143267794 * exp(-0.5 * (near * near)) / ndtr(near));
 }
 
 template <class B>

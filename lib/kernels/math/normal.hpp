@@ -199,6 +199,22 @@ template <class T>
   return normal_cdf(x);
 }
 
+// The density over ndtr. Below -50 by the inverse of the asymptotic series of Mills's ratio (DLMF 7.12.1), with an
+// error of 4e-17; parts of its derivatives would overflow in the other form.
+template <class T>
+[[gnu::noinline]] Vec<T> log_ndtr_derivative(Vec<T> x) {
+  using L = Vec<T>;
+  constexpr double root_half = 0.70710678118654752440, inverse_root_two_pi = 0.39894228040143267794,
+                   root_two_over_pi = 0.79788456080286535588;
+  const auto right = x > 0, far = x < -50;
+  const L above = where(right, x, 0), below = where(right | far, 0, x);
+  const L near = where(right, inverse_root_two_pi * exp(-0.5 * (above * above)) / ndtr(above),
+                       root_two_over_pi / erfcx(-root_half * below));
+  if (!any(far)) return near;
+  const L r = 1 / where(far, x, -50), w = r * r;
+  return where(far, -x - r * (1 - w * (2 - w * (10 - w * (74 - 706 * w)))), near);
+}
+
 // The derivative of order n of erfcx, 0 <= n <= 250. Other n give NaN.
 template <class T>
 [[gnu::noinline]] Vec<T> erfcx_derivative(Vec<T> n, Vec<T> x) {

@@ -1,14 +1,19 @@
 // Definitions of neural-network activations. relu and sigmoid read only their result (rule S21). elu and selu read
 // their operand, because a derivative computed from the result has no digits where the result is rounded to its limit;
-// sigmoid accepts that for large x. Derivatives at the kink 0: relu 0, leaky_relu its slope, elu alpha, selu 1.7581.
-// slope and alpha are operands like any other. alpha must not be negative. The pieces of relu6, hard_sigmoid and
-// hard_swish are chosen by comparisons that a NaN fails, so that it reaches the result.
+// sigmoid accepts that for large x. logistic is the sigmoid that occurs in derivatives; its own keeps all digits. gelu
+// and silu have reached their limits at 100 and 800, so that no derivative multiplies infinity by 0. Derivatives at the
+// kink 0: relu 0, leaky_relu its slope, elu alpha, selu 1.7581. slope and alpha are operands like any other. alpha must
+// not be negative. The pieces of relu6, hard_sigmoid and hard_swish are chosen by comparisons that a NaN fails, so that
+// it reaches the result.
 #pragma once
 #include "kernels/table/exponential.hpp"
 
 namespace reel::kernels::table {
 
 inline constexpr double selu_scale = 1.05070098735548049342, selu_scale_alpha = 1.75809934084737685994;
+
+// Of two definitions, with one kernel.
+inline constexpr auto sigmoid_value = [](auto x) { return sigmoid(x); };
 
 // clang-format off
 // Of a few instructions each.
@@ -38,13 +43,14 @@ inline constexpr std::tuple activation{
       return g * where(x > 0, selu_scale, selu_scale_alpha * exp(where(x > 0, 0, x))); })),
   op<"gelu">([](auto x) { return gelu(x); },
     d<x>([](auto g, auto x) {
-      return g * (0.5 * erfc(-root_half * x) + x * (inverse_root_two_pi * exp(-0.5 * (x * x)))); })),
+      auto u = limited(x, 100);
+      return g * (0.5 * erfc(-root_half * u) + u * (inverse_root_two_pi * exp(-0.5 * (u * u)))); })),
   op<"silu">([](auto x) { return silu(x); },
-    d<x>([](auto g, auto x) { auto s = sigmoid(x); return g * (s * (1 + x * (1 - s))); })),
-  op<"sigmoid">([](auto x) { return sigmoid(x); },
+    d<x>([](auto g, auto x) { return g * silu_derivative(x); })),
+  op<"sigmoid">(sigmoid_value,
     d<z>([](auto g, auto z) { return g * (z * (1 - z)); })),
   op<"softplus">([](auto x) { return softplus(x); },
-    d<x>([](auto g, auto x) { return g * sigmoid(x); })),
+    d<x>([](auto g, auto x) { return g * logistic(x); })),
   op<"softsign">([](auto x) { return softsign(x); },
     d<x>([](auto g, auto x) { auto q = 1 / (1 + abs(x)); return g * (q * q); })),
   // x: logits, y: labels. With labels in [0, 1] both terms are positive. sigmoid(x) - 1 is -sigmoid(-x).
@@ -53,6 +59,8 @@ inline constexpr std::tuple activation{
       auto s = sigmoid_tail(x);
       return g * where(x > 0, (1 - y) - s, s - y); }),
     d<x>([](auto g, auto x) { return -(g * x); })),
+  op<"logistic">(sigmoid_value,
+    d<x | z>([](auto g, auto x, auto z) { return g * logistic_derivative(x, z); })),
 };
 // clang-format on
 

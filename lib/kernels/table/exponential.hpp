@@ -10,15 +10,16 @@ inline constexpr double log_of_2 = 0.69314718055994530942;
 inline constexpr double log2_of_e = 1.44269504088896340736, log10_of_e = 0.43429448190325182765;
 inline constexpr double two_over_root_pi = 1.12837916709551257390;
 inline constexpr double root_half = 0.70710678118654752440, inverse_root_two_pi = 0.39894228040143267794;
+inline constexpr double one_third = 0.33333333333333333333;
 
 // clang-format off
 inline constexpr std::tuple powers{
-  // d/dx 0**0 is 0 to every order by the outer selection; the inner one keeps the discarded side finite. d/dy 0**y is 0
+  // d/dx x**0 is 0 to every order by the outer selection; the inner one keeps the discarded side finite. d/dy 0**y is 0
   // for y >= 0: x is replaced by 1, whose logarithm is 0. 0**y is 0 or 1 just for these y; z is tested instead of y,
   // since complex y have no order.
   op<"power", numbers>([](auto x, auto y) { return power(x, y); },
     d<x | y>([](auto g, auto x, auto y) {
-      const auto none = logical_and(equal(x, 0), equal(y, 0));
+      const auto none = equal(y, 0);
       return g * where(none, 0, y * power(x, where(none, 1, y) - 1)); }),
     d<x | z>([](auto g, auto x, auto z) {
       return g * (z * log(where(logical_and(equal(x, 0), logical_or(equal(z, 0), equal(z, 1))), 1, x))); })),
@@ -27,11 +28,11 @@ inline constexpr std::tuple powers{
   op<"rsqrt">([](auto x) { return rsqrt(x); },
     d<z>([](auto g, auto z) { return g * (-0.5 * z * (z * z)); })),
   op<"cbrt">([](auto x) { return cbrt(x); },
-    d<z>([](auto g, auto z) { return g / (3 * (z * z)); })),
+    d<z>([](auto g, auto z) { auto q = reciprocal(z); return g * (one_third * (q * q)); })),
+  // The derivative at the origin is 0 to every order.
   op<"hypot">([](auto x, auto y) { return hypot(x, y); },
-    // The outer selection makes the derivative at the origin 0 to every order.
-    d<x | z>([](auto g, auto x, auto z) { return g * where(equal(z, 0), 0, x / where(equal(z, 0), 1, z)); }),
-    d<y | z>([](auto g, auto y, auto z) { return g * where(equal(z, 0), 0, y / where(equal(z, 0), 1, z)); })),
+    d<x | z>([](auto g, auto x, auto z) { return g * over_hypot(x, z); }),
+    d<y | z>([](auto g, auto y, auto z) { return g * over_hypot(y, z); })),
 
   op<"exp">([](auto x) { return exp(x); },
     d<z>([](auto g, auto z) { return g * z; })),
@@ -60,15 +61,15 @@ inline constexpr std::tuple powers{
       return g * where(linear, 1, (y - x) / where(linear, 1, y)); })),
   // Equal infinities each get half of g, like other ties: their difference counts as 0.
   op<"logaddexp">([](auto x, auto y) { return logaddexp(x, y); },
-    d<x | y>([](auto g, auto x, auto y) { return g * sigmoid(where(logical_and(equal(x, y), isinf(x)), 0, x - y)); }),
-    d<x | y>([](auto g, auto x, auto y) { return g * sigmoid(where(logical_and(equal(x, y), isinf(x)), 0, y - x)); })),
+    d<x | y>([](auto g, auto x, auto y) { return g * logistic(where(logical_and(equal(x, y), isinf(x)), 0, x - y)); }),
+    d<x | y>([](auto g, auto x, auto y) { return g * logistic(where(logical_and(equal(x, y), isinf(x)), 0, y - x)); })),
 };
 
 inline constexpr std::tuple special{
   op<"erf">([](auto x) { return erf(x); },
-    d<x>([](auto g, auto x) { return g * (two_over_root_pi * exp(-(x * x))); })),
+    d<x>([](auto g, auto x) { auto u = bounded(x); return g * (two_over_root_pi * exp(-(u * u))); })),
   op<"erfc">([](auto x) { return erfc(x); },
-    d<x>([](auto g, auto x) { return g * (-two_over_root_pi * exp(-(x * x))); })),
+    d<x>([](auto g, auto x) { auto u = bounded(x); return g * (-two_over_root_pi * exp(-(u * u))); })),
   op<"lgamma">([](auto x) { return lgamma(x); },
     d<x>([](auto g, auto x) { return g * digamma(x); })),
   op<"digamma">([](auto x) { return digamma(x); },

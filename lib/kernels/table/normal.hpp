@@ -7,7 +7,6 @@
 namespace reel::kernels::table {
 
 inline constexpr double half_root_pi = 0.88622692545275801365, root_two_pi = 2.50662827463100050242;
-inline constexpr double root_two_over_pi = 0.79788456080286535588;
 
 // clang-format off
 inline constexpr std::tuple normal{
@@ -17,13 +16,9 @@ inline constexpr std::tuple normal{
     unconnected,
     d<x | y>([](auto g, auto x, auto y) { return g * erfcx_derivative(x + 1, y); })),
   op<"ndtr">([](auto x) { return ndtr(x); },
-    d<x>([](auto g, auto x) { return g * (inverse_root_two_pi * exp(-0.5 * (x * x))); })),
+    d<x>([](auto g, auto x) { auto u = bounded(x); return g * (inverse_root_two_pi * exp(-0.5 * (u * u))); })),
   op<"log_ndtr">([](auto x) { return log_ndtr(x); },
-    d<x>([](auto g, auto x) {
-      const auto right = x > 0;
-      const auto above = where(right, x, 0), below = where(right, 0, x);
-      return g * where(right, inverse_root_two_pi * exp(-0.5 * (above * above)) / ndtr(above),
-                       root_two_over_pi / erfcx(-root_half * below)); })),
+    d<x>([](auto g, auto x) { return g * log_ndtr_derivative(x); })),
   op<"erfinv">([](auto x) { return erfinv(x); },
     d<x | z>([](auto g, auto x, auto z) {
       const auto middle = abs(x) < 0.5;
