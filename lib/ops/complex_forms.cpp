@@ -17,24 +17,24 @@ using loops::Elementary;
 Tensor less_one(const Tensor& z) { return z - 1.0; }
 Tensor plus_one(const Tensor& z) { return z - -1.0; }
 Tensor i_times(const Tensor& z) { return make_complex(-imag(z), real(z)); }
-// 1 - w^2, and its square root with the cuts of arcsin.
-Tensor one_minus_square(const Tensor& w) { return -less_one(w) * plus_one(w); }
-Tensor root_of_that(const Tensor& w) { return sqrt(-less_one(w)) * sqrt(plus_one(w)); }
+// 1 / (1 - w^2), without overflow; the square root of 1 - w^2 with the cuts of arcsin.
+Tensor reciprocal_of_one_minus_square(const Tensor& w) { return reciprocal(-less_one(w)) / plus_one(w); }
+Tensor root_of_one_minus_square(const Tensor& w) { return sqrt(-less_one(w)) * sqrt(plus_one(w)); }
 
 Tensor derivative(Elementary f, const Tensor& z) {
   switch (f) {
     case Elementary::arcsin:
-      return reciprocal(root_of_that(z));
+      return reciprocal(root_of_one_minus_square(z));
     case Elementary::arccos:
-      return -reciprocal(root_of_that(z));
+      return -reciprocal(root_of_one_minus_square(z));
     case Elementary::arctan:
-      return reciprocal(one_minus_square(i_times(z)));
+      return reciprocal_of_one_minus_square(i_times(z));
     case Elementary::arcsinh:
-      return reciprocal(root_of_that(i_times(z)));
+      return reciprocal(root_of_one_minus_square(i_times(z)));
     case Elementary::arccosh:
       return reciprocal(sqrt(less_one(z)) * sqrt(plus_one(z)));
     case Elementary::arctanh:
-      return reciprocal(one_minus_square(z));
+      return reciprocal_of_one_minus_square(z);
     case Elementary::expm1:
       return exp(z);
     case Elementary::log1p:

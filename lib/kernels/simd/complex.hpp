@@ -38,6 +38,10 @@ struct Complex {
   friend Complex operator/(Complex a, Complex b) {
     const T across = std::abs(b.re), up = std::abs(b.im);
     if (across == 0 && up == 0) return {a.re / across, a.im / across};
+    if (across == up && std::isinf(up)) {  // 0 for finite a
+      const T re = std::copysign(T(0), b.re), im = std::copysign(T(0), b.im);
+      return {a.re * re + a.im * im, a.im * re - a.re * im};
+    }
     if (across >= up) {
       const T ratio = b.im / b.re, divisor = b.re + b.im * ratio;
       return {(a.re + a.im * ratio) / divisor, (a.im - a.re * ratio) / divisor};
