@@ -72,12 +72,13 @@ Lane log_beta_density(P p) {
   return log_gamma_density(p.a, n * p.z) + log_gamma_density(p.b, n * rest) - log_poisson_at_mean(n) + log(n);
 }
 
-// lgamma(h + 1/2) - lgamma(h).
+// lgamma(h + 1/2) - lgamma(h) - log(h) / 2: the difference of two Stirling series, of which only odd powers remain.
 Lane half_step_of_lgamma(const Lane& h) {
   const LaneMask is_large = h >= stirling_min;
-  const Lane a = where(is_large, h, stirling_min), b = where(is_large, 1, h);
-  const Lane large = a * log1p(0.5 / a) - 0.5 + 0.5 * log(a) + stirling_error(a + 0.5) - stirling_error(a);
-  return where(is_large, large, lgamma(b + 0.5) - lgamma(b));
+  const Lane a = 1 / where(is_large, h, stirling_min), s = a * a, b = where(is_large, 1, h);
+  Lane sum = half_step_series[6] + half_step_series[7] * s;
+  for (int k = 5; k >= 0; --k) sum = half_step_series[k] + sum * s;
+  return where(is_large, sum * a, lgamma(b + 0.5) - lgamma(b) - 0.5 * log(b));
 }
 // log(1 + u^2), without overflow.
 Lane log1p_of_square(const Lane& u) {
@@ -85,10 +86,17 @@ Lane log1p_of_square(const Lane& u) {
   const Lane near = where(far, 0, u);
   return where(far, 2 * log(abs(where(far, u, 1))), log1p(near * near));
 }
-Lane log_t_density(P p) {
-  return half_step_of_lgamma(0.5 * p.a) - 0.5 * (log(p.a) + log_pi) -
-         0.5 * (p.a + 1) * log1p_of_square(p.z / sqrt(p.a));
+// (a + 1) log(1 + z^2 / a). For small u^2 = z^2 / a it is z^2 times the series of log(1 + u^2) / u^2, of which the
+// derivative by a does not cancel, and log(1 + u^2); the next term is below 1e-19.
+Lane log_t_kernel(const Lane& z, const Lane& a) {
+  const Lane u = z / sqrt(a);
+  const LaneMask near = abs(u) < 0.125;
+  const Lane v = where(near, u, 0), s = v * v, w = where(near, z, 0);
+  Lane sum = 1. / 9 - s / 10;
+  for (int k = 8; k >= 1; --k) sum = 1. / k - sum * s;
+  return where(near, w * w * sum + log1p(s), (where(near, 1, a) + 1) * log1p_of_square(where(near, 1, u)));
 }
+Lane log_t_density(P p) { return half_step_of_lgamma(0.5 * p.a) - log_root_2pi - 0.5 * log_t_kernel(p.z, p.a); }
 Lane log_chi2_density(P p) { return log_gamma_density(0.5 * p.a, 0.5 * p.z) - std::numbers::ln2; }
 
 // A density c z^e r(z), e its exponent by p.a. For tiny z it is that at tiny_max times powers of the quotient: the

@@ -112,8 +112,10 @@ Tensor t_tail(const char* op, Tail tail, const Operand& x, const Operand& df, co
               const Operand& scale) {
   const tape::OpScope scope(x);
   const Placed p(op, {&x, &df, &loc, &scale}, -infinity, infinity);
-  const Tensor towards = is_lower(tail) ? -p.z : p.z, small = greater_equal(towards, 0);
-  const Tensor beyond = t_beyond(op, is_log(tail), where(small, towards, -towards), p.c.x[1]);
+  // The parts of the derivative by df nearly cancel for large df: too much for float32.
+  const Tensor z = cast_to(p.z, DType::float64), all_df = cast_to(p.c.x[1], DType::float64);
+  const Tensor towards = is_lower(tail) ? -z : z, small = greater_equal(towards, 0);
+  const Tensor beyond = t_beyond(op, is_log(tail), where(small, towards, -towards), all_df);
   return p.finish(tail, where(small, beyond, is_log(tail) ? log1mexp(-beyond) : 1 - beyond));
 }
 
