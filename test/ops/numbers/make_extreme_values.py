@@ -54,12 +54,9 @@ BINARY = {
 # Results that lose digits: op, order of the derivative, where. They are compared by absolute error alone.
 LEFT = {
     ("sigmoid", 1): lambda x: x > 9, ("sigmoid", 2): lambda x: x > 9 or abs(x) < 0.01, ("tanh", 1): lambda x: abs(x) > 5,
-    ("tanh", 2): lambda x: abs(x) > 5, ("softplus", 2): lambda x: x > 9, ("log_sigmoid", 2): lambda x: x < -9,
-    ("silu", 2): lambda x: x > 9, ("mish", 2): lambda x: x > 5, ("gelu_tanh", 2): lambda x: x > 5,
-    ("arctanh", 2): lambda x: abs(x) < 0.01, ("arcsin", 2): lambda x: abs(x) < 0.01, ("arccos", 2): lambda x: abs(x) < 0.01,
-    ("logaddexp", 2): lambda a, b: abs(a - b) > 9, ("logaddexp2", 0): lambda a, b: a < -30 and b < 1, ("logaddexp2", 2): lambda a, b: abs(a - b) > 9,
-    ("hypot", 2): lambda a, b: not 0.01 < a / b < 100,
-    ("arctan2", 2): lambda a, b: max(a, b) > 1e150, ("gelu", 1): lambda x: x == -0.75, ("gelu_tanh", 0): lambda x: x == -20,
+    ("tanh", 2): lambda x: abs(x) > 5, ("silu", 2): lambda x: x > 18, ("mish", 2): lambda x: x > 5, ("gelu_tanh", 2): lambda x: x > 5, ("logaddexp2", 0): lambda a, b: a < -30 and b < 1,
+    ("hypot", 2): lambda a, b: not 0.01 < a / b < 100, ("arctan2", 2): lambda a, b: max(a, b) > 1e150,
+    ("gelu", 1): lambda x: x == -0.75, ("gelu_tanh", 0): lambda x: x == -20,
 }
 ORDERS = {1: [(0,), (1,), (2,)], 2: [(0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2)]}
 
