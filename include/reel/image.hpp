@@ -16,7 +16,10 @@ struct ResizeOptions {
   bool antialias = true;
   /// Whether the centres of the outermost elements stay where they are, rather than their outer edges.
   bool align_corners = false;
-  double cubic = -0.5;  ///< Keys's coefficient: -0.5 in TensorFlow and JAX, -0.75 in PyTorch without antialias
+  /// Keys's coefficient: -0.5 in TensorFlow and JAX, -0.75 in PyTorch without antialias. PyTorch then repeats the
+  /// outermost elements beyond the borders, so that results there differ, by up to a tenth of the values' range;
+  /// grid_sample with GridMethod::cubic, GridPadding::border and the affine_grid of the identity does that too.
+  double cubic = -0.5;
 };
 /// x resampled to `shape`, which has the rank of x: images, lines or volumes, with batch and channel axes anywhere.
 /// (JAX's image.resize; TensorFlow's image.resize with antialias.) Axes that keep their extent are not changed. Along

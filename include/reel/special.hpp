@@ -3,8 +3,9 @@
 //
 // Dtypes: float32 and float64; float16 and bfloat16 compute as float32, integers and booleans as float64; TypeError for
 // complex numbers. Operands broadcast. An operand n or d is a whole number, of any dtype, and has no gradient; other
-// numbers give NaN. An argument outside the domain gives NaN. ValueError where the product of (order + 1) over the
-// arguments of a derivative exceeds 64.
+// numbers give NaN. An argument outside the domain gives NaN. At an infinite argument functions and derivatives have
+// their limits where these exist. ValueError where the product of (order + 1) over the arguments of a derivative
+// exceeds 64.
 //
 // Accuracy: the Bessel functions of order 0 and 1 run on vectors, with errors of at most 4 units in the last place, and
 // 8 for first derivatives; near zeros of j and y a unit is that of sqrt(1 / (2 pi x)). All others are computed in long

@@ -51,8 +51,9 @@ Tensor tensorinv(const Operand& a, std::int64_t leading = 2);
 /// spectral: the largest singular value. nuclear: the sum of singular values.
 enum class MatrixNorm : std::uint8_t { frobenius, one, infinity, spectral, nuclear };
 /// A norm of matrices [..., n, m], real, over the last two axes. keepdims leaves them with extent 1. Gradient: that of
-/// norm and max, which is 0 at the zero matrix and shared among ties. ShapeError for the norms one, infinity and
-/// spectral of a matrix without columns, rows or singular values.
+/// norm and max, which is 0 at the zero matrix, to every order, and shared among ties: for the square of frobenius
+/// write sum(square(a), {-2, -1}). ShapeError for the norms one, infinity and spectral of a matrix without columns,
+/// rows or singular values.
 ///
 /// spectral and nuclear compute in float32 and float64, complex or not: float16 and bfloat16 in float32, integers in
 /// float64. ValueError without LAPACK. Of k singular values, those that differ by at most k + 10 times the rounding

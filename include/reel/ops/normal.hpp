@@ -14,7 +14,7 @@ Tensor erfcx_derivative(const Operand& n, const Operand& x);
 /// The distribution function of the standard normal distribution, erfc(-x / sqrt(2)) / 2. Gradient: g times the
 /// density.
 Tensor ndtr(const Operand& x);
-/// log(ndtr(x)), accurate in both tails. Gradient: g density / ndtr(x), accurate for x down to -1e300.
+/// log(ndtr(x)), accurate in both tails. Gradient: g density / ndtr(x), accurate for all x.
 Tensor log_ndtr(const Operand& x);
 /// The inverse of erf: +-inf at +-1, NaN outside. Gradient: g sqrt(pi) / 2 exp(z^2), infinite at the ends.
 Tensor erfinv(const Operand& x);

@@ -25,8 +25,10 @@ Tensor floor_divide(const Operand& x, const Operand& y);
 Tensor mod(const Operand& x, const Operand& y);
 Tensor negative(const Operand& x);  ///< -x. Gradient: -g. TypeError on booleans.
 Tensor square(const Operand& x);    ///< x x. Gradient: 2 g x.
-Tensor abs(const Operand& x);       ///< |x|, real. Gradient: g sign(x), of complex x g x / |x|; 0 at 0.
-Tensor sign(const Operand& x);      ///< -1, 0, 1; NaN at NaN. Gradient: zero.
+/// |x|, real. Gradient: g sign(x), of complex x g x / |x|; 0 at 0, to every order: the second derivative of abs(x)^2 is
+/// 0 there, not 2. Where x may be 0 write square(x), of complex x square(real(x)) + square(imag(x)).
+Tensor abs(const Operand& x);
+Tensor sign(const Operand& x);  ///< -1, 0, 1; NaN at NaN. Gradient: zero.
 /// |x| with the sign of y, floating; the sign of a NaN y is taken as +. Gradient to x: g where the sign stays, -g where
 /// it changes, 0 at x = 0; to y: zero.
 Tensor copysign(const Operand& x, const Operand& y);
@@ -51,7 +53,8 @@ Tensor logit(const Operand& x);  ///< log(x / (1 - x)), the inverse of sigmoid. 
 Tensor logit(const Operand& x, double eps);
 /// log(exp(x) + exp(y)), without overflow. Gradient: g exp(x - z), g exp(y - z); equal shares where both are -inf.
 Tensor logaddexp(const Operand& x, const Operand& y);
-/// rel_entr(x, y) - x + y, at least 0, with all digits for close x and y. Gradient: g log(x / y), g (1 - x / y).
+/// rel_entr(x, y) - x + y, at least 0, with all digits for close x and y. Gradient: g log(x / y), g (1 - x / y). The
+/// second derivative by y loses digits where y is far larger than x.
 Tensor kl_div(const Operand& x, const Operand& y);
 
 // Trigonometric and hyperbolic: floating, radians.
@@ -63,13 +66,17 @@ Tensor arccos(const Operand& x);  ///< Gradient: -g / sqrt(1 - x^2).
 Tensor arctan(const Operand& x);  ///< Gradient: g / (1 + x^2).
 /// The angle of the point (x, y), in [-pi, pi]. Gradient: g x / (x^2 + y^2), -g y / (x^2 + y^2); NaN at the origin.
 Tensor arctan2(const Operand& y, const Operand& x);
-Tensor sinh(const Operand& x);     ///< Gradient: g cosh(x).
-Tensor cosh(const Operand& x);     ///< Gradient: g sinh(x).
-Tensor tanh(const Operand& x);     ///< Gradient: g (1 - z^2), from z alone: 0 where z rounds to 1.
+Tensor sinh(const Operand& x);  ///< Gradient: g cosh(x).
+Tensor cosh(const Operand& x);  ///< Gradient: g sinh(x).
+/// Gradient: g (1 - z^2). A tape keeps z alone, so that digits are lost where z is near 1 or -1: half of them at |x| =
+/// 9 (float32 5), all from 19 on (float32 10). 2 exp(log_sigmoid(2 x)) - 1 keeps them.
+Tensor tanh(const Operand& x);
 Tensor arcsinh(const Operand& x);  ///< Gradient: g / sqrt(1 + x^2).
 Tensor arccosh(const Operand& x);  ///< Gradient: g / sqrt(x^2 - 1).
 Tensor arctanh(const Operand& x);  ///< Gradient: g / (1 - x^2).
-/// sqrt(x^2 + y^2), without overflow. Gradient: g x / z, g y / z; 0 at the origin.
+/// sqrt(x^2 + y^2), without overflow. Gradient: g x / z, g y / z; g or -g for an infinite operand; 0 at the origin, to
+/// every order: the second derivative of hypot(x, y)^2 is 0 there, not 2. Where both may be 0 write square(x) +
+/// square(y). The second derivative by an operand far larger than the other, which is nearly 0, has no digits.
 Tensor hypot(const Operand& x, const Operand& y);
 Tensor deg2rad(const Operand& x);  ///< x pi / 180. Gradient: g pi / 180.
 Tensor rad2deg(const Operand& x);  ///< x 180 / pi. Gradient: g 180 / pi.
@@ -85,8 +92,13 @@ Tensor digamma(const Operand& x);
 Tensor polygamma(const Operand& n, const Operand& x);
 
 // Activations: floating, except relu.
-Tensor sigmoid(const Operand& x);       ///< 1 / (1 + exp(-x)). Gradient: g z (1 - z).
-Tensor softplus(const Operand& x);      ///< log(1 + exp(x)), without overflow. Gradient: g sigmoid(x).
+/// 1 / (1 + exp(-x)). Gradient: g z (1 - z). A tape keeps z alone, so that digits are lost where z is near 1: half of
+/// them at x = 18 (float32 8), all from 37 on (float32 17); near 0 the second derivative loses its own.
+/// exp(log_sigmoid(x)) keeps those of the first.
+Tensor sigmoid(const Operand& x);
+/// log(1 + exp(x)), without overflow. Gradient: g sigmoid(x). The second derivative keeps its digits in both tails, as
+/// do those of log_sigmoid and logaddexp.
+Tensor softplus(const Operand& x);
 Tensor relu(const Operand& x);          ///< maximum(x, 0), but for the tie. Gradient: g where x > 0, else 0.
 Tensor relu6(const Operand& x);         ///< x limited to [0, 6]. Gradient: 0 at both kinks.
 Tensor hard_sigmoid(const Operand& x);  ///< relu6(x + 3) / 6. Gradient: g / 6, 0 at both kinks.
@@ -104,7 +116,9 @@ Tensor selu(const Operand& x);
 /// x Phi(x), where Phi is the normal distribution function, by erfc (Hendrycks and Gimpel 2016; PyTorch's exact gelu).
 /// Gradient: g (Phi(x) + x phi(x)), phi being the density.
 Tensor gelu(const Operand& x);
-Tensor silu(const Operand& x);      ///< x s, s = sigmoid(x), also known as swish. Gradient: g s (1 + x (1 - s)).
+/// x s, s = sigmoid(x), also known as swish. Gradient: g s (1 + x (1 - s)). The second derivative loses digits above 6,
+/// half of them at 20, all but one from 37 on.
+Tensor silu(const Operand& x);
 Tensor softsign(const Operand& x);  ///< x / (1 + |x|). Gradient: g / (1 + |x|)^2.
 
 // Order and rounding.
@@ -141,13 +155,19 @@ Tensor xdivy(const Operand& x, const Operand& y);    ///< x / y, 0 with gradient
 Tensor divide_no_nan(const Operand& x, const Operand& y);
 /// x y, 0 with gradient 0 where y is 0 and x infinite or NaN.
 Tensor multiply_no_nan(const Operand& x, const Operand& y);
-Tensor entr(const Operand& x);  ///< -x log(x), 0 at 0, -inf below. Gradient: -g (log(x) + 1), infinite at 0.
-/// x log(x / y), 0 where x = 0 <= y, infinite where x < 0 or y < 0 or where y = 0 < x.
+/// -x log(x), 0 at 0, -inf below. Gradient: -g (log(x) + 1), infinite at 0, NaN at infinity. Where 1 / x overflows (1 /
+/// x^2 for the second derivative), only reverse mode is right.
+Tensor entr(const Operand& x);
+/// x log(x / y), 0 where x = 0 <= y, infinite where x < 0 or y < 0 or where y = 0 < x. Derivatives by x at
+/// infinity and at tiny x are those of entr.
 Tensor rel_entr(const Operand& x, const Operand& y);
-Tensor gelu_tanh(const Operand& x);  ///< x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2.
+/// x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2. The second derivative loses digits above 3, and is 0 from 8 on.
+/// At infinity forward mode gives NaN.
+Tensor gelu_tanh(const Operand& x);
 /// x limited to [low, high]. Gradient: 0 at both kinks, none to the bounds.
 Tensor hard_tanh(const Operand& x, const Operand& low = -1.0, const Operand& high = 1.0);
-Tensor mish(const Operand& x);  ///< x tanh(softplus(x)).
+/// x tanh(softplus(x)). The second derivative loses digits above 3, and is 0 from 20 on.
+Tensor mish(const Operand& x);
 /// x where x > 0, else alpha expm1(x / alpha).
 Tensor celu(const Operand& x, const Operand& alpha = 1.0);
 Tensor log_sigmoid(const Operand& x);  ///< log(sigmoid(x)) = -softplus(-x).

@@ -28,14 +28,16 @@ Tensor any(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Tensor all(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 /// Variance, floating: sum((x - mean)^2) / (n - ddof); NaN where n <= ddof. Gradient: 2 g (x - mean) / (n - ddof).
 Tensor var(const Operand& x, const Axes& axes = {}, double ddof = 0, bool keepdims = false);
-/// Standard deviation, without overflow. Gradient: g (x - mean) / ((n - ddof) std), 0 where std is 0.
+/// Standard deviation, without overflow. Gradient: g (x - mean) / ((n - ddof) std); 0 where std is 0, to every order, so
+/// that std^2 has the Hessian 0 there: write var.
 Tensor std(const Operand& x, const Axes& axes = {}, double ddof = 0, bool keepdims = false);
 template <std::same_as<bool> T>
 Tensor var(const Operand&, const Axes&, T) = delete;  // keepdims is the fourth argument
 template <std::same_as<bool> T>
 Tensor std(const Operand&, const Axes&, T) = delete;  // keepdims is the fourth argument
 /// (sum |x|^p)^(1/p), without overflow. p may be infinity (largest |x|) or 0 (number of nonzero elements). Gradient, as
-/// PyTorch's: 0 at 0; for p = infinity shared among ties.
+/// PyTorch's: 0 at 0; for p = infinity shared among ties. At 0 it is 0 to every order, so that norm(x)^2 has the
+/// Hessian 0 there, not 2, and kernels such as exp(-norm(x - y)^2) lose theirs where x = y: write sum(square(x)).
 Tensor norm(const Operand& x, double p = 2, const Axes& axes = {}, bool keepdims = false);
 /// log(sum(exp(x))), without overflow; -inf for a row of -inf. Gradient: g softmax(x); equal shares for a row of -inf.
 Tensor logsumexp(const Operand& x, const Axes& axes = {}, bool keepdims = false);

@@ -14,7 +14,8 @@ Tensor nanprod(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Tensor nanmean(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Tensor nanmax(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Tensor nanmin(const Operand& x, const Axes& axes = {}, bool keepdims = false);
-/// These are NaN with gradient 0 also where at most ddof elements are not NaN.
+/// These are NaN with gradient 0 also where at most ddof elements are not NaN. nanstd has derivatives 0 where it is 0,
+/// to every order: for squares write nanvar.
 Tensor nanvar(const Operand& x, const Axes& axes = {}, double ddof = 0, bool keepdims = false);
 Tensor nanstd(const Operand& x, const Axes& axes = {}, double ddof = 0, bool keepdims = false);
 
@@ -48,10 +49,11 @@ Tensor clip_by_norm(const Operand& x, const Operand& limit, const Axes& axes = {
 
 /// The distances [..., n, m] norm(x[i] - y[j], p) between the rows of x [..., n, d] and y [..., m, d]. Leading axes
 /// broadcast. Computed from differences, without overflow. p is positive or infinity (ValueError). float32 and float64.
-/// Gradient: that of norm, 0 at distance 0.
+/// Gradient: that of norm, 0 at distance 0, to every order: a kernel such as exp(-cdist(x, y)^2) has mixed second
+/// derivatives 0 there, not 2. For p = 2 write sum(square(expand_dims(x, -2) - expand_dims(y, -3)), -1) for the square.
 Tensor cdist(const Operand& x, const Operand& y, double p = 2);
 /// The distances [n (n - 1) / 2] between the rows i < j of x [n, d], in row-major order of (i, j) (SciPy's pdist).
-/// Dtypes, errors and gradient are those of cdist.
+/// Dtypes, errors and gradient are those of cdist, which is 0 to every order at distance 0.
 Tensor pdist(const Operand& x, double p = 2);
 
 /// The nondecreasing (nonincreasing) sequence along the last axis that is nearest to x in the sense of least squares.

@@ -26,7 +26,8 @@ Tensor beta_logpdf(const Operand& x, const Operand& a, const Operand& b, const O
                    const Operand& scale = 1);
 /// z^(a - 1) (1 - z)^(b - 1) / (B(a, b) scale), 0 <= z <= 1.
 Tensor beta_pdf(const Operand& x, const Operand& a, const Operand& b, const Operand& loc = 0, const Operand& scale = 1);
-/// log(t_pdf), without overflow of z^2. Gradient: -g (df + 1) z / ((df + z^2) scale) for x. NaN for df = inf.
+/// log(t_pdf), without overflow of z^2. Gradient: -g (df + 1) z / ((df + z^2) scale) for x. The normal
+/// law's for df = inf.
 Tensor t_logpdf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
 /// Student's t distribution: (1 + z^2 / df)^(-(df + 1) / 2) / (sqrt(df) B(1 / 2, df / 2) scale).
 Tensor t_pdf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);

@@ -236,6 +236,18 @@ TEST_CASE("resize follows the definitions of jax.image, and agrees with PyTorch 
   }
 }
 
+TEST_CASE("cubic grid_sample repeats the border as PyTorch's cubic resize without antialias does") {
+  const Tensor line = reshape(tensor({1, 5, 2, 7}), {1, 1, 1, 4}), identity = tensor({{{1, 0, 0}, {0, 1, 0}}});
+  const Tensor grid = affine_grid(cast(identity, DType::float64), {1, 1, 1, 8});
+  const Tensor y = grid_sample(cast(line, DType::float64), grid, {GridMethod::cubic, GridPadding::border});
+  const Doubles torch = {0.578125, 2.01171875, 4.41015625, 4.56640625, 2.29296875, 2.81640625, 5.76171875, 7.52734375};
+  CHECK(worst(y, torch) < 1e-14);
+  // resize leaves out the weights beyond the border: it differs there alone.
+  const Doubles cut = resize(reshape(line, {4}), {8}, {ResizeMethod::cubic, false, false, -0.75}).to_vector();
+  CHECK(cut[3] == torch[3]);
+  CHECK(std::abs(cut[0] - torch[0]) > 0.1);
+}
+
 TEST_CASE("resize: NaN spreads only to results with a weight other than zero") {
   const Tensor pair = tensor({1, 2}), four = tensor({1, 2, 3, 4});
   const auto doubled = [](const Tensor& x) { return resize(x, {4}); };
