@@ -52,7 +52,7 @@ void enter(ShortRows& table) {
   enter_repeat<T>(table, std::make_index_sequence<std::size(ShortRows().repeat[0])>());
 }
 
-ShortRows collect() {
+ShortRows make_table() {
   ShortRows table{};
   enter<std::uint32_t>(table);
   enter<std::uint64_t>(table);
@@ -65,6 +65,6 @@ ShortRows collect() {
 
 extern "C" [[gnu::visibility("hidden")]] const reel::kernels::ShortRows* REEL_OF_ISA(reel_short_rows_)();
 const reel::kernels::ShortRows* REEL_OF_ISA(reel_short_rows_)() {
-  static const reel::kernels::ShortRows table = reel::kernels::collect();
+  static const reel::kernels::ShortRows table = reel::kernels::make_table();
   return &table;
 }
