@@ -110,6 +110,10 @@ TEST_CASE("variables as arguments: read by the rule of a custom gradient alone")
     check_close(call(v, x), v.read());
     check_close(grad([&](const Tensor& z) { return sum(through(v, z)); })(x), v.read());
     check_close(gradient(call, v, x), gradient(f, v, x));
+    const Function by_x = [&](const Variable& u, const Tensor& z) {
+      return grad([&](const Tensor& y) { return sum(through(u, y)); })(z);
+    };
+    check_close(gradient(by_x, v, x), gradient(f, v, x));
   }
   CHECK(call.stats().traces == 1);
   CHECK(through.stats().traces == 1);
@@ -188,7 +192,7 @@ TEST_CASE("variables as arguments: an optimiser keeps state of each variable tha
       optimizer->step(tape.gradient(loss, v), v);
       return loss;
     };
-    const auto call = compile(f);
+    const auto call = compile(f, {.check = 1});
     std::vector<Tensor> list;
     for (const Variable& v : {a, b, a, a, b}) {
       const Tensor x = ramp({3}, .2);
@@ -226,6 +230,17 @@ TEST_CASE("variables as arguments: one variable twice, and one that is captured 
   CHECK(call.stats().signatures == 2);
   check(b, a, d, c);  // in the other order of construction
   CHECK(call.stats().signatures == 3);
+
+  const auto of_three = [](const Variable& u, const Variable& v, const Variable& w) {
+    w.assign(u + v);
+    return u - v;
+  };
+  const auto three = compile(of_three);
+  for (const bool last : {false, true}) {
+    CHECK(same_bits(three(a, b, last ? b : a), of_three(c, d, last ? d : c)));
+    CHECK(same_bits(a.read(), c.read()));
+    CHECK(same_bits(b.read(), d.read()));
+  }
 
   const auto captures = [](const Variable& captured) {
     return [captured](const Variable& v) {
@@ -278,6 +293,8 @@ TEST_CASE(
   CHECK(f(one).item() == 3.);
   CHECK(f(constant).item() == 5.);
   CHECK(f.stats().traces == 3);
+  CHECK(same_bits(f(Variable(ones({2}))), full({2}, 2.)));
+  CHECK(same_bits(f(Variable(ones({3}))), full({3}, 2.)));
   GradientTape tape(TapeOptions{.persistent = true});
   const Tensor y = f(one) * f(constant);
   CHECK((*tape.gradient(y, one)).item() == 10.);
@@ -345,4 +362,20 @@ TEST_CASE("variables as arguments: threads that update two variables in either o
   for (std::thread& t : threads) t.join();
   CHECK(same_bits(a.read(), ones({2}) * 1200.));
   CHECK(same_bits(b.read(), ones({2}) * 1200.));
+  // In the order of construction, although the parameter comes behind what is captured.
+  const auto captures = compile([b](const Variable& v) {
+    b.assign_add(ones({2}));
+    v.assign_add(ones({2}));
+  });
+  const auto both = compile([a, b] {
+    a.assign_add(ones({2}));
+    b.assign_add(ones({2}));
+  });
+  std::thread other([&] {
+    for (int k = 0; k < 500; ++k) captures(a);
+  });
+  for (int k = 0; k < 500; ++k) both();
+  other.join();
+  CHECK(same_bits(a.read(), ones({2}) * 2200.));
+  CHECK(same_bits(b.read(), ones({2}) * 2200.));
 }
