@@ -7,7 +7,7 @@
 #include <reel/dtype.hpp>
 #include <string_view>
 
-#include "kernels/special/special.hpp"
+#include "special/special.hpp"
 
 namespace reel::kernels {
 

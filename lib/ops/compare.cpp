@@ -5,9 +5,9 @@
 #include <reel/ops/reduce.hpp>
 #include <reel/ops/shape.hpp>
 
+#include "linalg/matrices.hpp"
 #include "ops/apply/apply.hpp"
 #include "ops/engine.hpp"
-#include "ops/linalg/linalg.hpp"
 
 namespace reel {
 

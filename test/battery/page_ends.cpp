@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "kernels/decompositions/decompositions.hpp"
+#include "fft/plan.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/table.hpp"
-#include "loops/fourier/plan.hpp"
+#include "linalg/lapack/decompositions.hpp"
 
 using namespace reel::kernels;
 using reel::DType;

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "../catch.hpp"
-#include "kernels/decompositions/decompositions.hpp"
-#include "kernels/lapack.hpp"
-#include "loops/linalg/factors/codes.hpp"
+#include "linalg/codes.hpp"
+#include "linalg/lapack/decompositions.hpp"
+#include "linalg/lapack/lapack.hpp"
 #include "support/out_of_memory.hpp"
 
 using namespace reel::kernels;

@@ -1,6 +1,6 @@
 // Factorisations of one matrix by the library's own kernels, in every instruction set: against products in double, with
 // rows that lie apart, and with the codes of LAPACK.
-#include "loops/linalg/blocked.hpp"
+#include "linalg/blocked.hpp"
 
 #include <cmath>
 #include <limits>
@@ -9,7 +9,7 @@
 
 #include "catch.hpp"
 #include "kernels/dispatch.hpp"
-#include "loops/linalg/dense.hpp"
+#include "linalg/dense.hpp"
 #include "support/numbers.hpp"
 
 using namespace reel;

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "fft/plan.hpp"
+#include "fft/roots.hpp"
 #include "kernels/dispatch.hpp"
-#include "loops/fourier/plan.hpp"
-#include "loops/fourier/roots.hpp"
 #include "support/bits.hpp"
 #include "support/derivatives.hpp"
 #include "support/numbers.hpp"

@@ -20,7 +20,7 @@
 
 #include "catch.hpp"
 #include "core/task.hpp"
-#include "loops/linalg/matrices.hpp"
+#include "loops/product/matrices.hpp"
 
 using namespace reel;
 

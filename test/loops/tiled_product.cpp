@@ -1,6 +1,6 @@
 // Products in tiles: a tile writes only to its part of the result and to its workspace, and has the same bits as in
 // every other tiling.
-#include "loops/linalg/tiled_product.hpp"
+#include "loops/product/tiled_product.hpp"
 
 #include <complex>
 #include <cstring>
@@ -11,7 +11,7 @@
 
 #include "catch.hpp"
 #include "kernels/dispatch.hpp"
-#include "loops/linalg/structured/symmetric.hpp"
+#include "loops/product/symmetric.hpp"
 #include "support/bits.hpp"
 
 using namespace reel;

@@ -1,6 +1,6 @@
 // The line search on the functions of More and Thuente, "Line search algorithms with guaranteed sufficient decrease",
 // 1994, section 5: the strong Wolfe conditions hold after the published number of evaluations.
-#include "optim/minimize/line_search.hpp"
+#include "optim/line_search.hpp"
 
 #include <cmath>
 

@@ -9,8 +9,8 @@
 
 #include "../catch.hpp"
 #include "optim/problems.hpp"
-#include "optim/sparse/factors.hpp"
-#include "optim/sparse/normal_matrix.hpp"
+#include "sparse/factors.hpp"
+#include "sparse/normal_matrix.hpp"
 #include "support/numbers.hpp"
 
 using namespace reel;

@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 #include "kernels/dispatch.hpp"
-#include "loops/linalg/matmul.hpp"
+#include "loops/product/matmul.hpp"
 #include "program/passes/passes.hpp"
 #include "traced.hpp"
 

@@ -2,7 +2,7 @@
 // library without OpenBLAS, where it has no blocked form of its own.
 #pragma once
 
-#include "kernels/lapack.hpp"
+#include "linalg/lapack/lapack.hpp"
 
 namespace reel::kernels::plain {
 

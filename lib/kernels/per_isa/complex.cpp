@@ -1,5 +1,5 @@
 // Complex functions on vectors, in place of those compiled once; Fourier transforms.
-#include "kernels/fourier/passes.hpp"
+#include "fft/passes.hpp"
 #include "kernels/per_isa/parts.hpp"
 #include "kernels/simd/complex_lanes.hpp"
 #include "kernels/table.hpp"

@@ -2,7 +2,7 @@
 // pooling, window/convolution.hpp.
 #include "kernels/per_isa/parts.hpp"
 #include "kernels/product/triangular.hpp"
-#include "kernels/window/convolution.hpp"
+#include "nn/convolution_kernels.hpp"
 
 namespace reel::kernels {
 

@@ -5,9 +5,9 @@
 
 #include "loops/elementwise/loop_nest.hpp"
 #include "loops/index/axis_split.hpp"
-#include "loops/linalg/matrices.hpp"
 #include "loops/loops.hpp"
 #include "loops/make/fill.hpp"
+#include "loops/product/matrices.hpp"
 
 namespace reel::loops {
 namespace {

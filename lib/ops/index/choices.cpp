@@ -3,8 +3,8 @@
 #include <reel/ops/arranging.hpp>
 #include <reel/ops/indexing.hpp>
 
+#include "linalg/matrices.hpp"
 #include "ops/index/indices.hpp"
-#include "ops/linalg/linalg.hpp"
 
 namespace reel {
 

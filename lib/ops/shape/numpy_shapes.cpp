@@ -4,10 +4,10 @@
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 
+#include "linalg/matrices.hpp"
 #include "loops/index/select.hpp"
 #include "ops/apply/operation.hpp"
 #include "ops/index/indices.hpp"
-#include "ops/linalg/linalg.hpp"
 #include "ops/sort/order.hpp"
 
 namespace reel {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ops/apply/table.hpp"
-#include "ops/linalg/matmul.hpp"
+#include "ops/product/matmul.hpp"
 #include "program/passes/passes.hpp"
 
 namespace reel::program {

@@ -8,7 +8,7 @@
 #include "core/fail.hpp"
 #include "loops/reduce/reduce.hpp"
 #include "ops/apply/table.hpp"
-#include "ops/linalg/matmul.hpp"
+#include "ops/product/matmul.hpp"
 #include "ops/reduce/reduction.hpp"
 #include "program/passes/passes.hpp"
 #include "program/trace.hpp"

@@ -7,7 +7,7 @@
 
 #include "core/fail.hpp"
 #include "ops/apply/apply.hpp"
-#include "ops/linalg/matmul.hpp"
+#include "ops/product/matmul.hpp"
 #include "program/run/frame.hpp"
 
 namespace reel::program {

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "ops/linalg/matmul.hpp"
+#include "ops/product/matmul.hpp"
 
 namespace reel::program {
 

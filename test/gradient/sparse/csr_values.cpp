@@ -7,7 +7,7 @@
 
 #include "catch.hpp"
 #include "ops/linalg/check.hpp"
-#include "optim/sparse/analysis.hpp"
+#include "sparse/analysis.hpp"
 #include "support/calls.hpp"
 #include "support/numbers.hpp"
 

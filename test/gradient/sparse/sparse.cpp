@@ -9,7 +9,7 @@
 #include "../../catch.hpp"
 #include "../../op_cases.hpp"
 #include "../../op_operands.hpp"
-#include "gradient/sparse/colouring.hpp"
+#include "sparse/colouring.hpp"
 #include "support/bits.hpp"
 #include "support/numbers.hpp"
 

@@ -6,8 +6,8 @@
 #include <reel/ops/sorting.hpp>
 
 #include "complex_check.hpp"
-#include "loops/linalg/blocked.hpp"
-#include "loops/linalg/factors/plain.hpp"
+#include "linalg/blocked.hpp"
+#include "linalg/plain_factors.hpp"
 #include "support/numbers.hpp"
 
 using namespace reel;

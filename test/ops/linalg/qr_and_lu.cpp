@@ -7,7 +7,7 @@
 #include <reel/linalg.hpp>
 
 #include "complex_check.hpp"
-#include "loops/linalg/factors/plain.hpp"
+#include "linalg/plain_factors.hpp"
 #include "support/numbers.hpp"
 
 using namespace reel;

@@ -12,7 +12,7 @@
 #include "catch.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/kernels.hpp"
-#include "kernels/special/special.hpp"
+#include "special/special.hpp"
 
 using namespace reel::kernels;
 using reel::DType;

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "kernels/special/values/values.hpp"
+#include "special/values/values.hpp"
 
 using namespace reel;
 

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "catch.hpp"
-#include "kernels/special/inverse.hpp"
 #include "partial.hpp"
+#include "special/inverse.hpp"
 #include "values.hpp"
 
 using namespace reel;

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "catch.hpp"
+#include "ode/step_control.hpp"
 #include "ode_values.hpp"
 #include "ops/linalg/check.hpp"
-#include "optim/equations/search.hpp"
 #include "support/numbers.hpp"
 
 using namespace reel;

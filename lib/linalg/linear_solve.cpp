@@ -1,0 +1,152 @@
+// linear_solve: the solution of a x = b as one entry, whose inputs are b and the tensors that the operator captures.
+// Derivatives are solutions with a and its transpose at the recorded x, so that they can be differentiated.
+#include "linalg/linear_solve.hpp"
+
+#include <memory>
+#include <reel/forward.hpp>
+#include <reel/linalg/iterative.hpp>
+#include <reel/ops/make.hpp>
+#include <reel/ops/pointwise.hpp>
+
+#include "core/fail.hpp"
+#include "gradient/control/composite.hpp"
+#include "ops/engine.hpp"
+#include "tape/capture.hpp"
+
+namespace reel {
+
+namespace autodiff {
+
+namespace {
+
+constexpr const char* op = "linear_solve";
+
+using Record = std::shared_ptr<const LinearSystem>;
+
+// v -> a^T v: the vjp of a at zero, since a is linear.
+LinearOperator transpose_of(const char* name, const LinearOperator& a, const Tensor& like) {
+  return [name, a, shape = like.shape(), dtype = like.dtype()](const Tensor& v) {
+    GradientTape tape({.watch_accessed_variables = false});
+    const Tensor zero = zeros(shape, dtype);
+    tape.watch(zero);
+    const Tensor y = product_of(name, a, zero);
+    return *tape.gradient(y, zero, {.output_gradients = v, .unconnected_gradients = UnconnectedGradients::zero});
+  };
+}
+
+Record transposed(const Record& system) {
+  const LinearSystem& s = *system;
+  return std::make_shared<const LinearSystem>(
+      LinearSystem{s.name, s.transpose, s.product, s.transposed_solver, s.solver});
+}
+
+Tensor solved(const Record& system, const Tensor& b);
+
+// The rules of one entry.
+struct RecordedSolve {
+  Record system;
+  Inputs inputs;  // the argument is b
+  Tensor x;
+
+  // The products with x that depend on what the operator reads: by reverse mode, and by forward mode.
+  std::vector<Gradient> pull(const Tensor& g) const {
+    const ops::FrozenReads same_values = inputs.same_reads();
+    const Tensor db = solved(transposed(system), g);
+    std::vector<Gradient> all{Gradient(db)};
+    const std::vector<Source> sources = inputs.sources({});
+    if (sources.empty()) return all;
+    GradientTape tape({.watch_accessed_variables = false});
+    watch_differentiable(tape, sources);
+    const Tensor products[] = {product_of(system->name, system->product, x)};
+    const Gradient cotangents[] = {Gradient(negative(db))};
+    for (Gradient& one : pull_on(tape, products, cotangents, sources)) all.push_back(std::move(one));
+    return all;
+  }
+  Tensor push(std::span<const Tensor> tangents) const {
+    const ops::FrozenReads same_values = inputs.same_reads();
+    Tensor b = tangents[0];
+    const MovedSources moved = moved_sources(inputs.sources({}), tangents.subspan(1));
+    if (!moved.sources.empty()) {
+      Tensor change;
+      {
+        const ForwardAccumulator accumulator(moved.sources, moved.gradients());
+        const Tensor y = product_of(system->name, system->product, x);
+        if (const Gradient t = accumulator.jvp(y)) change = t.dense();
+      }
+      if (change.defined()) b = b.defined() ? subtract(b, change) : negative(change);
+    }
+    return b.defined() ? solved(system, b) : zeros(x.shape(), x.dtype());
+  }
+};
+
+Tensor solved(const Record& system, const Tensor& b) { return solve_system(system, b, system->solver); }
+
+}  // namespace
+
+Tensor product_of(const char* name, const LinearOperator& a, const Tensor& v) {
+  Tensor y = a(v);
+  if (!y.defined()) fail<ValueError>(name, "the operator returned an empty tensor; did you forget to return a value?");
+  if (y.shape() != v.shape())
+    fail<ShapeError>(name, "the operator turns shape {} into {}; they must be equal", v.shape(), y.shape());
+  if (y.dtype() != v.dtype())
+    fail<TypeError>(name, "the operator turns {} into {}; cast its result", v.dtype(), y.dtype());
+  return y;
+}
+
+std::shared_ptr<const LinearSystem> linear_system(const char* name, const LinearOperator& a, const Tensor& b,
+                                                  bool symmetric) {
+  if (!a) fail<ValueError>(name, "the operator is empty; pass a function");
+  ops::require_defined(name, b, "b");
+  if (b.dtype() != DType::float32 && b.dtype() != DType::float64)
+    fail<TypeError>(name, "b is {}; it must be float32 or float64: cast it", b.dtype());
+  return std::make_shared<const LinearSystem>(LinearSystem{name, a, symmetric ? a : transpose_of(name, a, b), {}, {}});
+}
+LinearOperator transposed_operator(const char* name, const LinearOperator& a, const Tensor& like) {
+  return a ? transpose_of(name, a, like) : LinearOperator();
+}
+
+Tensor solve_system(const std::shared_ptr<const LinearSystem>& system, const Tensor& b, const LinearSolver& first) {
+  const auto run = [&](const LinearOperator& product, const Tensor& right) {
+    Tensor x = first(product, right);
+    if (!x.defined() || x.shape() != b.shape() || x.dtype() != b.dtype())
+      fail<ShapeError>(system->name, "the solver must return a tensor of the shape and dtype of b, {} of {}", b.shape(),
+                       b.dtype());
+    return x;
+  };
+  if (!tape::active()) return run(system->product, b);
+  const auto entry = std::make_shared<RecordedSolve>();
+  entry->system = system;
+  entry->inputs.arguments = {b};
+  {
+    tape::Capture capture;
+    // A new handle, so that b does not count as a captured tensor of the solver.
+    const Tensor right[] = {b};
+    const auto multiplied = std::make_shared<bool>(false);
+    const LinearOperator product = [system, multiplied](const Tensor& v) {
+      *multiplied = true;
+      return system->product(v);
+    };
+    entry->x = detail::alias(run(product, aliases(right)[0]));
+    // A solver that needs no product, as for b = 0, has not shown what the operator reads.
+    if (!*multiplied) static_cast<void>(product_of(system->name, product, zeros(b.shape(), b.dtype())));
+    entry->inputs.take(capture);
+  }
+  const std::vector<Tensor> inputs = entry->inputs.values();
+  const Tensor outputs[] = {entry->x};
+  record_function(
+      op, inputs, outputs, [entry](std::span<const Gradient> g) { return entry->pull(g[0].dense()); },
+      [entry](std::span<const Tensor> t) { return std::vector<Tensor>{entry->push(t)}; });
+  return entry->x;
+}
+
+}  // namespace autodiff
+
+Tensor linear_solve(const LinearOperator& a, const Tensor& b, const LinearSolver& solver, bool symmetric) {
+  const tape::OpScope scope;
+  if (!solver) fail<ValueError>("linear_solve", "the solver is empty; pass a function");
+  autodiff::LinearSystem system = *autodiff::linear_system("linear_solve", a, b, symmetric);
+  system.solver = system.transposed_solver = solver;
+  return autodiff::solve_system(std::make_shared<const autodiff::LinearSystem>(std::move(system)), b, solver);
+}
+
+}  // namespace reel

@@ -1,0 +1,265 @@
+// Convolution and pooling of sequences and volumes, composed of those of images.
+// 1. A sequence is an image of one row.
+// 2. A volume is convolved once per tap along the kernel's depth, with the depth folded into the batch axis.
+// 3. A volume is pooled in planes, then along the depth.
+// Operands are checked here, so that errors name the public op.
+#include <reel/nn.hpp>
+#include <reel/ops/index.hpp>
+#include <reel/ops/indexing.hpp>
+#include <reel/ops/make.hpp>
+
+#include "nn/windows.hpp"
+
+namespace reel {
+namespace ops {
+namespace {
+
+constexpr const char *sequence_axes = "[batch, channels, length]",
+                     *volume_axes = "[batch, channels, depth, height, width]",
+                     *sequence_results = "[batch, filters, length]",
+                     *volume_results = "[batch, filters, depth, height, width]",
+                     *sequence_kernel = "[filters, channels / groups, taps]",
+                     *volume_kernel = "[filters, channels / groups, depth, height, width]";
+
+using Axis = loops::WindowAxis;
+using Axes3d = std::array<Axis, 3>;
+
+// Padding before and after, for as many results as elements.
+Size2d sides_of(const Axis& a) {
+  const std::int64_t covered = (a.results - 1) * a.stride + (a.taps - 1) * a.dilation + 1;
+  return {a.before, a.results == 0 ? 0 : std::max<std::int64_t>(covered - a.extent - a.before, 0)};
+}
+
+// The image of one row that a sequence is: views.
+Tensor as_image(const Tensor& x) { return expand_dims(x, 2); }
+Tensor as_sequence(const Tensor& x) { return squeeze(x, 2); }
+
+struct ImageAndKernel {
+  Tensor x, w;
+};
+// Both in their common dtype, checked.
+ImageAndKernel operands_of(const char* op, const Operand& x, const Operand& w, const char* x_axes, const char* w_axes,
+                           int rank) {
+  const Tensor a = image_operand(op, x, "x", x_axes, rank), b = image_operand(op, w, "w", w_axes, rank);
+  const DType dtype = promote(a.dtype(), b.dtype());
+  return {cast_to(a, dtype), cast_to(b, dtype)};
+}
+
+// ---- Volumes
+
+// [batch, channels, depth, ...] with the depth folded into the batch axis, and back.
+Tensor as_planes(const Tensor& x) {
+  const Shape s = x.shape();
+  return reshape(moveaxis(x, 2, 1), {s[0] * s[2], s[1], s[3], s[4]});
+}
+Tensor from_planes(const Tensor& planes, std::int64_t batch, std::int64_t depth) {
+  const Shape s = planes.shape();
+  return moveaxis(reshape(planes, {batch, depth, s[1], s[2], s[3]}), 1, 2);
+}
+
+// The results [first, last) along the depth for which tap number `tap` lies inside x, and the plane of x at the first
+// of them.
+struct Reached {
+  std::int64_t first, last, plane;
+};
+Reached reached(const Axis& depth, std::int64_t tap) {
+  const std::int64_t shift = tap * depth.dilation - depth.before;  // plane = result * stride + shift
+  const std::int64_t first = shift < 0 ? (-shift - 1) / depth.stride + 1 : 0;
+  const std::int64_t last =
+      shift >= depth.extent ? 0 : std::min(depth.results, (depth.extent - 1 - shift) / depth.stride + 1);
+  if (first >= last) return {0, 0, 0};
+  return {first, last, first * depth.stride + shift};
+}
+SliceItem along_depth(std::int64_t first, std::int64_t count, std::int64_t stride) {
+  return range(first, count == 0 ? first : first + (count - 1) * stride + 1, stride);
+}
+
+// Sum over the taps of the kernel's depth. part(x's planes, w's slice) convolves images; `from` and `to` tell which
+// planes of x a tap reads and of the result it writes.
+template <class Part, class From, class To>
+Tensor sum_of_taps(const Axis& depth, const Tensor& x, const Tensor& w, const Shape& result, const Part& part,
+                   const From& from, const To& to) {
+  constexpr SliceItem whole;
+  Tensor y = zeros(result, x.dtype());
+  bool connected = false;
+  for (std::int64_t tap = 0; tap < depth.taps; ++tap) {
+    const Reached r = reached(depth, tap);
+    if (r.first == r.last && (connected || tap + 1 < depth.taps)) continue;
+    const Tensor planes = slice(x, {whole, whole, from(r)});
+    const Tensor images = part(as_planes(planes), slice(w, {whole, whole, SliceItem(tap)}));
+    y = slice_add(y, {whole, whole, to(r)}, from_planes(images, x.shape()[0], r.last - r.first));
+    connected = true;
+  }
+  return y;
+}
+
+Tensor conv3d_of(const Axes3d& a, std::int64_t groups, const Tensor& x, const Tensor& w) {
+  const Conv2dOptions plane = {
+      {a[1].stride, a[2].stride}, {sides_of(a[1]), sides_of(a[2])}, {a[1].dilation, a[2].dilation}, groups};
+  return sum_of_taps(
+      a[0], x, w, {x.shape()[0], w.shape()[0], a[0].results, a[1].results, a[2].results},
+      [&](const Tensor& images, const Tensor& kernel) { return conv2d(images, kernel, plane); },
+      [&](const Reached& r) { return along_depth(r.plane, r.last - r.first, a[0].stride); },
+      [](const Reached& r) { return along_depth(r.first, r.last - r.first, 1); });
+}
+
+Tensor conv3d_transpose_of(const Axes3d& a, std::int64_t groups, const Tensor& x, const Tensor& w) {
+  const Conv2dTransposeOptions plane = {{a[1].stride, a[2].stride},
+                                        {sides_of(a[1]), sides_of(a[2])},
+                                        {a[1].dilation, a[2].dilation},
+                                        groups,
+                                        {a[1].extent, a[2].extent}};
+  return sum_of_taps(
+      a[0], x, w, {x.shape()[0], w.shape()[1] * groups, a[0].extent, a[1].extent, a[2].extent},
+      [&](const Tensor& images, const Tensor& kernel) { return conv2d_transpose(images, kernel, plane); },
+      [](const Reached& r) { return along_depth(r.first, r.last - r.first, 1); },
+      [&](const Reached& r) { return along_depth(r.plane, r.last - r.first, a[0].stride); });
+}
+
+// f of images [batch, channels * depth, height, width], then g of [batch, channels, depth, height * width].
+template <class F, class G>
+Tensor pool_planes_then_depth(const Tensor& x, const Axes3d& a, const F& f, const G& g) {
+  const Shape s = x.shape();
+  const Tensor planes = f(reshape(x, {s[0], s[1] * s[2], s[3], s[4]}));
+  const Tensor pooled = g(reshape(planes, {s[0], s[1], s[2], a[1].results * a[2].results}));
+  return reshape(pooled, {s[0], s[1], a[0].results, a[1].results, a[2].results});
+}
+
+Axes3d volume_windows(const char* op, const Shape& shape, const std::array<AxisOptions, 3>& options,
+                      std::int64_t groups = 1) {
+  check_windows(op, options, groups);
+  Axes3d axes;
+  window_axes(op, shape, options, axes);
+  return axes;
+}
+Axis sequence_windows(const char* op, const Shape& shape, const AxisOptions& options, std::int64_t groups = 1) {
+  check_windows(op, {&options, 1}, groups);
+  Axis axis;
+  window_axes(op, shape, {&options, 1}, {&axis, 1});
+  return axis;
+}
+
+}  // namespace
+}  // namespace ops
+
+Tensor conv1d(const Operand& x, const Operand& w, const Conv1dOptions& options) {
+  constexpr const char* op = "conv1d";
+  const tape::OpScope scope(x);
+  const auto [a, b] = ops::operands_of(op, x, w, ops::sequence_axes, ops::sequence_kernel, 3);
+  const loops::WindowAxis axis = ops::sequence_windows(
+      op, a.shape(), ops::sequence_options(b.shape()[2], options.stride, options.dilation, options.padding),
+      options.groups);
+  ops::check_kernel(op, a.shape(), b.shape(), options.groups);
+  return ops::as_sequence(
+      conv2d(ops::as_image(a), ops::as_image(b),
+             {{1, options.stride}, {{0, 0}, ops::sides_of(axis)}, {1, options.dilation}, options.groups}));
+}
+
+Tensor conv1d_transpose(const Operand& x, const Operand& w, const Conv1dTransposeOptions& options) {
+  constexpr const char* op = "conv1d_transpose";
+  const tape::OpScope scope(x);
+  const auto [a, b] = ops::operands_of(op, x, w, ops::sequence_results, ops::sequence_kernel, 3);
+  const ops::AxisOptions along = ops::sequence_options(b.shape()[2], options.stride, options.dilation, options.padding);
+  ops::check_windows(op, {&along, 1}, options.groups);
+  loops::WindowAxis axis;
+  ops::window_axes_from_results(op, a.shape(), {&along, 1}, {&options.size, 1}, {&axis, 1});
+  ops::check_transposed_kernel(op, a.shape(), b.shape(), options.groups);
+  return ops::as_sequence(conv2d_transpose(
+      ops::as_image(a), ops::as_image(b),
+      {{1, options.stride}, {{0, 0}, ops::sides_of(axis)}, {1, options.dilation}, options.groups, {1, axis.extent}}));
+}
+
+Tensor max_pool1d(const Operand& operand, std::int64_t window, const MaxPool1dOptions& options) {
+  constexpr const char* op = "max_pool1d";
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::image_operand(op, operand, "x", ops::sequence_axes, 3);
+  const std::int64_t stride = ops::stride_of(options.stride, window);
+  const loops::WindowAxis axis =
+      ops::sequence_windows(op, x.shape(), ops::sequence_options(window, stride, options.dilation, options.padding));
+  ops::without_padding(op, axis, "length", x.shape());
+  return ops::as_sequence(
+      max_pool2d(ops::as_image(x), {1, window}, {{1, stride}, {{0, 0}, ops::sides_of(axis)}, {1, options.dilation}}));
+}
+
+Tensor avg_pool1d(const Operand& operand, std::int64_t window, const AvgPool1dOptions& options) {
+  constexpr const char* op = "avg_pool1d";
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::image_operand(op, operand, "x", ops::sequence_axes, 3);
+  const std::int64_t stride = ops::stride_of(options.stride, window);
+  const loops::WindowAxis axis =
+      ops::sequence_windows(op, x.shape(), ops::sequence_options(window, stride, 1, options.padding));
+  return ops::as_sequence(avg_pool2d(ops::as_image(x), {1, window},
+                                     {{1, stride}, {{0, 0}, ops::sides_of(axis)}, options.count_include_padding}));
+}
+
+Tensor conv3d(const Operand& x, const Operand& w, const Conv3dOptions& options) {
+  constexpr const char* op = "conv3d";
+  const tape::OpScope scope(x);
+  const auto [a, b] = ops::operands_of(op, x, w, ops::volume_axes, ops::volume_kernel, 5);
+  const Shape kernel = b.shape();
+  const ops::Axes3d axes = ops::volume_windows(
+      op, a.shape(),
+      ops::volume_options({kernel[2], kernel[3], kernel[4]}, options.stride, options.dilation, options.padding),
+      options.groups);
+  ops::check_kernel(op, a.shape(), kernel, options.groups);
+  const DType d = a.dtype(), wide = ops::widened(d);
+  return ops::cast_to(ops::conv3d_of(axes, options.groups, ops::cast_to(a, wide), ops::cast_to(b, wide)), d);
+}
+
+Tensor conv3d_transpose(const Operand& x, const Operand& w, const Conv3dTransposeOptions& options) {
+  constexpr const char* op = "conv3d_transpose";
+  const tape::OpScope scope(x);
+  const auto [a, b] = ops::operands_of(op, x, w, ops::volume_results, ops::volume_kernel, 5);
+  const Shape kernel = b.shape();
+  const auto along =
+      ops::volume_options({kernel[2], kernel[3], kernel[4]}, options.stride, options.dilation, options.padding);
+  ops::check_windows(op, along, options.groups);
+  ops::Axes3d axes;
+  ops::window_axes_from_results(op, a.shape(), along, options.size, axes);
+  ops::check_transposed_kernel(op, a.shape(), kernel, options.groups);
+  const DType d = a.dtype(), wide = ops::widened(d);
+  return ops::cast_to(ops::conv3d_transpose_of(axes, options.groups, ops::cast_to(a, wide), ops::cast_to(b, wide)), d);
+}
+
+Tensor max_pool3d(const Operand& operand, const Size3d& window, const MaxPool3dOptions& options) {
+  constexpr const char* op = "max_pool3d";
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::image_operand(op, operand, "x", ops::volume_axes, 5);
+  const auto along =
+      ops::volume_options(window, ops::stride_of(options.stride, window), options.dilation, options.padding);
+  const ops::Axes3d a = ops::volume_windows(op, x.shape(), along);
+  for (std::size_t d = 0; d < 3; ++d) ops::without_padding(op, a[d], along[d].name, x.shape());
+  return ops::pool_planes_then_depth(
+      x, a,
+      [&](const Tensor& planes) {
+        return max_pool2d(
+            planes, {window[1], window[2]},
+            {{a[1].stride, a[2].stride}, {ops::sides_of(a[1]), ops::sides_of(a[2])}, {a[1].dilation, a[2].dilation}});
+      },
+      [&](const Tensor& columns) {
+        return max_pool2d(columns, {window[0], 1},
+                          {{a[0].stride, 1}, {ops::sides_of(a[0]), {0, 0}}, {a[0].dilation, 1}});
+      });
+}
+
+Tensor avg_pool3d(const Operand& operand, const Size3d& window, const AvgPool3dOptions& options) {
+  constexpr const char* op = "avg_pool3d";
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::image_operand(op, operand, "x", ops::volume_axes, 5);
+  if (ops::is_half(x.dtype()))
+    return ops::in_float32(x, [&](const Tensor& wide) { return avg_pool3d(wide, window, options); });
+  const ops::Axes3d a = ops::volume_windows(
+      op, x.shape(), ops::volume_options(window, ops::stride_of(options.stride, window), {1, 1, 1}, options.padding));
+  const bool include = options.count_include_padding;
+  return ops::pool_planes_then_depth(
+      x, a,
+      [&](const Tensor& planes) {
+        return avg_pool2d(planes, {window[1], window[2]},
+                          {{a[1].stride, a[2].stride}, {ops::sides_of(a[1]), ops::sides_of(a[2])}, include});
+      },
+      [&](const Tensor& columns) {
+        return avg_pool2d(columns, {window[0], 1}, {{a[0].stride, 1}, {ops::sides_of(a[0]), {0, 0}}, include});
+      });
+}
+
+}  // namespace reel

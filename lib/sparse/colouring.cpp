@@ -1,0 +1,178 @@
+#include "sparse/colouring.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+
+namespace reel::autodiff {
+
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+std::vector<std::int64_t> counted(std::int64_t n) {
+  std::vector<std::int64_t> list(at(n));
+  std::iota(list.begin(), list.end(), 0);
+  return list;
+}
+
+std::int64_t longest_row(const CompressedRows& a) {
+  std::int64_t longest = 0;
+  for (std::int64_t i = 0; i < a.row_count(); ++i) longest = std::max(longest, a.starts[at(i) + 1] - a.starts[at(i)]);
+  return longest;
+}
+
+// Rows by decreasing length, stable.
+std::vector<std::int64_t> by_falling_length(const CompressedRows& a) {
+  std::vector<std::int64_t> order = counted(a.row_count());
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::int64_t i, std::int64_t j) { return a.row(i).size() > a.row(j).size(); });
+  return order;
+}
+
+// Forbidden colours of a vertex: forbidden[c] is the last vertex for which c was forbidden.
+class Forbidden {
+ public:
+  explicit Forbidden(std::int64_t vertices) : last_(at(vertices), -1) {}
+  void add(std::int64_t colour, std::int64_t vertex) { last_[at(colour)] = vertex; }
+  std::int64_t least_allowed(std::int64_t vertex) const {
+    std::int64_t colour = 0;
+    while (last_[at(colour)] == vertex) ++colour;
+    return colour;
+  }
+
+ private:
+  std::vector<std::int64_t> last_;
+};
+
+constexpr std::int64_t uncoloured = -1;
+
+Colours colour_in_order(const CompressedRows& rows, const CompressedRows& columns,
+                        const std::vector<std::int64_t>& order) {
+  const std::int64_t n = columns.row_count();
+  Colours colours{std::vector<std::int64_t>(at(n), uncoloured)};
+  Forbidden forbidden(n + 1);
+  for (const std::int64_t j : order) {
+    for (const std::int64_t i : columns.row(j))
+      for (const std::int64_t k : rows.row(i))
+        if (colours.of[at(k)] != uncoloured) forbidden.add(colours.of[at(k)], j);
+    colours.of[at(j)] = forbidden.least_allowed(j);
+    colours.count = std::max(colours.count, colours.of[at(j)] + 1);
+  }
+  return colours;
+}
+
+// The colours of a vertex's neighbours.
+struct Neighbourhood {
+  struct Seen {
+    std::int64_t colour, count, first;  // the number of neighbours of this colour, and the first of them
+  };
+  std::vector<Seen> seen;
+  // For further neighbours: the colour would close a path of four vertices in two colours
+  std::vector<std::int64_t> forbidden;
+
+  Seen& of(std::int64_t colour, std::int64_t vertex) {
+    for (Seen& s : seen)
+      if (s.colour == colour) return s;
+    seen.push_back({colour, 0, vertex});
+    return seen.back();
+  }
+  void forbid(std::int64_t colour) {
+    if (std::find(forbidden.begin(), forbidden.end(), colour) == forbidden.end()) forbidden.push_back(colour);
+  }
+};
+
+class StarColouring {
+ public:
+  explicit StarColouring(const CompressedRows& a)
+      : a_(a), colours_{std::vector<std::int64_t>(at(a.row_count()), uncoloured)}, around_(at(a.row_count())) {}
+
+  Colours run(const std::vector<std::int64_t>& order) {
+    Forbidden forbidden(a_.row_count() + 1);
+    for (const std::int64_t v : order) {
+      for (const std::int64_t w : a_.row(v)) {
+        if (w == v || colour(w) == uncoloured) continue;
+        forbidden.add(colour(w), v);
+        // v would end a path of four vertices whose second one is w.
+        for (const std::int64_t c : around_[at(w)].forbidden) forbidden.add(c, v);
+        // v would be inside such a path, between w and another neighbour of w's colour.
+        if (around_[at(v)].of(colour(w), w).count > 1)
+          for (const Neighbourhood::Seen& s : around_[at(w)].seen) forbidden.add(s.colour, v);
+      }
+      paint(v, forbidden.least_allowed(v));
+    }
+    return std::move(colours_);
+  }
+
+ private:
+  std::int64_t colour(std::int64_t v) const { return colours_.of[at(v)]; }
+
+  void paint(std::int64_t v, std::int64_t c) {
+    colours_.of[at(v)] = c;
+    colours_.count = std::max(colours_.count, c + 1);
+    for (const std::int64_t x : a_.row(v)) {
+      if (x == v) continue;
+      Neighbourhood::Seen& s = around_[at(x)].of(c, v);
+      // v - x - another one of v's colour: a neighbour of v in x's colour would be the fourth.
+      if (++s.count > 1 && colour(x) != uncoloured) {
+        around_[at(s.first)].forbid(colour(x));
+        around_[at(v)].forbid(colour(x));
+      }
+      // x - v - another one of x's colour: a neighbour of x in v's colour would be the fourth.
+      if (colour(x) != uncoloured && around_[at(v)].of(colour(x), x).count > 1) around_[at(x)].forbid(c);
+    }
+  }
+
+  const CompressedRows& a_;
+  Colours colours_;
+  std::vector<Neighbourhood> around_;
+};
+
+}  // namespace
+
+CompressedRows transposed(const CompressedRows& a) {
+  CompressedRows t;
+  t.column_count = a.row_count();
+  t.starts.assign(at(a.column_count) + 1, 0);
+  for (const std::int64_t j : a.columns) ++t.starts[at(j) + 1];
+  std::partial_sum(t.starts.begin(), t.starts.end(), t.starts.begin());
+  t.columns.resize(a.columns.size());
+  std::vector<std::int64_t> next(t.starts);
+  for (std::int64_t i = 0; i < a.row_count(); ++i)
+    for (const std::int64_t j : a.row(i)) t.columns[at(next[at(j)]++)] = i;
+  return t;
+}
+
+CompressedRows symmetric(const CompressedRows& a) {
+  const CompressedRows t = transposed(a);
+  CompressedRows both;
+  both.column_count = a.column_count;
+  both.starts.push_back(0);
+  for (std::int64_t i = 0; i < a.row_count(); ++i) {
+    std::set_union(a.row(i).begin(), a.row(i).end(), t.row(i).begin(), t.row(i).end(),
+                   std::back_inserter(both.columns));
+    both.starts.push_back(static_cast<std::int64_t>(both.columns.size()));
+  }
+  return both;
+}
+
+Colours colour_columns(const CompressedRows& a) {
+  constexpr std::int64_t most_work = std::int64_t{1} << 28;  // steps, about a second
+  const std::int64_t n = a.column_count, least = longest_row(a);
+  std::int64_t work = 0;
+  for (std::int64_t i = 0; i < a.row_count(); ++i) work += static_cast<std::int64_t>(a.row(i).size() * a.row(i).size());
+  if (least == n || work > most_work) return {counted(n), n};
+  const CompressedRows columns = transposed(a);
+  Colours colours = colour_in_order(a, columns, counted(n));
+  if (colours.count == least) return colours;
+  Colours other = colour_in_order(a, columns, by_falling_length(columns));
+  return other.count < colours.count ? other : colours;
+}
+
+Colours star_colouring(const CompressedRows& a) {
+  Colours colours = StarColouring(a).run(counted(a.row_count()));
+  Colours other = StarColouring(a).run(by_falling_length(a));
+  return other.count < colours.count ? other : colours;
+}
+
+}  // namespace reel::autodiff

@@ -1,0 +1,343 @@
+// Special functions: one primitive for each, whose attributes are the function and the order of the derivative by each
+// argument. The derivative of the primitive is the primitive with one order increased. All functions share the code;
+// their primitives differ only in the name. Where several laws have the same function, each has a primitive.
+#include "special/functions.hpp"
+
+#include <reel/ops/make.hpp>
+#include <reel/special.hpp>
+#include <reel/stats/densities.hpp>
+#include <reel/stats/joint.hpp>
+
+#include "ops/sort/order.hpp"
+
+namespace reel {
+
+namespace ops {
+
+namespace {
+
+using Function = loops::SpecialFunction;
+using Arguments = SpecialArguments;
+
+// The name that the law gives to a function.
+struct NamedFunction {
+  const char* name;
+  Function f;
+};
+constexpr NamedFunction laws[] = {
+    {"chi2_logcdf", Function::log_gammainc},   {"chi2_logsf", Function::log_gammaincc},
+    {"poisson_logsf", Function::log_gammainc}, {"poisson_logcdf", Function::log_gammaincc},
+    {"t_logcdf", Function::log_betainc},       {"t_logcdf", Function::log_betaincc},
+    {"t_logsf", Function::log_betainc},        {"t_logsf", Function::log_betaincc},
+    {"binom_logsf", Function::log_betainc},    {"binom_logcdf", Function::log_betaincc},
+    {"nbinom_logcdf", Function::log_betainc},  {"nbinom_logsf", Function::log_betaincc},
+    {"vonmises_sf", Function::vonmises_cdf},   {"vonmises_logsf", Function::vonmises_logcdf}};
+constexpr std::size_t function_count = std::size(loops::signatures);
+
+// Attribute 0 is the index of the primitive: functions come first, laws follow.
+Function function_of(Attributes attributes) {
+  const auto i = static_cast<std::size_t>(attributes[0]);
+  return i < function_count ? static_cast<Function>(i) : laws[i - function_count].f;
+}
+/// The number of differentiable arguments, which come first.
+std::size_t variables(Function f) { return std::size_t{loops::signature(f).arguments} - loops::signature(f).constants; }
+
+// ---- f and its derivatives. Inputs have one shape and dtype; attributes: the function, the order by each argument.
+
+void infer_special(const Call& call, Metas& out) { out.add_like(call.input(0)); }
+void evaluate_partial(const Call& call, Outputs& out) {
+  loops::special(function_of(call.attributes), call.attributes.subspan(1), call.inputs, out[0]);
+}
+Tensor derivative(const tape::Record& r, std::size_t by);
+
+constexpr Primitive special_primitive_of(std::size_t k) {
+  using Rules = RuleOf<derivative>;
+  const loops::Signature& s = k < function_count ? loops::signatures[k] : loops::signature(laws[k - function_count].f);
+  return {.rule = batched({k < function_count ? s.name : laws[k - function_count].name, Rules::vjp, Rules::jvp}),
+          .infer = infer_special,
+          .evaluate = evaluate_partial,
+          .keeps = keep_inputs(s.arguments),
+          .constants = s.constants};
+}
+template <class Make, std::size_t... K>
+constexpr auto one_of_each(Make make, std::index_sequence<K...>) {
+  return std::array<Primitive, sizeof...(K)>{make(K)...};
+}
+constexpr auto special_primitives =
+    one_of_each(special_primitive_of, std::make_index_sequence<function_count + std::size(laws)>());
+
+// ValueError where a derivative of these orders has more coefficients than the kernels hold.
+void require_orders(const char* op, std::span<const std::int64_t> orders) {
+  std::int64_t coefficients = 1;
+  for (const std::int64_t n : orders) coefficients *= n + 1;
+  if (coefficients > loops::coefficients_max)
+    fail<ValueError>(op,
+                     "has no derivatives of so high an order: the product of the orders by its arguments, "
+                     "each plus 1, is {}; it must be at most {}",
+                     coefficients, loops::coefficients_max);
+}
+
+Tensor apply_partial(std::size_t primitive, std::span<const std::int64_t> orders, const Arguments& x) {
+  const Primitive& p = special_primitives[primitive];
+  require_orders(p.rule.name, orders);
+  detail::ShortList<std::int64_t, 1 + loops::arguments_max> attributes(1 + orders.size());
+  attributes[0] = static_cast<std::int64_t>(primitive);
+  std::copy(orders.begin(), orders.end(), attributes.begin() + 1);
+  return apply(p, Inputs(x.data(), loops::signature(function_of(attributes)).arguments), attributes);
+}
+}  // namespace
+
+Tensor partial(Function f, std::span<const std::int64_t> orders, const Arguments& x) {
+  return apply_partial(static_cast<std::size_t>(f), orders, x);
+}
+
+namespace {
+
+Tensor derivative(const tape::Record& r, std::size_t by) {
+  const Function f = function_of(r.attributes());
+  std::int64_t orders[loops::arguments_max] = {};
+  std::copy(r.attributes().begin() + 1, r.attributes().end(), orders);
+  ++orders[by];
+  Arguments x = {};
+  for (std::size_t k = 0; k < loops::signature(f).arguments; ++k) x[k] = &r.saved(k);
+  return apply_partial(static_cast<std::size_t>(r.attributes()[0]), {orders, variables(f)}, x);
+}
+
+// ---- Inverses z in the last argument. By that argument the derivative is 1 / f'; by any other minus that of f over
+// f'.
+
+Function inverted(Function inverse) {
+  return inverse == Function::gammaincinv    ? Function::gammainc
+         : inverse == Function::gammainccinv ? Function::gammaincc
+         : inverse == Function::betaincinv   ? Function::betainc
+                                             : Function::vonmises_cdf;
+}
+// The derivative of f at z by argument k; z is the last kept value.
+Tensor derivative_at_inverse(const tape::Record& r, std::size_t k) {
+  const Function f = inverted(function_of(r.attributes()));
+  std::int64_t orders[loops::arguments_max] = {};
+  orders[k] = 1;
+  Arguments x = {};
+  for (std::size_t i = 0; i < variables(f); ++i) x[i] = &r.saved(i);
+  return partial(f, {orders, variables(f)}, x);
+}
+// 1 / slope. Where its derivative may be wanted, it is that of exp(-l), l the logarithm of the density: the square of a
+// slope underflows. Ends of the support, where l may be infinite, keep the quotient.
+Tensor reciprocal(const tape::Record& r, const Tensor& slope) {
+  const Function inverse = function_of(r.attributes());
+  const std::size_t n = variables(inverse);
+  bool wanted = false;
+  for (std::size_t i = 0; i < n; ++i) wanted = wanted || followed(r.saved(i));
+  if (!wanted) return 1 / slope;
+  const Tensor &x = r.saved(n - 1), inside = inverse == Function::vonmises_ppf
+                                                 ? logical_not(isnan(x))
+                                                 : logical_and(greater(x, 0), less(x, n == 3 ? 1 : HUGE_VAL));
+  const Tensor point = where(inside, x, 0.5);
+  const Tensor l = inverse == Function::vonmises_ppf ? vonmises_logpdf(point, r.saved(0))
+                   : n == 3                          ? beta_logpdf(point, r.saved(0), r.saved(1))
+                                                     : gamma_logpdf(point, r.saved(0));
+  const Tensor usable = logical_and(inside, isfinite(l));
+  return where(usable, exp(stop_gradient(l) - l) / stop_gradient(slope), 1 / where(usable, 1, slope));
+}
+Tensor derivative_of_inverse(const tape::Record& r, std::size_t k) {
+  const std::size_t last = variables(function_of(r.attributes())) - 1;
+  const Tensor slope = derivative_at_inverse(r, last);
+  return k == last ? reciprocal(r, slope) : -derivative_at_inverse(r, k) / slope;
+}
+void evaluate_quantile(const Call& call, Outputs& out) {
+  constexpr std::int64_t orders[loops::arguments_max] = {};
+  loops::special(function_of(call.attributes), {orders, call.inputs.size()}, call.inputs, out[0]);
+}
+constexpr Primitive inverse_of(const loops::Signature& s) {
+  using Rules = RuleOf<derivative_of_inverse>;
+  Keeps kept = keep_inputs(s.arguments - 1u);
+  kept[s.arguments - 1u] = keep_output(0);
+  return {.rule = batched({s.name, Rules::vjp, Rules::jvp}),
+          .infer = infer_special,
+          .evaluate = evaluate_quantile,
+          .keeps = kept};
+}
+constexpr Primitive inverses[] = {
+    inverse_of(loops::signature(Function::gammaincinv)), inverse_of(loops::signature(Function::gammainccinv)),
+    inverse_of(loops::signature(Function::betaincinv)), inverse_of(loops::signature(Function::vonmises_ppf))};
+
+// ---- operands
+
+using SpecialRun = Tensor (*)(Function f, const Arguments& x);
+
+// Calls `run` on the operands in one shape and in float32 or float64; casts the result to the promised dtype.
+Tensor with_operands(Function f, SpecialRun run, std::span<const Operand* const> operands) {
+  const char* const op = loops::signature(f).name;
+  const tape::OpScope scope(*operands[0]);
+  const DType d = common_dtype(op, operands);
+  if (is_complex(d)) fail<TypeError>(op, "is not defined for {}; {}", d, remedy(d));
+  const DType wide = widened(floating_of(d));
+  Tensor x[loops::arguments_max];
+  Arguments arguments = {};
+  Shape shape;
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    x[k] = to_tensor(op, *operands[k], wide, "x");
+    shape = k == 0 ? x[k].shape() : broadcast_shapes(op, shape, x[k].shape());
+  }
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    if (x[k].shape() != shape) x[k] = broadcast_to(x[k], shape);
+    arguments[k] = &x[k];
+  }
+  return cast_to(run(f, arguments), is_half(d) ? d : wide);
+}
+
+Tensor run_special(Function f, const Arguments& x) {
+  constexpr std::int64_t orders[loops::arguments_max] = {};
+  return partial(f, {orders, variables(f)}, x);
+}
+Tensor run_inverse(Function f, const Arguments& x) {
+  const std::int64_t attributes[] = {static_cast<std::int64_t>(f)};
+  const std::size_t at =
+      f == Function::vonmises_ppf ? 3 : static_cast<std::size_t>(f) - static_cast<std::size_t>(Function::gammaincinv);
+  return apply(inverses[at], Inputs(x.data(), variables(f)), attributes);
+}
+
+template <class... X>
+Tensor special(Function f, const X&... operands) {
+  const Operand* const list[] = {&operands...};
+  return with_operands(f, run_special, list);
+}
+template <class... X>
+Tensor inverse(Function f, const X&... operands) {
+  const Operand* const list[] = {&operands...};
+  return with_operands(f, run_inverse, list);
+}
+
+}  // namespace
+
+Tensor law_function(const char* op, Function f, std::initializer_list<const Tensor*> operands) {
+  Arguments x = {};
+  Tensor all[loops::arguments_max];
+  Shape shape;
+  for (const Tensor* operand : operands) shape = broadcast_shapes(op, shape, operand->shape());
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    const Tensor& operand = *operands.begin()[k];
+    all[k] = operand.shape() == shape ? operand : broadcast_to(operand, shape);
+    x[k] = &all[k];
+  }
+  if (f == Function::vonmises_ppf) return run_inverse(f, x);
+  std::size_t primitive = static_cast<std::size_t>(f);
+  for (std::size_t k = 0; k < std::size(laws); ++k)
+    if (laws[k].f == f && std::string_view(laws[k].name) == op) primitive = function_count + k;
+  constexpr std::int64_t orders[loops::arguments_max] = {};
+  return apply_partial(primitive, {orders, variables(f)}, x);
+}
+
+}  // namespace ops
+
+using ops::Function;
+
+Tensor gamma(const Operand& x) { return ops::special(Function::gamma, x); }
+Tensor rgamma(const Operand& x) { return ops::special(Function::rgamma, x); }
+Tensor beta(const Operand& a, const Operand& b) { return ops::special(Function::beta, a, b); }
+Tensor betaln(const Operand& a, const Operand& b) { return ops::special(Function::betaln, a, b); }
+Tensor poch(const Operand& a, const Operand& m) { return ops::special(Function::poch, a, m); }
+Tensor gammainc(const Operand& a, const Operand& x) { return ops::special(Function::gammainc, a, x); }
+Tensor gammaincc(const Operand& a, const Operand& x) { return ops::special(Function::gammaincc, a, x); }
+Tensor betainc(const Operand& a, const Operand& b, const Operand& x) {
+  return ops::special(Function::betainc, a, b, x);
+}
+Tensor betaincc(const Operand& a, const Operand& b, const Operand& x) {
+  return ops::special(Function::betaincc, a, b, x);
+}
+Tensor gammaincinv(const Operand& a, const Operand& p) { return ops::inverse(Function::gammaincinv, a, p); }
+Tensor gammainccinv(const Operand& a, const Operand& q) { return ops::inverse(Function::gammainccinv, a, q); }
+Tensor betaincinv(const Operand& a, const Operand& b, const Operand& p) {
+  return ops::inverse(Function::betaincinv, a, b, p);
+}
+
+Tensor gammasgn(const Operand& operand) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::ordered("gammasgn", operand), below = floor(ops::cast_to(x, ops::floating_of(x.dtype())));
+  const Tensor one = ones_like(below);
+  return where(greater(x, 0), one, where(equal(below, x), below - below, one - 2 * mod(below, 2)));
+}
+
+Tensor comb(const Operand& n, const Operand& k) { return ops::special(Function::comb, n, k); }
+Tensor multigammaln(const Operand& a, const Operand& d) { return ops::special(Function::multigammaln, a, d); }
+Tensor zeta(const Operand& s) { return ops::special(Function::riemann_zeta, s); }
+Tensor zeta(const Operand& s, const Operand& q) { return ops::special(Function::zeta, s, q); }
+
+Tensor spence(const Operand& x) { return ops::special(Function::spence, x); }
+Tensor dawsn(const Operand& x) { return ops::special(Function::dawsn, x); }
+Tensor exp1(const Operand& x) { return ops::special(Function::exp1, x); }
+Tensor expint(const Operand& x) { return ops::special(Function::expint, x); }
+Tensor expn(const Operand& n, const Operand& x) { return ops::special(Function::expn, x, n); }
+Tensor sinint(const Operand& x) { return ops::special(Function::sinint, x); }
+Tensor cosint(const Operand& x) { return ops::special(Function::cosint, x); }
+Tensor fresnel_sin(const Operand& x) { return ops::special(Function::fresnel_sin, x); }
+Tensor fresnel_cos(const Operand& x) { return ops::special(Function::fresnel_cos, x); }
+Tensor lambertw(const Operand& x, int branch) {
+  if (branch != 0 && branch != -1) fail<ValueError>("lambertw", "branch is {}; the real branches are 0 and -1", branch);
+  return ops::special(branch == 0 ? Function::lambertw : Function::lambertw_lower, x);
+}
+
+Tensor iv(const Operand& nu, const Operand& x) { return ops::special(Function::iv, nu, x); }
+Tensor ive(const Operand& nu, const Operand& x) { return ops::special(Function::ive, nu, x); }
+Tensor kv(const Operand& nu, const Operand& x) { return ops::special(Function::kv, nu, x); }
+Tensor kve(const Operand& nu, const Operand& x) { return ops::special(Function::kve, nu, x); }
+Tensor jv(const Operand& nu, const Operand& x) { return ops::special(Function::jv, nu, x); }
+Tensor yv(const Operand& nu, const Operand& x) { return ops::special(Function::yv, nu, x); }
+Tensor i0(const Operand& x) { return ops::special(Function::i0, x); }
+Tensor i1(const Operand& x) { return ops::special(Function::i1, x); }
+Tensor i0e(const Operand& x) { return ops::special(Function::i0e, x); }
+Tensor i1e(const Operand& x) { return ops::special(Function::i1e, x); }
+Tensor k0(const Operand& x) { return ops::special(Function::k0, x); }
+Tensor k1(const Operand& x) { return ops::special(Function::k1, x); }
+Tensor k0e(const Operand& x) { return ops::special(Function::k0e, x); }
+Tensor k1e(const Operand& x) { return ops::special(Function::k1e, x); }
+
+Tensor j0(const Operand& x) { return ops::special(Function::j0, x); }
+Tensor j1(const Operand& x) { return ops::special(Function::j1, x); }
+Tensor y0(const Operand& x) { return ops::special(Function::y0, x); }
+Tensor y1(const Operand& x) { return ops::special(Function::y1, x); }
+Tensor jn(const Operand& n, const Operand& x) { return ops::special(Function::jn, x, n); }
+Tensor yn(const Operand& n, const Operand& x) { return ops::special(Function::yn, x, n); }
+Tensor spherical_jn(const Operand& n, const Operand& x) { return ops::special(Function::spherical_jn, x, n); }
+Tensor spherical_yn(const Operand& n, const Operand& x) { return ops::special(Function::spherical_yn, x, n); }
+Tensor spherical_in(const Operand& n, const Operand& x) { return ops::special(Function::spherical_in, x, n); }
+Tensor spherical_kn(const Operand& n, const Operand& x) { return ops::special(Function::spherical_kn, x, n); }
+Tensor airy_ai(const Operand& x) { return ops::special(Function::airy_ai, x); }
+Tensor airy_bi(const Operand& x) { return ops::special(Function::airy_bi, x); }
+
+Tensor ellipk(const Operand& x) { return ops::special(Function::ellipk, x); }
+Tensor ellipkm1(const Operand& x) { return ops::special(Function::ellipkm1, x); }
+Tensor ellipe(const Operand& x) { return ops::special(Function::ellipe, x); }
+Tensor ellipkinc(const Operand& phi, const Operand& m) { return ops::special(Function::ellipkinc, phi, m); }
+Tensor ellipeinc(const Operand& phi, const Operand& m) { return ops::special(Function::ellipeinc, phi, m); }
+Tensor elliprc(const Operand& x, const Operand& y) { return ops::special(Function::elliprc, x, y); }
+Tensor elliprf(const Operand& x, const Operand& y, const Operand& z) {
+  return ops::special(Function::elliprf, x, y, z);
+}
+Tensor elliprd(const Operand& x, const Operand& y, const Operand& z) {
+  return ops::special(Function::elliprd, x, y, z);
+}
+Tensor elliprg(const Operand& x, const Operand& y, const Operand& z) {
+  return ops::special(Function::elliprg, x, y, z);
+}
+Tensor elliprj(const Operand& x, const Operand& y, const Operand& z, const Operand& p) {
+  return ops::special(Function::elliprj, x, y, z, p);
+}
+
+Tensor legendre(const Operand& n, const Operand& x) { return ops::special(Function::legendre, x, n); }
+Tensor chebyshev_t(const Operand& n, const Operand& x) { return ops::special(Function::chebyshev_t, x, n); }
+Tensor chebyshev_u(const Operand& n, const Operand& x) { return ops::special(Function::chebyshev_u, x, n); }
+Tensor hermite(const Operand& n, const Operand& x) { return ops::special(Function::hermite, x, n); }
+Tensor hermite_e(const Operand& n, const Operand& x) { return ops::special(Function::hermite_e, x, n); }
+Tensor laguerre(const Operand& n, const Operand& x) { return ops::special(Function::laguerre, x, n); }
+Tensor genlaguerre(const Operand& n, const Operand& alpha, const Operand& x) {
+  return ops::special(Function::genlaguerre, alpha, x, n);
+}
+Tensor gegenbauer(const Operand& n, const Operand& alpha, const Operand& x) {
+  return ops::special(Function::gegenbauer, alpha, x, n);
+}
+Tensor jacobi(const Operand& n, const Operand& alpha, const Operand& beta, const Operand& x) {
+  return ops::special(Function::jacobi, alpha, beta, x, n);
+}
+
+}  // namespace reel

@@ -1,0 +1,318 @@
+// Truncated normal distributions and von Mises's law of <reel/stats/joint.hpp>, and samples of the former. Those of the
+// truncated normal law are elementwise functions of lanes, of x, a, b, loc and scale.
+#include <numbers>
+#include <reel/ops/index.hpp>
+#include <reel/special.hpp>
+#include <reel/stats/divergences.hpp>
+#include <reel/stats/joint.hpp>
+#include <reel/stats/samplers.hpp>
+
+#include "ops/attributes.hpp"
+#include "ops/elementwise/composed.hpp"
+#include "special/functions.hpp"
+#include "stats/converted.hpp"
+#include "stats/numbers.hpp"
+#include "stats/uniform.hpp"
+#include "tape/observe/observe.hpp"
+
+namespace reel {
+
+namespace ops {
+
+namespace {
+
+using X = const Lane*;
+using std::numbers::pi;
+
+// log(exp(-kappa) i0(kappa)) for kappa >= expansion_min, by DLMF 10.40.1: terms from the 13th on are below 3e-18.
+constexpr double expansion_min = 50;
+constexpr int expansion_terms = 12;
+Lane log_i0e_far(const Lane& kappa) {
+  const Lane k = where(kappa >= expansion_min, kappa, expansion_min), inverse = 1 / k;
+  Lane sum = 0 * k + 1;
+  for (int n = expansion_terms; n >= 1; --n) sum = 1 + sum * inverse * ((2. * n - 1) * (2. * n - 1) / (8. * n));
+  return log(sum) - 0.5 * log(k) - log_root_2pi;
+}
+
+// 1 - i1(kappa) / i0(kappa) for kappa >= expansion_min: minus the derivative of the logarithm above.
+Lane ratio_rest_far(const Lane& kappa) {
+  const Lane k = where(kappa >= expansion_min, kappa, expansion_min), inverse = 1 / k;
+  Lane sum = 0 * k + 1, slope = 0 * k;  // by log(inverse)
+  for (int n = expansion_terms; n >= 1; --n) {
+    const Lane factor = inverse * ((2. * n - 1) * (2. * n - 1) / (8. * n));
+    slope = factor * (slope + sum);
+    sum = 1 + sum * factor;
+  }
+  return inverse * (0.5 + slope / sum);
+}
+
+// -2 kappa sin(d / 2)^2, d = x - loc; infinite x are replaced.
+Lane vonmises_exponent(X x) {
+  const Lane s = sin(0.5 * (where(isinf(x[0]), 0, x[0]) - x[1]));
+  return -2 * x[2] * s * s;
+}
+
+// A part of the interval [a, b], both replaced by finite numbers.
+struct Part {
+  Lane low, high, a, b;
+};
+// Of a part of an interval beyond 1, mirrored to below -1; otherwise of (-5, -4) of [-6, -3].
+struct FarPart {
+  LaneMask far;
+  Lane above, inside, whole;  // log of Phi(b) / Phi(high), Phi(high) / Phi(low), Phi(b) / Phi(a)
+  explicit FarPart(const Part& p) : far(p.a >= 1 || p.b <= -1) {
+    const LaneMask flipped = p.a >= 1;
+    const auto pick = [&](const Lane& x, const Lane& mirrored, double otherwise) {
+      return where(far, where(flipped, -mirrored, x), otherwise);
+    };
+    const Lane a = pick(p.a, p.b, -6), low = pick(p.low, p.high, -5), high = pick(p.high, p.low, -4),
+               b = pick(p.b, p.a, -3);
+    above = log_quotient(high, b);
+    inside = log_quotient(low, high);
+    whole = log_quotient(a, b);
+  }
+  // log of Phi(to) / Phi(from), from <= to <= 0: without the large part that both logarithms have in common.
+  static Lane log_quotient(const Lane& from, const Lane& to) {
+    return 0.5 * (from - to) * (from + to) + log(erfcx(-root_of_half * to) / erfcx(-root_of_half * from));
+  }
+};
+
+// The normal probability of [a, b], or its logarithm: by erf if a and b are near 0 or on both sides of it, otherwise in
+// the nearer tail by the difference of log probabilities.
+Lane probability_between(bool logarithm, const Lane& a, const Lane& b) {
+  const LaneMask near = (a <= 0 && b >= 0) || (abs(a) < 1 && abs(b) < 1), flipped = a > 0;
+  const Lane low = where(near, -2, where(flipped, -b, a)), high = where(near, -1, where(flipped, -a, b));
+  const Lane top = log_ndtr(high), drop = log_ndtr(low) - top;
+  const Lane tail = logarithm ? top + log1mexp(-drop) : -exp(top) * expm1(drop);
+  const Lane from = where(near, a, -0.5) * root_of_half, to = where(near, b, 0.5) * root_of_half;
+  const Lane middle = 0.5 * (erf(to) - erf(from));
+  return where(near, logarithm ? log(middle) : middle, tail);
+}
+
+// An end of a truncated normal distribution; if infinite, a finite one beyond which the probability is 0, also in
+// float32, and whose square is finite there.
+Lane finite_end(const Lane& end) {
+  constexpr double finite = 1e10;
+  return where(isinf(end), where(end > 0, finite, -finite), end);
+}
+
+// The same of a part that is not far; otherwise of [-1, 1] in [-2, 2].
+struct NearPart {
+  Lane of_part, of_whole;
+  NearPart(bool logarithm, const LaneMask& far, const Part& p)
+      : of_part(probability_between(logarithm, where(far, -1, p.low), where(far, 1, p.high))),
+        of_whole(probability_between(logarithm, where(far, -2, p.a), where(far, 2, p.b))) {}
+};
+// The share of a part in the probability of the interval.
+Lane share_of(const Part& p) {
+  const FarPart f(p);
+  const NearPart n(false, f.far, p);
+  return where(f.far, exp(-f.above) * expm1(-f.inside) / expm1(-f.whole), n.of_part / n.of_whole);
+}
+Lane log_share_of(const Part& p) {
+  const FarPart f(p);
+  const NearPart n(true, f.far, p);
+  return where(f.far, log1mexp(f.inside) - log1mexp(f.whole) - f.above, n.of_part - n.of_whole);
+}
+
+Lane valid_scale(X x) { return where(x[4] > 0 && x[1] < x[2], x[4], not_a_number); }
+
+template <bool logarithm>
+Lane truncnorm_density(X x) {
+  const Lane &a = x[1], &b = x[2], scale = valid_scale(x), d = x[0] - x[3], z = d / scale;
+  const LaneMask outside = z < a || z > b || isinf(z);
+  const Lane inside = where(outside, 0, d) / scale;
+  const Lane value =
+      -0.5 * inside * inside - log_root_2pi - probability_between(true, finite_end(a), finite_end(b)) - log(scale);
+  const Lane y = where(outside, where(isnan(value), value, -infinity), value);
+  return logarithm ? y : exp(y);
+}
+
+// Where z is outside it is replaced by the middle.
+template <Tail tail>
+Lane truncnorm_tail(X x) {
+  const Lane a = finite_end(x[1]), b = finite_end(x[2]), scale = valid_scale(x), d = x[0] - x[3], unclamped = d / scale;
+  const LaneMask below = unclamped < x[1] || unclamped <= -infinity, above = unclamped > x[2] || unclamped >= infinity;
+  const Lane z = where(below || above, 0.5 * (a + b) * scale, d) / scale;
+  const Part lower{a, z, a, b}, upper{z, b, a, b};
+  const Part &own = is_lower(tail) ? lower : upper, &other = is_lower(tail) ? upper : lower;
+  const Lane share = share_of(own);
+  const LaneMask small = share < 0.5;
+  const Lane rest = where(small, 0, share_of(other));
+  const Lane y = where(small, is_log(tail) ? log_share_of(own) : share, is_log(tail) ? log1p(-rest) : 1 - rest);
+  const Lane bounded_value = where(below, at_bottom(tail), where(above, at_top(tail), y));
+  return where(isnan(unclamped), not_a_number, bounded_value);
+}
+
+}  // namespace
+
+// In the far tail by Newton's steps from the first terms of its expansion at -inf.
+Lane log_ndtr_inverse(const Lane& l) {
+  constexpr double root_of_half_pi = 1.25331413731550025121;
+  constexpr double tail = -80;     // of l: exp(-80) is normal in float32 as well, and ndtri finds its quantile
+  constexpr double inside = -100;  // replaces l above the tail
+  constexpr int steps = 5;         // each squares the error, of less than 0.01; one more makes second derivatives right
+  const LaneMask far = l < tail;
+  const Lane target = where(far, l, inside), twice = -2 * target;
+  Lane x = -sqrt(twice - log_2pi - log(twice - log_2pi - log(twice)));
+  for (int i = 0; i < steps; ++i) x = x - (log_ndtr(x) - target) * root_of_half_pi * erfcx(-root_of_half * x);
+  return where(far, x, ndtri(exp(where(far, -1, l))));
+}
+
+namespace {
+
+// log(p): of a tiny p by a power of 2, so that its derivatives and those of the quantile are summed before they
+// overflow.
+Lane log_of_part(const Lane& p) {
+  constexpr double tiny = 1e-15, exponent_min = -1000;  // of 2; that of the least normal number is -1022
+  const LaneMask scaled = p < tiny;
+  const Lane unit = exp2(maximum(round(log2(where(scaled, p, 1))), exponent_min));
+  return log(p / unit) + log(unit);
+}
+// log of p Phi(b) + rest Phi(a), a < b, of the logarithms of both: that of the larger part, and log1p of the quotient,
+// whose derivatives are multiples of it.
+Lane log_mean(const Lane& p, const Lane& rest, const Lane& of_a, const Lane& of_b) {
+  const Lane log_quotient = of_a - of_b;
+  const LaneMask a_is_larger = rest * exp(log_quotient) >= p;
+  const Lane a_part = where(a_is_larger, rest, 1), b_part = where(a_is_larger, 1, p);
+  const Lane inverse = exp(where(a_is_larger && p > 0, -log_quotient, 0));
+  const Lane of_larger_a = of_a + log(a_part) + log1p(p * inverse / a_part);
+  const Lane log_p = log_of_part(b_part), quotient = exp(where(a_is_larger, 0, log_quotient) - log_p);
+  return where(a_is_larger, of_larger_a, of_b + log_p + log1p(rest * quotient));
+}
+// Both tails are sums of positive terms; the smaller one is inverted.
+Lane truncnorm_quantile(X x) {
+  const Lane p = where(x[0] >= 0 && x[0] <= 1, x[0], not_a_number), a = finite_end(x[1]), b = finite_end(x[2]);
+  const Lane lower = log_mean(p, 1 - p, log_ndtr(a), log_ndtr(b)),
+             upper = log_mean(1 - p, p, log_ndtr(-b), log_ndtr(-a));
+  const LaneMask in_lower = lower < upper;
+  const Lane tail = log_ndtr_inverse(where(in_lower, lower, upper)), z = where(in_lower, tail, -tail);
+  const Lane inside = maximum(minimum(z, b), a);
+  return x[3] + valid_scale(x) * where(equal(p, 0), x[1], where(equal(p, 1), x[2], inside));
+}
+// The quantile of the distribution mirrored at 0.
+Lane truncnorm_upper_quantile(X x) {
+  const Lane mirrored[] = {x[0], -x[2], -x[1], -x[3], x[4]};
+  return 0. - truncnorm_quantile(mirrored);
+}
+
+enum BoundedFunction : std::size_t { vonmises_power, log_i0e_above, ratio_rest_above, of_truncnorm };
+enum class TruncnormFunction : std::size_t { logpdf, pdf, cdf, sf, logcdf, logsf, ppf, isf, rvs };
+// In the order of the enumerators.
+constexpr Composed bounded_functions[] = {
+    {"vonmises_exponent", vonmises_exponent},
+    {"log_i0e", [](X x) { return log_i0e_far(x[0]); }},
+    {"vonmises_kl", [](X x) { return ratio_rest_far(x[0]); }},
+    {"truncnorm_logpdf", truncnorm_density<true>},
+    {"truncnorm_pdf", truncnorm_density<false>},
+    {"truncnorm_cdf", truncnorm_tail<Tail::cdf>},
+    {"truncnorm_sf", truncnorm_tail<Tail::sf>},
+    {"truncnorm_logcdf", truncnorm_tail<Tail::logcdf>},
+    {"truncnorm_logsf", truncnorm_tail<Tail::logsf>},
+    {"truncnorm_ppf", truncnorm_quantile},
+    {"truncnorm_isf", truncnorm_upper_quantile},
+    {"truncnorm_rvs", truncnorm_quantile},
+};
+Tensor bounded(std::size_t f, std::initializer_list<const Operand*> operands) {
+  static const ComposedOps& all = *new ComposedOps(bounded_functions);
+  return all.call(f, {operands.begin(), operands.size()});
+}
+Tensor truncnorm(TruncnormFunction f, const Operand& x, const Operand& a, const Operand& b, const Operand& loc,
+                 const Operand& scale) {
+  const tape::OpScope scope(x);
+  return bounded(of_truncnorm + static_cast<std::size_t>(f), {&x, &a, &b, &loc, &scale});
+}
+
+// log(i0(kappa)) - kappa: near 0 without the kink of i0e.
+Tensor log_i0e(const Tensor& kappa) {
+  const Tensor low = less(kappa, 1), high = greater_equal(kappa, expansion_min);
+  const Tensor in_low = where(low, kappa, 0), in_middle = where(logical_or(low, high), 1, kappa);
+  const Operand all(kappa);
+  return where(low, log(i0(in_low)) - in_low, where(high, bounded(log_i0e_above, {&all}), log(i0e(in_middle))));
+}
+
+// 1 - i1(kappa) / i0(kappa).
+Tensor ratio_rest(const Tensor& kappa) {
+  const Tensor high = greater_equal(kappa, expansion_min), low = where(high, 1, kappa);
+  const Operand all(kappa);
+  return where(high, bounded(ratio_rest_above, {&all}), 1 - i1(low) / i0(low));
+}
+Tensor valid_kappa(const Tensor& kappa) { return where(greater_equal(kappa, 0), kappa, not_a_number); }
+
+Tensor vonmises_density(const char* op, bool logarithm, const Operand& x, const Operand& kappa, const Operand& loc) {
+  const tape::OpScope scope(x);
+  const Converted c(op, {&x, &loc, &kappa});
+  broadcast_all(op, c.x);
+  const Tensor k = valid_kappa(c.x[2]);
+  const Operand at(c.x[0]), origin(c.x[1]), concentration(k);
+  const Tensor power = bounded(vonmises_power, {&at, &origin, &concentration});
+  const Tensor value = or_infinite(power - log_i0e(k) - log_2pi, isinf(c.x[0]));
+  return cast_to(logarithm ? value : exp(value), c.result);
+}
+
+// The upper tail is the lower one at the mirrored angle.
+Tensor vonmises_tail(const char* op, Tail tail, const Operand& x, const Operand& kappa, const Operand& loc) {
+  const tape::OpScope scope(x);
+  const Converted c(op, {&x, &kappa, &loc});
+  broadcast_all(op, c.x);
+  const Tensor d = c.x[0] - c.x[2], below = less(d, -pi), above = greater(d, pi);
+  const Tensor z = where(logical_or(below, above), 0, d), angle = is_lower(tail) ? z : -z, k = valid_kappa(c.x[1]);
+  const auto f = is_log(tail) ? loops::SpecialFunction::vonmises_logcdf : loops::SpecialFunction::vonmises_cdf;
+  const Tensor inside = law_function(op, f, {&k, &angle});
+  return cast_to(beside(below, at_bottom(tail), above, at_top(tail), inside), c.result);
+}
+
+}  // namespace
+
+}  // namespace ops
+
+// clang-format off
+#define REEL_VONMISES(kind) Tensor vonmises_##kind(const Operand& x, const Operand& kappa, const Operand& loc) { return ops::vonmises_tail("vonmises_" #kind, ops::Tail::kind, x, kappa, loc); }
+REEL_VONMISES(cdf) REEL_VONMISES(sf) REEL_VONMISES(logcdf) REEL_VONMISES(logsf)
+#define REEL_TRUNCNORM(kind) Tensor truncnorm_##kind(const Operand& x, const Operand& a, const Operand& b, const Operand& loc, const Operand& scale) { return ops::truncnorm(ops::TruncnormFunction::kind, x, a, b, loc, scale); }
+REEL_TRUNCNORM(logpdf) REEL_TRUNCNORM(pdf) REEL_TRUNCNORM(cdf) REEL_TRUNCNORM(sf) REEL_TRUNCNORM(logcdf) REEL_TRUNCNORM(logsf) REEL_TRUNCNORM(ppf) REEL_TRUNCNORM(isf)
+#undef REEL_TRUNCNORM
+#undef REEL_VONMISES
+Tensor vonmises_logpdf(const Operand& x, const Operand& kappa, const Operand& loc) { return ops::vonmises_density("vonmises_logpdf", true, x, kappa, loc); }
+Tensor vonmises_pdf(const Operand& x, const Operand& kappa, const Operand& loc) { return ops::vonmises_density("vonmises_pdf", false, x, kappa, loc); }
+// clang-format on
+
+namespace ops {
+namespace {
+
+// By the probability beyond the angle, of which there is as much beyond the opposite one.
+Tensor vonmises_quantile(const char* op, bool upper, const Operand& p, const Operand& kappa, const Operand& loc) {
+  const tape::OpScope scope(p);
+  const Converted c(op, {&p, &kappa, &loc});
+  broadcast_all(op, c.x);
+  const Tensor angle = law_function("vonmises_ppf", loops::SpecialFunction::vonmises_ppf, {&c.x[1], &c.x[0]});
+  return cast_to(upper ? c.x[2] - angle : c.x[2] + angle, c.result);
+}
+
+}  // namespace
+}  // namespace ops
+
+Tensor vonmises_ppf(const Operand& p, const Operand& kappa, const Operand& loc) {
+  return ops::vonmises_quantile("vonmises_ppf", false, p, kappa, loc);
+}
+Tensor vonmises_isf(const Operand& p, const Operand& kappa, const Operand& loc) {
+  return ops::vonmises_quantile("vonmises_isf", true, p, kappa, loc);
+}
+
+Tensor vonmises_kl(const Operand& kappa1, const Operand& loc1, const Operand& kappa2, const Operand& loc2) {
+  const tape::OpScope scope(kappa1);
+  const ops::Converted c("vonmises_kl", {&kappa1, &loc1, &kappa2, &loc2});
+  ops::broadcast_all("vonmises_kl", c.x);
+  const Tensor k1 = ops::valid_kappa(c.x[0]), k2 = ops::valid_kappa(c.x[2]), rest = ops::ratio_rest(k1);
+  const Tensor of_kappa = ops::log_i0e(k2) - ops::log_i0e(k1) + (k2 - k1) * rest;
+  return ops::cast_to(of_kappa + 2 * (1 - rest) * k2 * square(sin(0.5 * (c.x[1] - c.x[3]))), c.result);
+}
+
+Tensor truncnorm_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& b, const Operand& loc,
+                     const Operand& scale, DType dtype) {
+  const tape::OpScope scope(a);
+  const Tensor u = ops::uniform_numbers("truncnorm_rvs", generator, shape, dtype, {&a, &b, &loc, &scale});
+  return ops::cast_to(ops::truncnorm(ops::TruncnormFunction::rvs, u, a, b, loc, scale), dtype);
+}
+
+}  // namespace reel

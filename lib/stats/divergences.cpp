@@ -1,0 +1,532 @@
+// Divergences of <reel/stats/divergences.hpp>, first of laws of one family, then of two. Those of gamma distributions
+// use the Bregman divergence of lgamma. For large arguments it follows Stirling's formula: the divergence of x log(x) -
+// x, which is kl_div, plus half of that of -log(x), plus that of a remainder below 0.01.
+#include <numbers>
+#include <reel/ops/index.hpp>
+#include <reel/ops/linalg.hpp>
+#include <reel/ops/reduce.hpp>
+#include <reel/stats/divergences.hpp>
+
+#include "linalg/matrices.hpp"
+#include "ops/elementwise/composed.hpp"
+#include "stats/converted.hpp"
+#include "stats/numbers.hpp"
+#include "tape/observe/observe.hpp"
+
+namespace reel {
+
+namespace ops {
+
+namespace {
+
+using X = const Lane*;
+using L = const Lane&;
+using std::numbers::egamma, std::numbers::ln2, std::numbers::pi, std::numbers::sqrt2;
+constexpr double root_of_third = std::numbers::inv_sqrt3;
+
+Lane positive_or_nan(L x) { return where(x > 0, x, not_a_number); }
+// The value, or inf where P is somewhere that Q is not. NaN values stay NaN.
+Lane or_infinite(const LaneMask& beyond, L value) { return where(beyond && !isnan(value), infinity, value); }
+// The divergence of -log: r - 1 - log(r), r = x / y.
+Lane of_ratio(L x, L y) { return kl_div(0 * x + 1, x / y); }
+
+// Of stirling_series: s(x) - s(y) - (x - y) s'(y).
+Lane divergence_of_remainder(L x, L y) {
+  const Lane square = 1 / (x * x), own = 1 / (y * y);
+  Lane at_x = 0 * x, at_y = 0 * y, slope = 0 * y;
+  for (int k = 6; k >= 0; --k) {
+    at_x = at_x * square + stirling_series[k];
+    at_y = at_y * own + stirling_series[k];
+    slope = slope * own - (2 * k + 1) * stirling_series[k];
+  }
+  return at_x / x - at_y / y - (x - y) * slope * own;
+}
+
+// lgamma(x) - lgamma(y) - (x - y) digamma(y) - kl_div(x, y).
+Lane beyond_kl_div(L x, L y) {
+  const LaneMask large = x >= stirling_min && y >= stirling_min;
+  const Lane u = where(large, x, stirling_min), v = where(large, y, stirling_min), a = where(large, 1, x),
+             b = where(large, 1, y);
+  return where(large, 0.5 * of_ratio(u, v) + divergence_of_remainder(u, v),
+               lgamma(a) - lgamma(b) - (a - b) * digamma(b) - kl_div(a, b));
+}
+
+Lane norm_kl_of(X x) {
+  const Lane scale2 = positive_or_nan(x[3]), r = positive_or_nan(x[1]) / scale2, d = (x[0] - x[2]) / scale2;
+  return 0.5 * (kl_div(0 * r + 1, r * r) + d * d);
+}
+Lane gamma_kl_of(X x) {
+  const Lane a1 = positive_or_nan(x[0]), a2 = positive_or_nan(x[2]);
+  return kl_div(a2, a1 * (positive_or_nan(x[1]) / positive_or_nan(x[3]))) + beyond_kl_div(a2, a1);
+}
+// Operands: a1, their sum, a2, their sum.
+Lane dirichlet_term(X x) { return kl_div(x[2], x[3] * (x[0] / x[1])) + beyond_kl_div(x[2], x[0]); }
+Lane beta_kl_of(X x) {
+  const Lane a1 = positive_or_nan(x[0]), b1 = positive_or_nan(x[1]), a2 = positive_or_nan(x[2]),
+             b2 = positive_or_nan(x[3]);
+  const Lane n1 = a1 + b1, n2 = a2 + b2;
+  const Lane a[] = {a1, n1, a2, n2}, b[] = {b1, n1, b2, n2};
+  return dirichlet_term(a) + dirichlet_term(b) - beyond_kl_div(n2, n1);
+}
+Lane bernoulli_kl_of(X x) {
+  const Lane p = where(x[0] >= 0 && x[0] <= 1, x[0], not_a_number),
+             q = where(x[1] >= 0 && x[1] <= 1, x[1], not_a_number);
+  return kl_div(p, q) + kl_div(1 - p, 1 - q);
+}
+
+// exp(-u) - 1 + u: for small |u| by its series, whose first term is that of u, so that an even function of u has its
+// second derivative at 0. `size` is u or its magnitude.
+Lane exponential_rest(L u, L size) {
+  const LaneMask near = abs(u) < 0.5;
+  const Lane v = where(near, u, 0), inside = where(near, size, 0), outside = where(near, 1, size);
+  Lane series = 0 * v + 1;
+  for (int k = 17; k > 2; --k) series = 1 - inside / k * series;
+  return where(near, 0.5 * v * v * series, expm1(-outside) + outside);
+}
+
+Lane laplace_kl_of(X x) {
+  const Lane scale1 = positive_or_nan(x[1]), scale2 = positive_or_nan(x[3]), d = (x[0] - x[2]) / scale1;
+  return of_ratio(scale1, scale2) + scale1 / scale2 * exponential_rest(d, abs(d));
+}
+Lane cauchy_kl_of(X x) {
+  const Lane scale1 = positive_or_nan(x[1]), scale2 = positive_or_nan(x[3]), d = x[0] - x[2], e = scale1 - scale2;
+  return log1p(0.25 * ((d / scale1) * (d / scale2) + (e / scale1) * (e / scale2)));
+}
+// Of Gumbel distributions with the ratio r of scales, and with d = (loc2 - loc1) / scale2.
+Lane gumbel_kl_of(L r, L d) {
+  const Lane one = 0 * r + 1, w = -(d + lgamma(1 + r));
+  return exponential_rest(w, w) + kl_div(r, one) + beyond_kl_div(r, one);
+}
+Lane gumbel_r_kl_of(X x) {
+  const Lane scale2 = positive_or_nan(x[3]);
+  return gumbel_kl_of(positive_or_nan(x[1]) / scale2, (x[2] - x[0]) / scale2);
+}
+// The logarithm of a Weibull variate is minus a Gumbel variate of scale 1 / c.
+Lane weibull_min_kl_of(X x) {
+  const Lane c2 = positive_or_nan(x[2]);
+  return gumbel_kl_of(c2 / positive_or_nan(x[0]), c2 * log(positive_or_nan(x[1]) / positive_or_nan(x[3])));
+}
+Lane uniform_kl_of(X x) {
+  const Lane scale1 = positive_or_nan(x[1]), scale2 = positive_or_nan(x[3]), y = log(scale2 / scale1);
+  return or_infinite(x[0] < x[2] || x[0] + scale1 > x[2] + scale2, y + 0 * (x[0] - x[2]));
+}
+Lane pareto_kl_of(X x) {
+  const Lane b1 = positive_or_nan(x[0]), scale1 = positive_or_nan(x[1]), b2 = positive_or_nan(x[2]),
+             scale2 = positive_or_nan(x[3]);
+  return or_infinite(scale1 < scale2, of_ratio(b2, b1) + b2 * log(scale1 / scale2));
+}
+Lane lognorm_kl_of(X x) {
+  const Lane mean = log(positive_or_nan(x[1]) / positive_or_nan(x[3]));
+  const Lane operands[] = {mean, x[0], 0 * mean, x[2]};
+  return norm_kl_of(operands);
+}
+Lane chi2_kl_of(X x) {
+  const Lane a1 = 0.5 * positive_or_nan(x[0]), a2 = 0.5 * positive_or_nan(x[1]);
+  return kl_div(a2, a1) + beyond_kl_div(a2, a1);
+}
+Lane geom_kl_of(X x) {
+  const Lane p[] = {positive_or_nan(x[0]), positive_or_nan(x[1])};
+  return bernoulli_kl_of(p) / p[0];
+}
+Lane binom_kl_of(X x) {
+  const Lane n = where(x[0] >= 0 && equal(x[0], round(x[0])) && isfinite(x[0]), round(x[0]), not_a_number);
+  const Lane y = bernoulli_kl_of(x + 1);
+  return n * where(equal(n, 0) && isinf(y), 0, y);
+}
+
+// Of two families. A law P diverges from a normal law Q by its divergence from the normal law of its own mean and
+// variance, the negentropy, and by that of the two normal laws; other pairs are split likewise into terms of at least 0
+// and what is left of the entropy of P.
+
+// Stirling's remainder, lgamma(x) - (x - 1/2) log(x) + x - log(2 pi) / 2, and its derivative, for x >= stirling_min.
+struct Remainder {
+  Lane value, slope;
+};
+Remainder remainder_of(L x) {
+  const Lane inverse = 1 / x, square = inverse * inverse;
+  Lane value = 0 * x, slope = 0 * x;
+  for (int k = 6; k >= 0; --k) {
+    value = value * square + stirling_series[k];
+    slope = slope * square - (2 * k + 1) * stirling_series[k];
+  }
+  return {value * inverse, slope * square};
+}
+// lgamma(a) - a log(a) + a.
+Lane gamma_rest(L a) {
+  const LaneMask large = a >= stirling_min;
+  const Lane u = where(large, a, stirling_min), v = where(large, 1, a);
+  return where(large, log_root_2pi - 0.5 * log(u) + remainder_of(u).value, lgamma(v) - v * log(v) + v);
+}
+// Of a gamma law of shape a.
+Lane gamma_negentropy(L a) {
+  const LaneMask large = a >= stirling_min;
+  const Lane u = where(large, a, stirling_min), v = where(large, 1, a);
+  const Remainder r = remainder_of(u);
+  return where(large, 0.5 / u - r.value - (1 - u) * r.slope,
+               (log_root_2pi + 0.5) + 0.5 * log(v) - v - lgamma(v) - (1 - v) * digamma(v));
+}
+
+// Of two normal laws, the first by its mean and deviation.
+Lane from_norm(L mean, L deviation, L loc, L scale) {
+  const Lane normal[] = {mean, deviation, loc, scale};
+  return norm_kl_of(normal);
+}
+// exp(c) - 1 - c.
+Lane growth_rest(L c) { return exponential_rest(-c, -c); }
+// From a gamma law of shape a2 of a law with this mean, but for a term of its mean logarithm and its entropy:
+// lgamma(a2) + a2 log(scale2 / mean) + mean / scale2.
+Lane from_gamma(L mean, L a2, L scale2) { return kl_div(a2, mean / scale2) + gamma_rest(a2); }
+
+Lane bernoulli_poisson_kl_of(X x) {
+  const Lane p = where(x[0] >= 0 && x[0] <= 1, x[0], not_a_number);
+  return kl_div(p, where(x[1] >= 0, x[1], not_a_number)) + kl_div(1 - p, 0 * p + 1);
+}
+// Of beta laws a1, b1 and a2, 1, whose density is a2 x^(a2 - 1).
+Lane from_power(L a1, L b1, L a2) {
+  const Lane both[] = {a1, b1, a2, 0 * a2 + 1};
+  return beta_kl_of(both);
+}
+Lane beta_gamma_kl_of(X x) {
+  const Lane mean = x[0] / (x[0] + x[1]), a2 = positive_or_nan(x[2]);
+  return from_power(x[0], x[1], a2) + from_gamma(mean, a2, positive_or_nan(x[3])) + log(a2) + a2 * log(mean);
+}
+Lane beta_expon_kl_of(X x) {
+  const Lane operands[] = {x[0], x[1], 0 * x[2] + 1, x[2]};
+  return beta_gamma_kl_of(operands);
+}
+Lane beta_norm_kl_of(X x) {
+  const Lane n = x[0] + x[1], mean = x[0] / n, scale = positive_or_nan(x[3]), d = (mean - x[2]) / scale;
+  const Lane variance = mean * (x[1] / n) / (n + 1);
+  return from_power(x[0], x[1], 0 * n + 1) + log_root_2pi + log(scale) + 0.5 * (variance / scale / scale + d * d);
+}
+// The last operand is loc2 + scale2, rounded to the dtype of the caller's operands.
+Lane beta_uniform_kl_of(X x) {
+  const Lane scale = positive_or_nan(x[3]);
+  return or_infinite(x[2] > 0 || x[4] < 1, from_power(x[0], x[1], 0 * x[2] + 1) + log(scale));
+}
+
+Lane gamma_norm_kl_of(X x) {
+  const Lane a = positive_or_nan(x[0]), scale = positive_or_nan(x[1]);
+  return gamma_negentropy(a) + from_norm(a * scale, sqrt(a) * scale, x[2], x[3]);
+}
+// From a Gumbel law of a gamma law of shape a whose scale is r times as large, with d = loc / scale of the former: all
+// but the entropy of the latter and log(r).
+Lane from_gumbel(L a, L r, L d) {
+  const Lane u = log1p(r);
+  return a * growth_rest(u) + growth_rest(d - a * u);
+}
+Lane gamma_gumbel_r_kl_of(X x) {
+  const Lane a = positive_or_nan(x[0]), scale2 = positive_or_nan(x[3]), r = positive_or_nan(x[1]) / scale2;
+  return gamma_negentropy(a) + (0.5 - log_root_2pi) - 0.5 * log(a) - log(r) + from_gumbel(a, r, x[2] / scale2);
+}
+Lane expon_gumbel_r_kl_of(X x) {
+  const Lane scale2 = positive_or_nan(x[2]), r = positive_or_nan(x[0]) / scale2;
+  return from_gumbel(0 * r + 1, r, x[1] / scale2) - log(r);
+}
+Lane expon_norm_kl_of(X x) {
+  constexpr double negentropy = log_root_2pi - 0.5;
+  return negentropy + from_norm(x[0], x[0], x[1], x[2]);
+}
+Lane gamma_expon_kl_of(X x) {
+  const Lane operands[] = {x[0], x[1], 0 * x[2] + 1, x[2]};
+  return gamma_kl_of(operands);
+}
+Lane expon_gamma_kl_of(X x) {
+  const Lane operands[] = {0 * x[0] + 1, x[0], x[1], x[2]};
+  return gamma_kl_of(operands);
+}
+
+Lane gumbel_r_norm_kl_of(X x) {
+  constexpr double deviation = pi * root_of_half * root_of_third;  // pi / sqrt(6)
+  constexpr double negentropy = 0.09057301953851255491;            // log(2 pi e deviation^2) / 2 - euler - 1
+  return negentropy + from_norm(x[0] + egamma * x[1], deviation * x[1], x[2], x[3]);
+}
+Lane laplace_norm_kl_of(X x) {
+  constexpr double negentropy = log_root_2pi - 0.5 - ln2 / 2;
+  return negentropy + from_norm(x[0], sqrt2 * x[1], x[2], x[3]);
+}
+Lane norm_gumbel_r_kl_of(X x) {
+  const Lane scale2 = positive_or_nan(x[3]), q = positive_or_nan(x[1]) / scale2, square = q * q;
+  return 0.5 * kl_div(0 * q + 1, square) + growth_rest(0.5 * square - (x[0] - x[2]) / scale2) + (1 - log_root_2pi);
+}
+Lane norm_laplace_kl_of(X x) {
+  constexpr double root = 0.79788456080286535588, log_ratio = -0.45158270528945486473;  // sqrt(2 / pi), log(2 / pi)
+  const Lane scale1 = positive_or_nan(x[1]), d = (x[0] - x[2]) / scale1;
+  // The mean of |x - loc2| / scale1.
+  const Lane distance = root * exp(-0.5 * d * d) + d * erf(root_of_half * d);
+  return kl_div(0 * d + 1, scale1 / positive_or_nan(x[3]) * distance) + log(distance / root) + (0.5 + log_ratio);
+}
+
+// Of a Pareto law of shape b > 1 and loc 0: the mean logarithm of mean / x, which is at least 0.
+Lane pareto_spread(L b) { return growth_rest(log1p(-1 / b)); }
+Lane pareto_gamma_kl_of(X x) {
+  const Lane b = positive_or_nan(x[0]), a2 = positive_or_nan(x[2]), finite = where(b <= 1, 2, b);
+  const Lane mean = positive_or_nan(x[1]) * (finite / (finite - 1));
+  return or_infinite(b <= 1,
+                     from_gamma(mean, a2, positive_or_nan(x[3])) + a2 * pareto_spread(finite) + log(finite) - 1);
+}
+Lane pareto_expon_kl_of(X x) {
+  const Lane operands[] = {x[0], x[1], 0 * x[2] + 1, x[2]};
+  return pareto_gamma_kl_of(operands);
+}
+Lane pareto_norm_kl_of(X x) {
+  const Lane b = positive_or_nan(x[0]), finite = where(b <= 2, 3, b), scale = positive_or_nan(x[1]) / (finite - 1);
+  const Lane negentropy = pareto_spread(finite) - 0.5 * log1p(-2 / finite) + (log_root_2pi - 0.5);
+  return or_infinite(b <= 2, negentropy + from_norm(finite * scale, sqrt(finite / (finite - 2)) * scale, x[2], x[3]));
+}
+
+// A uniform law, and for x from it log(end) minus the mean of log(x).
+struct Interval {
+  Lane start, length, end, below_end;
+  Interval(L first, L extent)
+      : start(first), length(extent), end(first + extent), below_end(kl_div(first, end) / extent) {}
+};
+// The last operand is inf where the interval ends above 1, and otherwise the excess over 1 of an end that the dtype of
+// the caller's operands rounds to 1.
+Lane uniform_beta_kl_of(X x) {
+  const Lane width = positive_or_nan(x[1]), a2 = positive_or_nan(x[2]), b2 = positive_or_nan(x[3]);
+  const LaneMask beyond = x[0] < 0 || equal(x[4], infinity);
+  const Lane one = 0 * a2 + 1, both[] = {one, one, a2, b2};
+  const Interval from(where(beyond, 0.25, x[0]), where(beyond, 0.5 + 0 * width, width));
+  // The mean of log(1 - x) is that of log(y), y from [1 - end, 1 - start].
+  const Lane rest = 1 - from.end + where(beyond, 0, x[4]);
+  const Lane below_one = kl_div(rest, 1 - from.start) / from.length - log1p(-from.start);
+  return or_infinite(beyond, beta_kl_of(both) - log(from.length) + (a2 - 1) * (from.below_end - log(from.end) - 1) +
+                                 (b2 - 1) * (below_one - 1));
+}
+Lane uniform_expon_kl_of(X x) {
+  const Lane width = positive_or_nan(x[1]), start = where(x[0] < 0, 0, x[0]), mean = start + 0.5 * width;
+  return or_infinite(x[0] < 0,
+                     kl_div(0 * mean + 1, mean / positive_or_nan(x[2])) + log1p(2 * start / width) + (1 - ln2));
+}
+Lane uniform_gamma_kl_of(X x) {
+  const Lane width = positive_or_nan(x[1]), a2 = positive_or_nan(x[2]);
+  const Interval from(where(x[0] < 0, 1, x[0]), width);
+  const Lane part = width / from.end;
+  return or_infinite(x[0] < 0, from_gamma(from.start + 0.5 * width, a2, positive_or_nan(x[3])) +
+                                   a2 * log1p(-0.5 * part) - log(part) + (a2 - 1) * from.below_end);
+}
+Lane uniform_gumbel_r_kl_of(X x) {
+  const Lane scale2 = positive_or_nan(x[3]), q = positive_or_nan(x[1]) / scale2, d = (x[0] - x[2]) / scale2;
+  const Lane fall = log(-expm1(-q) / q);  // of the mean of exp(-x / scale2) for x from [0, scale1]
+  return growth_rest(fall - d) + (fall + 0.5 * q) - log(q) + 1;
+}
+Lane uniform_norm_kl_of(X x) {
+  constexpr double deviation = 0.5 * root_of_third;
+  constexpr double negentropy = 0.17648520831067258667;  // log(2 pi e deviation^2) / 2
+  return negentropy + from_norm(x[0] + 0.5 * x[1], deviation * x[1], x[2], x[3]);
+}
+Lane uniform_pareto_kl_of(X x) {
+  const Lane width = positive_or_nan(x[1]), b2 = positive_or_nan(x[2]), scale2 = positive_or_nan(x[3]);
+  const LaneMask beyond = x[0] < scale2;
+  const Interval from(where(beyond, scale2, x[0]), width);
+  return or_infinite(beyond,
+                     b2 * (log(from.end / scale2) - from.below_end) + log(from.end / width) - log(b2) - from.below_end);
+}
+
+enum Divergence : std::size_t {
+  of_norm,
+  of_expon,
+  of_gamma,
+  of_beta,
+  of_bernoulli,
+  of_poisson,
+  of_dirichlet_term,
+  of_sums,
+  of_laplace,
+  of_cauchy,
+  of_gumbel_r,
+  of_weibull_min,
+  of_uniform,
+  of_pareto,
+  of_lognorm,
+  of_chi2,
+  of_geom,
+  of_binom,
+  of_nbinom,
+  of_bernoulli_poisson,
+  of_beta_expon,
+  of_beta_gamma,
+  of_beta_norm,
+  of_beta_uniform,
+  of_expon_gamma,
+  of_expon_gumbel_r,
+  of_expon_norm,
+  of_gamma_expon,
+  of_gamma_gumbel_r,
+  of_gamma_norm,
+  of_gumbel_r_norm,
+  of_laplace_norm,
+  of_norm_gumbel_r,
+  of_norm_laplace,
+  of_pareto_expon,
+  of_pareto_gamma,
+  of_pareto_norm,
+  of_uniform_beta,
+  of_uniform_expon,
+  of_uniform_gamma,
+  of_uniform_gumbel_r,
+  of_uniform_norm,
+  of_uniform_pareto
+};
+// In the order of the enumerators.
+constexpr Composed divergences[] = {
+    {"norm_kl", norm_kl_of},
+    {"expon_kl", [](X x) { return of_ratio(positive_or_nan(x[0]), positive_or_nan(x[1])); }},
+    {"gamma_kl", gamma_kl_of},
+    {"beta_kl", beta_kl_of, DType::float64},
+    {"bernoulli_kl", bernoulli_kl_of},
+    {"poisson_kl",
+     [](X x) { return kl_div(where(x[0] >= 0, x[0], not_a_number), where(x[1] >= 0, x[1], not_a_number)); }},
+    {"dirichlet_kl", dirichlet_term},
+    {"dirichlet_kl", [](X x) { return beyond_kl_div(x[1], x[0]); }},
+    {"laplace_kl", laplace_kl_of},
+    {"cauchy_kl", cauchy_kl_of},
+    {"gumbel_r_kl", gumbel_r_kl_of},
+    {"weibull_min_kl", weibull_min_kl_of},
+    {"uniform_kl", uniform_kl_of},
+    {"pareto_kl", pareto_kl_of},
+    {"lognorm_kl", lognorm_kl_of},
+    {"chi2_kl", chi2_kl_of},
+    {"geom_kl", geom_kl_of},
+    {"binom_kl", binom_kl_of},
+    {"nbinom_kl", [](X x) { return positive_or_nan(x[0]) * geom_kl_of(x + 1); }},
+    {"bernoulli_poisson_kl", bernoulli_poisson_kl_of},
+    {"beta_expon_kl", beta_expon_kl_of, DType::float64},
+    {"beta_gamma_kl", beta_gamma_kl_of, DType::float64},
+    {"beta_norm_kl", beta_norm_kl_of, DType::float64},
+    {"beta_uniform_kl", beta_uniform_kl_of, DType::float64},
+    {"expon_gamma_kl", expon_gamma_kl_of},
+    {"expon_gumbel_r_kl", expon_gumbel_r_kl_of},
+    {"expon_norm_kl", expon_norm_kl_of},
+    {"gamma_expon_kl", gamma_expon_kl_of},
+    {"gamma_gumbel_r_kl", gamma_gumbel_r_kl_of},
+    {"gamma_norm_kl", gamma_norm_kl_of},
+    {"gumbel_r_norm_kl", gumbel_r_norm_kl_of},
+    {"laplace_norm_kl", laplace_norm_kl_of},
+    {"norm_gumbel_r_kl", norm_gumbel_r_kl_of},
+    {"norm_laplace_kl", norm_laplace_kl_of},
+    {"pareto_expon_kl", pareto_expon_kl_of},
+    {"pareto_gamma_kl", pareto_gamma_kl_of},
+    {"pareto_norm_kl", pareto_norm_kl_of},
+    {"uniform_beta_kl", uniform_beta_kl_of, DType::float64},
+    {"uniform_expon_kl", uniform_expon_kl_of},
+    {"uniform_gamma_kl", uniform_gamma_kl_of},
+    {"uniform_gumbel_r_kl", uniform_gumbel_r_kl_of},
+    {"uniform_norm_kl", uniform_norm_kl_of},
+    {"uniform_pareto_kl", uniform_pareto_kl_of},
+};
+Tensor divergence(Divergence f, std::initializer_list<const Operand*> operands) {
+  static const ComposedOps& all = *new ComposedOps(divergences);
+  const tape::OpScope scope(**operands.begin());
+  return all.call(f, {operands.begin(), operands.size()});
+}
+
+// Divergence f, whose last operand is a function of loc and loc + scale, operands k and k + 1, without gradient.
+template <class Function>
+Tensor with_end(Divergence f, std::initializer_list<const Operand*> operands, std::size_t k, const Function& of_end) {
+  const tape::OpScope scope(**operands.begin());
+  const char* const op = divergences[f].name.data();
+  const Converted c(op, operands);
+  broadcast_all(op, c.x);
+  const Tensor loc = stop_gradient(c.x[k]), scale = stop_gradient(c.x[k + 1]);
+  const Tensor end = of_end(loc, scale);
+  const Operand x[] = {c.x[0], c.x[1], c.x[2], c.x[3], end};
+  return cast_to(divergence(f, {&x[0], &x[1], &x[2], &x[3], &x[4]}), c.result);
+}
+Tensor excess_over_one(const Tensor& loc, const Tensor& scale) {
+  return where(greater(loc + scale, 1), infinity,
+               relu(cast_to(loc, DType::float64) + cast_to(scale, DType::float64) - 1));
+}
+
+}  // namespace
+
+}  // namespace ops
+
+// clang-format off
+Tensor norm_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_norm, {&loc1, &scale1, &loc2, &scale2}); }
+Tensor expon_kl(const Operand& scale1, const Operand& scale2) { return ops::divergence(ops::of_expon, {&scale1, &scale2}); }
+Tensor gamma_kl(const Operand& a1, const Operand& scale1, const Operand& a2, const Operand& scale2) { return ops::divergence(ops::of_gamma, {&a1, &scale1, &a2, &scale2}); }
+Tensor beta_kl(const Operand& a1, const Operand& b1, const Operand& a2, const Operand& b2) { return ops::divergence(ops::of_beta, {&a1, &b1, &a2, &b2}); }
+Tensor bernoulli_kl(const Operand& p1, const Operand& p2) { return ops::divergence(ops::of_bernoulli, {&p1, &p2}); }
+Tensor poisson_kl(const Operand& mu1, const Operand& mu2) { return ops::divergence(ops::of_poisson, {&mu1, &mu2}); }
+Tensor laplace_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_laplace, {&loc1, &scale1, &loc2, &scale2}); }
+Tensor cauchy_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_cauchy, {&loc1, &scale1, &loc2, &scale2}); }
+Tensor gumbel_r_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_gumbel_r, {&loc1, &scale1, &loc2, &scale2}); }
+Tensor uniform_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_uniform, {&loc1, &scale1, &loc2, &scale2}); }
+Tensor weibull_min_kl(const Operand& c1, const Operand& scale1, const Operand& c2, const Operand& scale2) { return ops::divergence(ops::of_weibull_min, {&c1, &scale1, &c2, &scale2}); }
+Tensor pareto_kl(const Operand& b1, const Operand& scale1, const Operand& b2, const Operand& scale2) { return ops::divergence(ops::of_pareto, {&b1, &scale1, &b2, &scale2}); }
+Tensor lognorm_kl(const Operand& s1, const Operand& scale1, const Operand& s2, const Operand& scale2) { return ops::divergence(ops::of_lognorm, {&s1, &scale1, &s2, &scale2}); }
+Tensor chi2_kl(const Operand& df1, const Operand& df2) { return ops::divergence(ops::of_chi2, {&df1, &df2}); }
+Tensor geom_kl(const Operand& p1, const Operand& p2) { return ops::divergence(ops::of_geom, {&p1, &p2}); }
+Tensor binom_kl(const Operand& n, const Operand& p1, const Operand& p2) { return ops::divergence(ops::of_binom, {&n, &p1, &p2}); }
+Tensor nbinom_kl(const Operand& n, const Operand& p1, const Operand& p2) { return ops::divergence(ops::of_nbinom, {&n, &p1, &p2}); }
+Tensor bernoulli_poisson_kl(const Operand& p1, const Operand& mu2) { return ops::divergence(ops::of_bernoulli_poisson, {&p1, &mu2}); }
+Tensor beta_expon_kl(const Operand& a1, const Operand& b1, const Operand& scale2) { return ops::divergence(ops::of_beta_expon, {&a1, &b1, &scale2}); }
+Tensor beta_gamma_kl(const Operand& a1, const Operand& b1, const Operand& a2, const Operand& scale2) { return ops::divergence(ops::of_beta_gamma, {&a1, &b1, &a2, &scale2}); }
+Tensor beta_norm_kl(const Operand& a1, const Operand& b1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_beta_norm, {&a1, &b1, &loc2, &scale2}); }
+Tensor beta_uniform_kl(const Operand& a1, const Operand& b1, const Operand& loc2, const Operand& scale2) { return ops::with_end(ops::of_beta_uniform, {&a1, &b1, &loc2, &scale2}, 2, [](const Tensor& x, const Tensor& y) { return x + y; }); }
+Tensor expon_gamma_kl(const Operand& scale1, const Operand& a2, const Operand& scale2) { return ops::divergence(ops::of_expon_gamma, {&scale1, &a2, &scale2}); }
+Tensor expon_gumbel_r_kl(const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_expon_gumbel_r, {&scale1, &loc2, &scale2}); }
+Tensor expon_norm_kl(const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_expon_norm, {&scale1, &loc2, &scale2}); }
+Tensor gamma_expon_kl(const Operand& a1, const Operand& scale1, const Operand& scale2) { return ops::divergence(ops::of_gamma_expon, {&a1, &scale1, &scale2}); }
+Tensor gamma_gumbel_r_kl(const Operand& a1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_gamma_gumbel_r, {&a1, &scale1, &loc2, &scale2}); }
+Tensor gamma_norm_kl(const Operand& a1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_gamma_norm, {&a1, &scale1, &loc2, &scale2}); }
+Tensor gumbel_r_norm_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_gumbel_r_norm, {&loc1, &scale1, &loc2, &scale2}); }
+Tensor laplace_norm_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_laplace_norm, {&loc1, &scale1, &loc2, &scale2}); }
+Tensor norm_gumbel_r_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_norm_gumbel_r, {&loc1, &scale1, &loc2, &scale2}); }
+Tensor norm_laplace_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_norm_laplace, {&loc1, &scale1, &loc2, &scale2}); }
+Tensor pareto_expon_kl(const Operand& b1, const Operand& scale1, const Operand& scale2) { return ops::divergence(ops::of_pareto_expon, {&b1, &scale1, &scale2}); }
+Tensor pareto_gamma_kl(const Operand& b1, const Operand& scale1, const Operand& a2, const Operand& scale2) { return ops::divergence(ops::of_pareto_gamma, {&b1, &scale1, &a2, &scale2}); }
+Tensor pareto_norm_kl(const Operand& b1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_pareto_norm, {&b1, &scale1, &loc2, &scale2}); }
+Tensor uniform_beta_kl(const Operand& loc1, const Operand& scale1, const Operand& a2, const Operand& b2) { return ops::with_end(ops::of_uniform_beta, {&loc1, &scale1, &a2, &b2}, 0, ops::excess_over_one); }
+Tensor uniform_expon_kl(const Operand& loc1, const Operand& scale1, const Operand& scale2) { return ops::divergence(ops::of_uniform_expon, {&loc1, &scale1, &scale2}); }
+Tensor uniform_gamma_kl(const Operand& loc1, const Operand& scale1, const Operand& a2, const Operand& scale2) { return ops::divergence(ops::of_uniform_gamma, {&loc1, &scale1, &a2, &scale2}); }
+Tensor uniform_gumbel_r_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_uniform_gumbel_r, {&loc1, &scale1, &loc2, &scale2}); }
+Tensor uniform_norm_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_uniform_norm, {&loc1, &scale1, &loc2, &scale2}); }
+Tensor uniform_pareto_kl(const Operand& loc1, const Operand& scale1, const Operand& b2, const Operand& scale2) { return ops::divergence(ops::of_uniform_pareto, {&loc1, &scale1, &b2, &scale2}); }
+// clang-format on
+
+Tensor dirichlet_kl(const Operand& alpha1, const Operand& alpha2) {
+  constexpr const char* op = "dirichlet_kl";
+  const tape::OpScope scope(alpha1);
+  const ops::Converted c(op, {&alpha1, &alpha2});
+  if (c.x[0].rank() == 0 || c.x[1].rank() == 0 || c.x[0].shape()[-1] != c.x[1].shape()[-1] || c.x[0].shape()[-1] == 0)
+    fail<ShapeError>(op, "both need a last axis of the same number of elements; their shapes are {} and {}",
+                     c.x[0].shape(), c.x[1].shape());
+  ops::broadcast_all(op, c.x);
+  // Terms of very different size cancel.
+  const Tensor x1 = ops::cast_to(c.x[0], DType::float64), x2 = ops::cast_to(c.x[1], DType::float64);
+  const Tensor a1 = where(greater(x1, 0), x1, ops::not_a_number), a2 = where(greater(x2, 0), x2, ops::not_a_number);
+  const Tensor n1 = sum(a1, -1, true), n2 = sum(a2, -1, true);
+  const Operand first(a1), second(a2), sum1(n1), sum2(n2);
+  const Tensor terms = ops::divergence(ops::of_dirichlet_term, {&first, &sum1, &second, &sum2}),
+               sums = ops::divergence(ops::of_sums, {&sum1, &sum2});
+  return ops::cast_to(sum(terms, -1) - squeeze(sums, -1), c.result);
+}
+
+Tensor multivariate_normal_kl(const Operand& mean1, const Operand& cholesky_factor1, const Operand& mean2,
+                              const Operand& cholesky_factor2) {
+  constexpr const char* op = "multivariate_normal_kl";
+  const tape::OpScope scope(mean1);
+  const ops::Converted c(op, {&mean1, &cholesky_factor1, &mean2, &cholesky_factor2});
+  const Tensor l1 = tril(ops::square_operand(op, c.x[1], "cholesky_factor1")),
+               l2 = ops::valid_factor(op, ops::square_operand(op, c.x[3], "cholesky_factor2"), c.x);
+  const std::int64_t n = l1.shape()[-1];
+  for (const std::size_t k : {0u, 2u, 3u})
+    if (c.x[k].rank() == 0 || c.x[k].shape()[-1] != n)
+      fail<ShapeError>(op, "an operand has the shape {}, but its last axis must have {} elements, as cholesky_factor1",
+                       c.x[k].shape(), n);
+  Shape batch = ops::broadcast_shapes(op, l1.shape(), l2.shape());
+  batch.pop_back();
+  const Tensor d = c.x[0] - c.x[2];
+  ops::broadcast_shapes(op, batch, d.shape());
+  const Tensor m = triangular_solve(l2, l1), y = triangular_solve(l2, expand_dims(d, -1));
+  const Tensor scale1 = diagonal(l1), scale2 = diagonal(l2);
+  const Tensor r = where(logical_and(greater(scale1, 0), greater(scale2, 0)), scale1 / scale2, ops::not_a_number);
+  const Tensor of_scales = sum(kl_div(1, square(r)), -1);
+  const Tensor of_rest = sum(square(tril(m, -1)), {-2, -1});
+  return ops::cast_to(0.5 * (of_scales + of_rest + sum(square(y), {-2, -1})), c.result);
+}
+
+}  // namespace reel

@@ -1,0 +1,21 @@
+// What samplers check and draw first.
+#pragma once
+#include <initializer_list>
+
+#include "stats/implicit_samples.hpp"
+
+namespace reel::ops {
+
+/// Checks all arguments. The dtype in which samples of `dtype` are drawn: float32 or float64.
+DType check_samples(const char* op, const Shape& shape, DType dtype, std::initializer_list<const Operand*> parameters);
+
+/// Checks all arguments; then uniform numbers above 0 and below 1, of at least 32 bits. Parameters broadcast to the
+/// shape.
+Tensor uniform_numbers(const char* op, Generator& generator, const Shape& shape, DType dtype,
+                       std::initializer_list<const Operand*> parameters);
+
+/// Draws in `dtype`, float32 or float64, of parameters that broadcast to the shape.
+Tensor variates(const char* op, loops::Variate v, Generator& generator, const Shape& shape, DType dtype,
+                std::initializer_list<const Operand*> parameters);
+
+}  // namespace reel::ops
