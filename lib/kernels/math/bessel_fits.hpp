@@ -1,4 +1,4 @@
-// Polynomials of kernels/math/bessel.hpp: made by test/ops/special/make_bessel_fits.py.
+// Polynomials of kernels/math/bessel.hpp: made by test/special/make_bessel_fits.py.
 #pragma once
 
 namespace reel::kernels::math {

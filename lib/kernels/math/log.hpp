@@ -143,7 +143,7 @@ template <class T>
 
 namespace math {
 
-// (arctanh(t) - t) / t^3 with w = t^2 <= 1/9, by test/ops/special/make_fits.py.
+// (arctanh(t) - t) / t^3 with w = t^2 <= 1/9, by test/special/make_fits.py.
 [[gnu::always_inline]] inline Vec<float> arctanh_rest(Vec<float> w) {
   return polynomial(w, 0x1.555556p-2F, 0x1.9998d2p-3F, 0x1.24c9bep-3F, 0x1.bc7be0p-4F, 0x1.dbef8ep-4F);
 }

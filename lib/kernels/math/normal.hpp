@@ -106,7 +106,7 @@ struct ErfcxDerivative {
 // is -log(1 - d^2): z = d (sqrt(pi) / 2 + w P(w)) up to w = 5, where |d| is 0.9966. Beyond, |z| = s + R(t), s =
 // sqrt(-log q) and t = (s - K) / (s + K). P interpolates at the Chebyshev nodes of 0 <= w <= 5, R at those from w = 5
 // to the least q. Both are given in powers, of w and t, with an error below a fifth of an ulp, by
-// test/ops/special/make_fits.py.
+// test/special/make_fits.py.
 [[gnu::always_inline]] inline Vec<float> erfinv_series(Vec<float> w) {
   return fma(w,
              polynomial(w, 0x1.db29fap-3F, 0x1.7a73eep-7F, -0x1.322d74p-9F, -0x1.07cae4p-13F, 0x1.6da102p-15F,

@@ -10,7 +10,7 @@
 
 #include "catch.hpp"
 #include "extreme_values.hpp"
-#include "ops/special/partial.hpp"
+#include "special/partial.hpp"
 
 using namespace reel;
 using support::Arguments, support::Function;

@@ -14,7 +14,7 @@
 #include <string>
 
 #include "catch.hpp"
-#include "ops/special/partial.hpp"
+#include "special/partial.hpp"
 
 using namespace reel;
 using support::Arguments, support::Function;

@@ -10,7 +10,7 @@ import sys
 
 DECLARATION = re.compile(r"^\s*(?:\[\[.*?\]\]\s*)*(?:[\w:]+(?:<\w+>)?) ([a-z]\w*)\(([^;]*?(?:Operand|Tensor)[^;]*)\)", re.MULTILINE)
 EXEMPT = {"full", "random_categorical", "random_choice", "random_shuffle",  # made of numbers, or drawn: not functions of a tensor
-          "odeint_events"}  # several results and a list of functions: test/optim/equations/events.cpp
+          "odeint_events"}  # several results and a list of functions: test/ode/events.cpp
 FOLDERS = ["ops", "linalg", "stats"]
 HEADERS = ["equations.hpp", "fft.hpp", "geometry.hpp", "image.hpp", "integrate.hpp", "interpolate.hpp", "nn.hpp", "ode.hpp",
            "sequence.hpp", "signal.hpp", "special.hpp"]

@@ -6,7 +6,7 @@
 
 #include "../../../op_cases/equations/grid_references.hpp"
 #include "../../ranged.hpp"
-#include "../further/jet_matrices.hpp"
+#include "../jet_matrices.hpp"
 
 namespace random_programs {
 

@@ -3,7 +3,7 @@
 #include <reel/interpolate.hpp>
 
 #include "../../../op_cases/equations/references.hpp"
-#include "../further/jet_matrices.hpp"
+#include "../jet_matrices.hpp"
 #include "grids.hpp"
 
 namespace random_programs {

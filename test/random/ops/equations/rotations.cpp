@@ -3,7 +3,7 @@
 
 #include <reel/geometry.hpp>
 
-#include "../further/jet_matrices.hpp"
+#include "../jet_matrices.hpp"
 
 namespace random_programs {
 

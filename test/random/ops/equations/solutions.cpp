@@ -7,7 +7,7 @@
 #include <reel/ode.hpp>
 
 #include "../../ranged.hpp"
-#include "../further/jet_matrices.hpp"
+#include "../jet_matrices.hpp"
 
 namespace random_programs {
 
