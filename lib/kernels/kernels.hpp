@@ -7,8 +7,6 @@
 #include <reel/dtype.hpp>
 #include <string_view>
 
-#include "special/special.hpp"
-
 namespace reel::kernels {
 
 inline constexpr std::size_t dtype_count = static_cast<std::size_t>(DType::complex128) + 1;
@@ -210,6 +208,9 @@ struct Draws {
   void (*normal)(RandomPlace from, double mean, double stddev, void* out, std::ptrdiff_t n);
 };
 
+/// The Bessel functions of order 0 and 1: i0, i1, k0, k1, scaled ones, j0, j1, y0, y1.
+inline constexpr std::size_t bessel_count = 12;
+
 // A Bessel function of x and its first derivative. A loop is null where the dtype has none.
 struct Bessel {
   Loop value, derivative;
@@ -306,10 +307,10 @@ struct Set {
   Rows rows[dtype_count];
   Convolution convolution[dtype_count];
   MatrixProduct product[dtype_count];
-  SmallFactors factors[dtype_count];                  // float32, float64
-  Draws draws[dtype_count];                           // float32, float64
-  Bessel bessel[dtype_count][special::bessel_count];  // by bessel_index; float32, float64
-  Fourier fourier[dtype_count];                       // float32, float64
+  SmallFactors factors[dtype_count];         // float32, float64
+  Draws draws[dtype_count];                  // float32, float64
+  Bessel bessel[dtype_count][bessel_count];  // by special::bessel_index; float32, float64
+  Fourier fourier[dtype_count];              // float32, float64
   // x shifted to the left (0), or to the right (1), by n bits; all bits are shifted out where n is negative or at least
   // their number. int32, int64.
   Loop shift[2][dtype_count];

@@ -11,7 +11,7 @@ namespace {
 // The loop over vectors of a function or its first derivative; null if there is none.
 kernels::Loop vector_loop(SpecialFunction f, std::span<const std::int64_t> orders, DType d) {
   const std::size_t at = kernels::special::bessel_index(f);
-  if (at >= kernels::special::bessel_count || orders[0] > 1) return nullptr;
+  if (at >= kernels::bessel_count || orders[0] > 1) return nullptr;
   const kernels::Bessel& bessel = kernels::active().bessel[kernels::index(d)][at];
   return orders[0] == 0 ? bessel.value : bessel.derivative;
 }

@@ -21,7 +21,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity(),
                  not_a_number = std::numeric_limits<double>::quiet_NaN();
-constexpr int functions = static_cast<int>(special::bessel_count);
+constexpr int functions = static_cast<int>(bessel_count);
 
 special::Function function_at(int k) {
   return static_cast<special::Function>(static_cast<int>(special::Function::i0) + k);

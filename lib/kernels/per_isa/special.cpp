@@ -1,5 +1,7 @@
 // The ops of the families "special" and "normal" on vectors of floating-point numbers; Bessel functions of order 0 and
 // 1, and their first derivatives where these are sums of others.
+#include "special/special.hpp"
+
 #include "kernels/math/bessel.hpp"
 #include "kernels/per_isa/parts.hpp"
 #include "kernels/simd/pointwise.hpp"
@@ -50,6 +52,8 @@ constexpr Bessel loops() {
   else
     return {&Map<T, Of<T, value>, 1, 0>::run, &Map<T, Of<T, derivative>, 1, 0>::run};
 }
+static_assert(special::bessel_index(special::Function::y1) + 1 == bessel_count);
+
 template <class T>
 void enter_loops(Bessel* all) {
   using namespace math;
