@@ -33,6 +33,7 @@ PAGES = {
     "samples/python.md": ("python", "From Python"),
     "samples/names.md": ("names", "Names elsewhere"),
     "lib/README.md": ("internals", "Inside the library"),
+    "lib/HACKING.md": ("hacking", "Hacking"),
     "bench/README.md": ("benchmarks", "Benchmarks"),
     "test/README.md": ("tests", "Tests"),
     "test/rules.md": ("rules", "Rules of tapes"),

@@ -1,15 +1,17 @@
-"""Fails when a file includes a layer that it may not know, or a third party that is not its own.
+"""Fails when a file includes what it may not know, or a third party that is not its own.
 
-Usage: layers.py ROOT. The layers are those of the architecture: arrows go down. Public headers include the standard
-library and each other; what needs a third party has a header of its own that <reel/reel.hpp> does not include. Ops are
-primitives: outside lib/ops/apply they do not record, call no kernel, start no thread and read no
-element; rules and replay read none either.
+Usage: layers.py ROOT. The engine is built of floors, which include lower ones only. A subject is one folder: its front
+ends, rules, loops and kernels. It uses the engine and the subjects that are listed for it; the engine uses no subject.
+Within a subject the floor of a file is that of its namespace, reel::kernels or reel::loops; all others are above the
+engine. Public headers include the standard library and each other; what needs a third party has a header of its own
+that <reel/reel.hpp> does not include. Ops are primitives: outside lib/ops/apply they do not record, call no kernel,
+start no thread and read no element; rules and replay read none either.
 """
 import pathlib
 import re
 import sys
 
-LAYERS = {  # layer: (other layers it may include, third parties it may include)
+ENGINE = {  # floor: (the other floors it may include, third parties it may include)
     "core": (set(), {"fmt"}),
     "kernels": (set(), {"xsimd", "sleef.h"}),
     "loops": ({"core", "kernels"}, {"tbb", "oneapi"}),
@@ -17,11 +19,37 @@ LAYERS = {  # layer: (other layers it may include, third parties it may include)
     "ops": ({"core", "kernels", "loops", "tape"}, set()),
     "program": ({"core", "loops", "tape", "ops"}, set()),
     "gradient": ({"core", "kernels", "loops", "tape", "ops", "program"}, set()),
-    "optim": ({"core", "kernels", "loops", "tape", "ops", "program", "gradient"}, set()),
     "compile": ({"core", "loops", "tape", "ops", "program", "gradient"}, set()),
-    "io": ({"core", "tape", "ops", "optim"}, {"fmt", "nlohmann", "zlib.h"}),
+}
+SUBJECTS = {  # subject: (the other subjects it may include, third parties it may include)
+    "linalg": (set(), set()),
+    "special": (set(), set()),
+    "fft": ({"linalg"}, set()),
+    "interpolate": ({"linalg"}, set()),
+    "image": ({"interpolate"}, set()),
+    "geometry": ({"interpolate", "linalg"}, set()),
+    "nn": ({"linalg"}, set()),
+    "stats": ({"linalg", "special"}, set()),
+    "solve": ({"interpolate", "linalg", "special"}, set()),
+    "ode": ({"interpolate", "solve"}, set()),
+    "sparse": ({"linalg"}, set()),
+    "optim": ({"linalg", "sparse"}, set()),
+    "io": ({"optim"}, {"fmt", "nlohmann", "zlib.h"}),
     "mpi": (set(), {"mpi.h"}),  # a library of its own, on the public headers
 }
+# From the engine to a subject: the kernels of all subjects are entered in one table, and the engine transposes matrices.
+ENTERED = {
+    "kernels/baseline/plain.hpp": "linalg/lapack/lapack.hpp",
+    "kernels/per_isa/complex.cpp": "fft/passes.hpp",
+    "kernels/per_isa/products.cpp": "nn/convolution_kernels.hpp",
+    "kernels/per_isa/special.cpp": "special/special.hpp",
+    "ops/compare.cpp": "linalg/matrices.hpp",
+    "ops/index/choices.cpp": "linalg/matrices.hpp",
+    "ops/product/matmul.cpp": "linalg/matrices.hpp",
+    "ops/shape/numpy_shapes.cpp": "linalg/matrices.hpp",
+}
+# They call functions and read numbers, between ops.
+DRIVERS = {"solve", "ode", "sparse", "optim", "io", "linalg/krylov.cpp", "linalg/linear_solve.cpp"}
 THIRD = {"fmt", "xsimd", "tbb", "oneapi", "xtensor", "xtl", "Eigen", "sleef.h", "cblas.h", "lapacke.h", "nlohmann", "catch2", "zlib.h", "mpi.h"}
 OPTIONAL = {"xtensor.hpp": {"xtensor", "xtl"}, "eigen.hpp": {"Eigen"}, "fmt.hpp": {"fmt"}}  # public headers of their own
 LEAN = {  # what <reel/reel.hpp> may include of the standard library
@@ -47,34 +75,60 @@ def includes(path):
     return INCLUDE.findall(path.read_text())
 
 
-for path in sorted((root / "lib").rglob("*.[ch]pp")):
-    name = path.relative_to(root)
-    layer = name.parts[1]
-    if layer not in LAYERS:
-        bad.append(f"{name}: no layer is named {layer}")
-        continue
-    below, third = LAYERS[layer]
-    for include in includes(path):
+def floor(name):
+    """The floor of a file of lib: its folder in the engine; in a subject kernels or loops by its namespace, or top."""
+    folder = name.split("/")[0]
+    if folder in ENGINE:
+        return folder
+    inside = re.search(r"^namespace reel::(kernels|loops)\b", (root / "lib" / name).read_text(), re.MULTILINE)
+    return inside[1] if inside else "top"
+
+
+def check(name):
+    """The includes of a file of lib."""
+    folder, level = name.split("/")[0], floor(name)
+    below, third = ENGINE.get(level, (set(ENGINE), set()))
+    subjects, own = SUBJECTS.get(folder, (set(), set()))
+    for include in includes(root / "lib" / name):
         head = include.split("/")[0]
         if include.startswith(".."):
-            bad.append(f"{name}: write {include} relative to lib")
-        elif head in LAYERS and head not in below | {layer}:
-            bad.append(f"{name}: {layer} may not include {include}")
-        elif head in THIRD - third:
-            bad.append(f"{name}: {layer} may not include {include}")
-        elif layer == "kernels" and head == "reel" and include != "reel/dtype.hpp":
-            bad.append(f"{name}: kernels see pointers, strides and counts, not {include}")
+            bad.append(f"lib/{name}: write {include} relative to lib")
+        elif head in THIRD - third - own:
+            bad.append(f"lib/{name}: {level} of {folder} may not include {include}")
+        elif level == "kernels" and head == "reel" and include != "reel/dtype.hpp":
+            bad.append(f"lib/{name}: kernels see pointers, strides and counts, not {include}")
         elif head == "reel" and not (root / "include" / include).exists():
-            bad.append(f"{name}: there is no {include}")
+            bad.append(f"lib/{name}: there is no {include}")
+        elif head in ENGINE and head not in below | {level}:
+            bad.append(f"lib/{name}: {level} may not include {include}")
+        elif head in SUBJECTS and head not in subjects | {folder} and ENTERED.get(name) != include:
+            bad.append(f"lib/{name}: {folder} may not include {include}")
+        elif head in SUBJECTS and level in ENGINE and folder in SUBJECTS and floor(include) not in below | {level}:
+            bad.append(f"lib/{name}: {level} may not include {include}, which is above it")
 
-    if layer in ("ops", "gradient") and name.parts[2] != "apply":
-        code = re.sub(r"//.*", "", path.read_text())
-        for pattern, why in PRIMITIVES_ONLY.items():
-            if path.name in TABLE_USERS and "kernels" in why or layer == "gradient" and "elements" not in why:
-                continue
-            for match in pattern.finditer(code):
-                line = code.count("\n", 0, match.start()) + 1
-                bad.append(f"{name}:{line}: {match[0]}: {why}")
+
+def check_primitives(name):
+    """What ops, rules and replay do through lib/ops/apply only."""
+    folder = name.split("/")[0]
+    code = re.sub(r"//.*", "", (root / "lib" / name).read_text())
+    for pattern, why in PRIMITIVES_ONLY.items():
+        if pathlib.Path(name).name in TABLE_USERS and "kernels" in why or folder == "gradient" and "elements" not in why:
+            continue
+        for match in pattern.finditer(code):
+            line = code.count("\n", 0, match.start()) + 1
+            bad.append(f"lib/{name}:{line}: {match[0]}: {why}")
+
+
+for path in sorted((root / "lib").rglob("*.[ch]pp")):
+    name = str(path.relative_to(root / "lib"))
+    folder = name.split("/")[0]
+    if folder not in ENGINE and folder not in SUBJECTS:
+        bad.append(f"lib/{name}: neither a floor of the engine nor a subject is named {folder}")
+        continue
+    check(name)
+    subject = folder in SUBJECTS and folder != "mpi" and floor(name) == "top" and not DRIVERS & {folder, name}
+    if (subject or folder in {"ops", "gradient"}) and not name.startswith("ops/apply/"):
+        check_primitives(name)
 
 for path in sorted((root / "include").rglob("*.hpp")):
     name = path.relative_to(root)
@@ -82,7 +136,7 @@ for path in sorted((root / "include").rglob("*.hpp")):
         head = include.split("/")[0]
         if head in THIRD - OPTIONAL.get(path.name, set()):
             bad.append(f"{name}: may not include {include}")
-        elif head in LAYERS:
+        elif head in ENGINE or head in SUBJECTS:
             bad.append(f"{name}: a public header may not include {include}")
 
 # What the main header reaches.

@@ -1,7 +1,7 @@
 """Fails when a page of the tree names what is not there, or when a list of the instruction sets is not that of
 lib/kernels/meson.build. Says how long the README is.
 
-Usage: pages.py ROOT. Read are README.md, the README.md of lib, test, bench and samples, and samples/cookbook.md,
+Usage: pages.py ROOT. Read are README.md, the README.md of lib, test, bench and samples, lib/HACKING.md, and samples/cookbook.md,
 samples/python.md, samples/names.md, test/peers.md, test/rules.md and the pages of .github. Checked are relative links with their anchors, and paths: the first word of a span in backticks, or of a line in
 a block of shell commands, that has a slash or ends like a file. A path starts at the root or at the page's folder; `*` and
 `{a,b}` stand for several files, <...> for a header in include. A word that stands for something else is no path: see NOT_PATHS.
@@ -11,7 +11,7 @@ import pathlib
 import re
 import sys
 
-PAGES = ["README.md", "lib/README.md", "test/README.md", "test/peers.md", "test/rules.md", "bench/README.md", "samples/README.md",
+PAGES = ["README.md", "lib/README.md", "lib/HACKING.md", "test/README.md", "test/peers.md", "test/rules.md", "bench/README.md", "samples/README.md",
          "samples/cookbook.md", "samples/python.md", "samples/names.md",
          ".github/SECURITY.md", ".github/CONTRIBUTING.md"]
 SET_LISTS = ["meson_options.txt", "include/reel/runtime.hpp", "lib/kernels/kernels.hpp", "samples/README.md"]  # name all instruction sets

@@ -1,5 +1,5 @@
 """Writes region_values.hpp: values by mpmath at 60 digits of functions whose method depends on the arguments
-(lib/kernels/special/values), on both sides of the borders between methods and far out.
+(lib/special/values), on both sides of the borders between methods and far out.
 
 Usage: make_region_values.py > region_values.hpp. Needs python3-mpmath; the tests do not. Operands are float32 numbers,
 so that both dtypes have the same.
