@@ -74,8 +74,8 @@ BodyCall::BodyCall(const char* called, std::vector<Body> bodies, const char* con
   early_reads_ = reads_.size();
 }
 
-std::vector<bool> BodyCall::followed_sources(const Body& body, const std::vector<bool>& arguments) const {
-  std::vector<bool> all(arguments);
+std::vector<bool> BodyCall::followed_sources(const Body& body, const std::vector<bool>& followed) const {
+  std::vector<bool> all(followed);
   for (const bool is : followed_of(chosen(read_values(), body.reads()))) all.push_back(is);
   return all;
 }

@@ -158,7 +158,7 @@ void Derivative::compute(TensorSpan x, TensorSpan to, Tensor* token) const {
 Pulled Derivative::pull_tangents(TensorSpan x, TensorSpan along, TensorSpan of_outputs, TensorSpan of_tangents) const {
   const Deferred& d = *of_;
   const OwnArguments own(d, x);
-  Tensors arguments = own.list;
+  Tensors given = own.list;
   Differentiated what = differentiated([&](TensorSpan y) { return d.with_tangents(y, along); });
   what.over_tangents = true;
   for (const Tensor& one : joined({x.first(d.arguments), d.captured}))
@@ -168,9 +168,9 @@ Pulled Derivative::pull_tangents(TensorSpan x, TensorSpan along, TensorSpan of_o
       if (const Tensor& g = (is_tangent ? of_tangents : of_outputs)[k];
           g.defined() && is_differentiable(d.outputs[k].dtype())) {
         what.seeded.push_back(k + (is_tangent ? d.outputs.size() : 0));
-        arguments.push_back(g);
+        given.push_back(g);
       }
-  return pulled_by(what, arguments);
+  return pulled_by(what, given);
 }
 
 std::optional<Tensors> Derivative::jvp(TensorSpan x, TensorSpan t) const {

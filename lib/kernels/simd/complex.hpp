@@ -38,10 +38,6 @@ struct Complex {
   friend Complex operator/(Complex a, Complex b) {
     const T across = std::abs(b.re), up = std::abs(b.im);
     if (across == 0 && up == 0) return {a.re / across, a.im / across};
-    if (across == up && std::isinf(up)) {  // 0 for finite a
-      const T re = std::copysign(T(0), b.re), im = std::copysign(T(0), b.im);
-      return {a.re * re + a.im * im, a.im * re - a.re * im};
-    }
     if (across >= up) {
       const T ratio = b.im / b.re, divisor = b.re + b.im * ratio;
       return {(a.re + a.im * ratio) / divisor, (a.im - a.re * ratio) / divisor};
@@ -55,7 +51,10 @@ struct Complex {
   friend constexpr Truth equal(Complex a, Complex b) { return {a == b}; }
   friend constexpr Complex where(Truth c, Complex a, Complex b) { return c.v ? a : b; }
 
-  friend Complex reciprocal(Complex a) { return Complex(1) / a; }
+  friend Complex reciprocal(Complex a) {
+    if (std::isinf(a.re) && std::isinf(a.im)) return {std::copysign(T(0), a.re), -std::copysign(T(0), a.im)};
+    return Complex(1) / a;
+  }
   friend Complex sqrt(Complex a) { return of(std::sqrt(wide(a))); }
   friend Complex exp(Complex a) { return of(std::exp(wide(a))); }
   friend Complex log(Complex a) { return of(std::log(wide(a))); }

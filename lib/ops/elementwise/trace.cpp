@@ -166,9 +166,9 @@ static_assert(name_of<detail::LaneFunction::add>() == "add");
 
 // The table has definitions without a public function besides: lib/ops/derivatives.hpp.
 #define REEL_COUNT(name, arity) +1
-constexpr std::size_t function_count = 0 REEL_POINTWISE_FUNCTIONS(REEL_COUNT) REEL_NORMAL_FUNCTIONS(REEL_COUNT);
+constexpr std::size_t lane_function_count = 0 REEL_POINTWISE_FUNCTIONS(REEL_COUNT) REEL_NORMAL_FUNCTIONS(REEL_COUNT);
 #undef REEL_COUNT
-static_assert(name_of<static_cast<detail::LaneFunction>(function_count)>().empty());
+static_assert(name_of<static_cast<detail::LaneFunction>(lane_function_count)>().empty());
 
 // An enumerator and a definition of the same name belong together, whatever their order.
 template <std::size_t F>
@@ -181,7 +181,7 @@ consteval std::uint16_t index_of_function() {
 constexpr auto indices_of_functions = []<std::size_t... F>(std::index_sequence<F...>) {
   return std::array<std::uint16_t, sizeof...(F)>{index_of_function<F>()...};
 }
-(std::make_index_sequence<function_count>());
+(std::make_index_sequence<lane_function_count>());
 
 constexpr std::size_t at(auto function) { return static_cast<std::size_t>(function); }
 
