@@ -126,7 +126,7 @@ void check_updates(const Function& f, std::int64_t programs) {
   const std::vector<Variable> own{Variable(ramp({3}, .7), "v"), Variable(ramp({3}, -.4), "v")},
       twins{Variable(own[0].read(), "v"), Variable(own[1].read(), "v")};
   const auto call = compile(f, {.check = 1});
-  for (const std::size_t k : {0, 1, 1, 0, 1}) {
+  for (const std::size_t k : std::vector<std::size_t>{0, 1, 1, 0, 1}) {
     const Tensor x = ramp({3}, .1 * static_cast<double>(k));
     CHECK(same_bits(call(own[k], x), f(twins[k], x)));
     CHECK(same_bits(own[k].read(), twins[k].read()));

@@ -14,7 +14,7 @@ namespace reel {
 namespace ops {
 namespace {
 
-using Tensors = detail::List<Tensor>;
+using TensorList = detail::List<Tensor>;
 
 // A larger number of parts is taken for a mistake: an extent or a size.
 constexpr std::int64_t most_parts = std::int64_t{1} << 20;
@@ -26,9 +26,9 @@ Tensor with_rank(const char* op, const Operand& operand, int rank) {
   return x.rank() < rank ? expand_dims(x, 2) : x;
 }
 
-Tensors parts_of(const char* op, std::span<const Tensor> parts, int rank) {
+TensorList parts_of(const char* op, std::span<const Tensor> parts, int rank) {
   if (parts.empty()) fail<ValueError>(op, "there are no tensors to join; pass at least one");
-  Tensors all;
+  TensorList all;
   for (const Tensor& part : parts) all.push_back(with_rank(op, part, rank));
   return all;
 }
@@ -48,8 +48,8 @@ Tensor checked_lengths(const Operand& operand, int axis, std::int64_t extent) {
 }
 
 // The matrix whose columns are the given vectors.
-Tensors columns_of(const char* op, std::span<const Tensor> parts) {
-  Tensors all = parts_of(op, parts, 1);
+TensorList columns_of(const char* op, std::span<const Tensor> parts) {
+  TensorList all = parts_of(op, parts, 1);
   for (Tensor& part : all)
     if (part.rank() == 1) part = expand_dims(part, 1);
   return all;
@@ -133,7 +133,7 @@ Tensor atleast_3d(const Operand& x) {
 
 Tensor hstack(std::span<const Tensor> parts, const detail::CallLine& at) {
   const tape::CallScope scope(at);
-  const ops::Tensors all = ops::parts_of("hstack", parts, 1);
+  const ops::TensorList all = ops::parts_of("hstack", parts, 1);
   return ops::join("hstack", all, all[0].rank() == 1 ? 0 : 1);
 }
 Tensor vstack(std::span<const Tensor> parts, const detail::CallLine& at) {
@@ -176,7 +176,7 @@ Tensor append(const Operand& operand, const Operand& values, std::int64_t axis) 
 Tensor block(std::span<const std::vector<Tensor>> rows, const detail::CallLine& at) {
   const tape::CallScope scope(at);
   constexpr const char* op = "block";
-  ops::Tensors joined;
+  ops::TensorList joined;
   for (const std::vector<Tensor>& row : rows) joined.push_back(ops::join(op, ops::parts_of(op, row, 2), -1));
   return ops::join(op, ops::parts_of(op, joined, 2), -2);
 }
