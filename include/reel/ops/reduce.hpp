@@ -28,8 +28,8 @@ Tensor any(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Tensor all(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 /// Variance, floating: sum((x - mean)^2) / (n - ddof); NaN where n <= ddof. Gradient: 2 g (x - mean) / (n - ddof).
 Tensor var(const Operand& x, const Axes& axes = {}, double ddof = 0, bool keepdims = false);
-/// Standard deviation, without overflow. Gradient: g (x - mean) / ((n - ddof) std); 0 where std is 0, to every order, so
-/// that std^2 has the Hessian 0 there: write var.
+/// Standard deviation, without overflow. Gradient: g (x - mean) / ((n - ddof) std); 0 where std is 0, to every order,
+/// so that std^2 has the Hessian 0 there: write var.
 Tensor std(const Operand& x, const Axes& axes = {}, double ddof = 0, bool keepdims = false);
 template <std::same_as<bool> T>
 Tensor var(const Operand&, const Axes&, T) = delete;  // keepdims is the fourth argument
