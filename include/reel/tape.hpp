@@ -208,9 +208,12 @@ class GradientTape {
     for (const Source& x : list) x.is_variable() ? watch(x.variable(), at) : watch(x.tensor(), at);
   }
 
-  // clang-format off
-  template <class T> requires(detail::NoTree<T>) void watch(const T&) = delete;  // x is no tree: a struct of tensors needs auto leaves() { return std::tie(a, b); }
-  // clang-format on
+  template <class T>
+  requires(detail::NoTree<T> && !requires(const T& x) { x.begin(); }) void watch(const T&) {
+    static_assert(
+        detail::never<T>,
+        "tape.watch(x): x is no tree; a struct that holds tensors needs auto leaves() { return std::tie(a, b); }");
+  }
 
   /// The derivative of the sum of the targets' elements (weighted by output_gradients) with respect to each source, in
   /// the structure of the sources. Total derivatives: paths through other sources count too. Terms are summed in the
