@@ -22,6 +22,9 @@
 namespace reel {
 
 namespace autodiff {
+
+double norm_of(const Tensor& x) { return cast(norm(x), DType::float64).item(); }
+
 namespace {
 
 // What Gram-Schmidt leaves of a vector inside the space, relative to it: about 50 units of float64.
@@ -29,7 +32,6 @@ constexpr double rounding_of_basis = 1e-14;
 
 double number(const Tensor& x) { return cast(x, DType::float64).item(); }
 double dot_of(const Tensor& x, const Tensor& y) { return number(sum(multiply(x, y))); }
-double norm_of(const Tensor& x) { return number(norm(x)); }
 
 // The exponent of the largest magnitude; 0 if that is zero or not finite.
 int exponent_of(const Tensor& x) {
@@ -113,28 +115,6 @@ class KrylovRun {
   int exponent_;
 };
 
-KrylovResult run_cg(const char* name, const LinearOperator& a, const Tensor& b, const IterativeOptions& options) {
-  KrylovRun run(name, a, b, options);
-  Tensor direction;
-  double before = 0;
-  while (!run.stopped()) {
-    const Tensor z = run.preconditioned(run.residual);
-    const double size = dot_of(run.residual, z);
-    direction = direction.defined() ? z + direction * (size / before) : z;
-    before = size;
-    const Tensor q = run.product(direction);
-    const double curvature = dot_of(direction, q);
-    if (run.broken(curvature > 0, curvature)) break;
-    const double step = size / curvature;
-    // 1 / step is at most a diagonal element of the Lanczos matrix, and so at most |a|.
-    if (!options.preconditioner) run.see_product(1, step);
-    run.result.x = run.result.x + direction * step;
-    run.residual = run.residual - q * step;
-    run.set_residual(norm_of(run.residual));
-  }
-  return run.finished();
-}
-
 // The least-squares problem of GMRES: a Hessenberg matrix made triangular by rotations, column by column.
 class HessenbergLeastSquares {
  public:
@@ -172,6 +152,40 @@ class HessenbergLeastSquares {
   std::vector<std::vector<double>> columns_;
   std::vector<double> right_, cosines_, sines_;
 };
+
+}  // namespace
+
+void require_krylov_options(const char* name, const Tensor& b, const IterativeOptions& options) {
+  if (std::isnan(options.tolerance) || !(options.absolute_tolerance >= 0))
+    fail<ValueError>(name, "tolerances are {} and {}; they must be numbers, the second at least 0", options.tolerance,
+                     options.absolute_tolerance);
+  if (options.restart < 1) fail<ValueError>(name, "restart is {}; it must be at least 1", options.restart);
+  if (options.initial.defined() && (options.initial.shape() != b.shape() || options.initial.dtype() != b.dtype()))
+    fail<ShapeError>(name, "initial is {} of {}, b is {} of {}; they must be alike", options.initial.shape(),
+                     options.initial.dtype(), b.shape(), b.dtype());
+}
+
+KrylovResult run_cg(const char* name, const LinearOperator& a, const Tensor& b, const IterativeOptions& options) {
+  KrylovRun run(name, a, b, options);
+  Tensor direction;
+  double before = 0;
+  while (!run.stopped()) {
+    const Tensor z = run.preconditioned(run.residual);
+    const double size = dot_of(run.residual, z);
+    direction = direction.defined() ? z + direction * (size / before) : z;
+    before = size;
+    const Tensor q = run.product(direction);
+    const double curvature = dot_of(direction, q);
+    if (run.broken(curvature > 0, curvature)) break;
+    const double step = size / curvature;
+    // 1 / step is at most a diagonal element of the Lanczos matrix, and so at most |a|.
+    if (!options.preconditioner) run.see_product(1, step);
+    run.result.x = run.result.x + direction * step;
+    run.residual = run.residual - q * step;
+    run.set_residual(norm_of(run.residual));
+  }
+  return run.finished();
+}
 
 // Right-preconditioned, so that the residual is that of the system. The least-squares problem estimates the residual;
 // the estimate is too low when rounding destroys the orthogonality of the basis. So each cycle computes the residual.
@@ -212,6 +226,8 @@ KrylovResult run_gmres(const char* name, const LinearOperator& a, const Tensor& 
   return run.finished();
 }
 
+namespace {
+
 KrylovResult run_bicgstab(const char* name, const LinearOperator& a, const Tensor& b, const IterativeOptions& options) {
   KrylovRun run(name, a, b, options);
   const Tensor shadow = run.residual;
@@ -244,20 +260,8 @@ KrylovResult run_bicgstab(const char* name, const LinearOperator& a, const Tenso
   return run.finished();
 }
 
-using Method = KrylovResult (*)(const char*, const LinearOperator&, const Tensor&, const IterativeOptions&);
-
-void require_options(const char* name, const Tensor& b, const IterativeOptions& options) {
-  if (std::isnan(options.tolerance) || !(options.absolute_tolerance >= 0))
-    fail<ValueError>(name, "tolerances are {} and {}; they must be numbers, the second at least 0", options.tolerance,
-                     options.absolute_tolerance);
-  if (options.restart < 1) fail<ValueError>(name, "restart is {}; it must be at least 1", options.restart);
-  if (options.initial.defined() && (options.initial.shape() != b.shape() || options.initial.dtype() != b.dtype()))
-    fail<ShapeError>(name, "initial is {} of {}, b is {} of {}; they must be alike", options.initial.shape(),
-                     options.initial.dtype(), b.shape(), b.dtype());
-}
-
 // For derivatives: throws if the method does not converge.
-LinearSolver strict(const char* name, Method method, const IterativeOptions& options) {
+LinearSolver strict(const char* name, KrylovMethod method, const IterativeOptions& options) {
   return [name, method, options](const LinearOperator& a, const Tensor& b) {
     const IterativeResult r = method(name, a, b, options);
     if (!r.converged())
@@ -269,11 +273,11 @@ LinearSolver strict(const char* name, Method method, const IterativeOptions& opt
   };
 }
 
-IterativeResult solve_by(const char* name, Method method, const LinearOperator& a, const Tensor& b,
+IterativeResult solve_by(const char* name, KrylovMethod method, const LinearOperator& a, const Tensor& b,
                          const IterativeOptions& options, bool symmetric) {
   reel::detail::require_untraced(name);
   LinearSystem system = *linear_system(name, a, b, symmetric);
-  require_options(name, b, options);
+  require_krylov_options(name, b, options);
   IterativeOptions of_derivatives = options;
   of_derivatives.initial = Tensor();
   system.solver = strict(name, method, of_derivatives);
@@ -288,103 +292,7 @@ IterativeResult solve_by(const char* name, Method method, const LinearOperator& 
   return result;
 }
 
-// ---- Jacobians of equations
-
-// The most unknowns for which a matrix is made of an operator: 32 MB in float64.
-constexpr std::int64_t most_of_matrix = 2048;
-// The products of a Krylov method in front of a factorisation, which costs as many as there are unknowns, and each is
-// cheaper without a basis to be orthogonal to.
-std::int64_t products_before_matrix(std::int64_t n) { return std::max<std::int64_t>(100, n / 4); }
-
-bool may_form_matrix(const Tensor& b, const IterativeOptions& options) {
-  return options.max_iterations < 0 && b.size() <= most_of_matrix;
-}
-
-// The operator as a matrix [n, n], by its products with unit vectors.
-Tensor matrix_of(const char* name, const LinearOperator& a, const Tensor& like) {
-  const std::int64_t n = like.size();
-  const Tensor identity = eye(n, like.dtype());
-  std::vector<Tensor> columns;
-  for (std::int64_t k = 0; k < n; ++k)
-    columns.push_back(reshape(product_of(name, a, reshape(identity(k), like.shape())), {n}));
-  return transpose(stack(columns, 0));
-}
-
-// Converged where the residual reaches the tolerance, or half of the digits at least and the rounding errors of a
-// product: 16 rounding units of |a| |x|.
-void judge(const Tensor& b, const Tensor& x, double tolerance, KrylovResult& r) {
-  const double unit = detail::unit_roundoff(x.dtype()), size = norm_of(b);
-  const double rounding = 16 * unit * (size + r.operator_norm * norm_of(x));
-  if (r.residual <= std::max(tolerance * size, std::min(rounding, std::sqrt(unit) * size)))
-    r.reason = IterativeStop::converged;
-}
-
-// By LU of the matrix, in float64: the rounding of a float32 solution alone leaves a residual of |a| |x| units. Not
-// converged where the matrix is singular.
-void solve_by_matrix(const char* name, const LinearOperator& a, const Tensor& b, double tolerance, KrylovResult& r) {
-  const Tensor matrix = cast(matrix_of(name, a, b), DType::float64);
-  const Tensor right = cast(reshape(b, {b.size()}), DType::float64);
-  r.by_matrix = true;
-  r.iterations += b.size();
-  if (!all(isfinite(matrix)).item<bool>()) return;
-  KrylovResult direct = r;
-  Tensor x;
-  try {
-    x = solve(matrix, right);
-  } catch (const ValueError&) {  // singular
-    return;
-  }
-  direct.operator_norm = norm_of(matrix);
-  direct.residual = norm_of(right - matmul(matrix, x));
-  judge(right, x, tolerance, direct);
-  if (!(direct.residual < r.residual)) return;
-  direct.x = cast(reshape(x, b.shape()), b.dtype());
-  r = direct;
-}
-
-KrylovResult solve_with(Method method, const char* name, const LinearOperator& a, const Tensor& b,
-                        const IterativeOptions& requested, bool by_matrix) {
-  IterativeOptions options = requested;
-  const bool has_matrix = may_form_matrix(b, options);
-  if (has_matrix) options.max_iterations = by_matrix ? 0 : products_before_matrix(b.size());
-  KrylovResult r = method(name, a, b, options);
-  const bool unfinished = !r.converged() && std::isfinite(r.residual) && r.reason != IterativeStop::not_a_number;
-  const bool indefinite = method == run_cg && r.reason == IterativeStop::breakdown;
-  if (!unfinished || indefinite) return r;
-  if (r.iterations > 0) {
-    r.residual = norm_of(b - product_of(name, a, r.x));
-    judge(b, r.x, options.tolerance, r);
-  }
-  if (!r.converged() && has_matrix) solve_by_matrix(name, a, b, options.tolerance, r);
-  return r;
-}
-
-LinearSolver equation_solver(Method method, const char* name, const IterativeOptions& options) {
-  return [method, name, options](const LinearOperator& a, const Tensor& b) {
-    const KrylovResult r = solve_with(method, name, a, b, options, false);
-    if (!r.converged())
-      fail<ValueError>(name,
-                       "no convergence after {} products: {}, residual {} of {}, linear.tolerance is {}; give "
-                       "linear.preconditioner, linear.max_iterations or a larger linear.tolerance",
-                       r.iterations, std::string(to_string(r.reason)), r.residual, norm_of(b), options.tolerance);
-    return r.x;
-  };
-}
-
 }  // namespace
-
-KrylovResult solve_jacobian(const char* name, const LinearOperator& a, const Tensor& b, const IterativeOptions& options,
-                            bool by_matrix) {
-  require_options(name, b, options);
-  return solve_with(run_gmres, name, a, b, options, by_matrix);
-}
-LinearSolver jacobian_solver(const char* name, const IterativeOptions& options) {
-  return equation_solver(run_gmres, name, options);
-}
-LinearSolver hessian_solver(const char* name, const IterativeOptions& options) {
-  return equation_solver(run_cg, name, options);
-}
-
 }  // namespace autodiff
 
 std::ostream& operator<<(std::ostream& out, IterativeStop reason) { return out << to_string(reason); }

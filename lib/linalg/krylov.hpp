@@ -1,4 +1,4 @@
-// Krylov methods as solvers of linear systems with the Jacobian of an equation.
+// Krylov methods for operators given as functions, unrecorded.
 #pragma once
 #include <reel/linalg/iterative.hpp>
 
@@ -7,17 +7,16 @@ namespace reel::autodiff {
 /// What a Krylov method found.
 struct KrylovResult : IterativeResult {
   double operator_norm = 0;  ///< the largest |a v| / |v| of its products: a lower bound of |a|
-  bool by_matrix = false;    ///< whether the method did not converge, and the operator was made a matrix
 };
+/// Solves a x = b. `name` is the function in errors.
+using KrylovMethod = KrylovResult (*)(const char* name, const LinearOperator& a, const Tensor& b,
+                                      const IterativeOptions& options);
+/// For symmetric positive definite operators: conjugate gradients.
+KrylovResult run_cg(const char* name, const LinearOperator& a, const Tensor& b, const IterativeOptions& options);
+KrylovResult run_gmres(const char* name, const LinearOperator& a, const Tensor& b, const IterativeOptions& options);
 
-/// The solution by gmres, unrecorded. If that does not converge within `max_iterations` of -1, and there are at most
-/// 2048 unknowns, by LU of the matrix of a; `by_matrix` does so at once. It has converged where the residual reaches
-/// the tolerance, or the rounding error of a product, 16 rounding units of |a| |x|, and half of the digits.
-KrylovResult solve_jacobian(const char* name, const LinearOperator& a, const Tensor& b, const IterativeOptions& options,
-                            bool by_matrix);
-/// Such solvers, which throw a ValueError of this name where they do not converge: by gmres, and by cg for symmetric
-/// positive definite operators. The name and the options are kept.
-LinearSolver jacobian_solver(const char* name, const IterativeOptions& options);
-LinearSolver hessian_solver(const char* name, const IterativeOptions& options);
+/// ValueError or ShapeError for options that no method takes.
+void require_krylov_options(const char* name, const Tensor& b, const IterativeOptions& options);
+double norm_of(const Tensor& x);
 
 }  // namespace reel::autodiff

@@ -10,10 +10,10 @@
 
 #include "core/fail.hpp"
 #include "core/rounding.hpp"
-#include "linalg/krylov.hpp"
 #include "linalg/linear_solve.hpp"
 #include "ops/engine.hpp"
 #include "solve/implicit.hpp"
+#include "solve/jacobian_solver.hpp"
 #include "tape/record.hpp"
 
 namespace reel {
@@ -74,7 +74,7 @@ constexpr double least_part_of_step = 1e-9, sufficient_decrease = 1e-4;
 
 // Where a step cannot reduce the norm of the residual.
 [[noreturn]] void fail_newton(const char* name, const EquationOptions& options, std::int64_t iterations, double size,
-                              const KrylovResult& linear, bool is_newton) {
+                              const JacobianSolution& linear, bool is_newton) {
   if (is_newton)
     fail<ValueError>(name,
                      "no progress after {} iterations, at a norm of {}: the norm has a local minimum; start elsewhere",
@@ -98,7 +98,7 @@ Tensor newton(const Equation& e, Tensor x, const EquationOptions& options) {
   for (std::int64_t k = 0; k < options.max_iterations; ++k) {
     if (!std::isfinite(size)) fail<ValueError>(e.name, "infinity or NaN at the start; start elsewhere");
     if (size <= options.absolute_tolerance) return x;
-    const KrylovResult solution = solve_jacobian(e.name, jacobian_of(e, x), negative(r), options.linear, by_matrix);
+    const JacobianSolution solution = solve_jacobian(e.name, jacobian_of(e, x), negative(r), options.linear, by_matrix);
     by_matrix = solution.by_matrix;
     double step = size_of(solution.x);
     const double scale = size_of(x);
