@@ -8,10 +8,21 @@
 
 namespace reel::optim {
 
+/// Whether rounding hides what the last searches could have gained: along the refused direction, if there is one, and
+/// along the negative gradient.
+template <class Method>
+bool hides_last_gain(Method& method) {
+  Vector downhill(method.gradient());
+  for (double& d : downhill) d = -d;
+  const Vector& refused = method.refused();
+  return (refused.empty() || method.hides_gain_along(refused)) && method.hides_gain_along(downhill);
+}
+
 /// Calls advance(), which takes a step and returns whether its search found something, until the size of the gradient
 /// is at most the tolerance, the iterations are used up, the callback ends the run, a search along the negative
-/// gradient finds nothing, or steps change nothing. A method has model(), summary(), value() and gradient_size() of its
-/// point, advance(), and hides_gain(), whether rounding hides what the last searches could have gained.
+/// gradient finds nothing, or steps change nothing. A method has model(), summary(), and of its point value(),
+/// gradient() and gradient_size(); advance(); refused(), the model's direction from the point along which nothing was
+/// found, or empty; and hides_gain_along(direction), whether rounding hides what a search there could have gained.
 template <class Method, class Options>
 void descend(Method& method, const Options& options) {
   // In noise, values may stay equal while the gradient shrinks by its last digits.
@@ -32,7 +43,7 @@ void descend(Method& method, const Options& options) {
       }
     }
     if (found ? idle == most_idle : along_gradient) {
-      const bool hidden = method.gradient_size() <= hidden_by_rounding || method.hides_gain();
+      const bool hidden = method.gradient_size() <= hidden_by_rounding || hides_last_gain(method);
       summary.reason = hidden ? StopReason::small_step : StopReason::stalled;
       return;
     }
@@ -88,14 +99,8 @@ class Descent {
     std::swap(now_, next_);
     return true;
   }
-  // Along the last direction of the model, if there was one, and along the negative gradient.
-  bool hides_gain() {
-    Vector downhill(now_.gradient);
-    for (double& d : downhill) d = -d;
-    return (refused_.empty() || hides_gain_along(refused_)) && hides_gain_along(downhill);
-  }
-
- private:
+  const Vector& gradient() const { return now_.gradient; }
+  const Vector& refused() const { return refused_; }
   bool hides_gain_along(const Vector& direction) {
     const auto at = [&](double step) {
       evaluate_along(direction, step);
@@ -103,6 +108,8 @@ class Descent {
     };
     return optim::hides_gain({0, now_.value, dot(now_.gradient, direction)}, 1 / length(direction), at);
   }
+
+ private:
   void start(const char* op, std::optional<Saved> saved) {
     if (!saved) {
       evaluate(now_);
@@ -141,7 +148,7 @@ class Descent {
   Model model_;
   WolfeConstants constants_;
   Point now_, next_;
-  Vector refused_;   // the model's direction from here along which nothing was found; or empty
+  Vector refused_;   // see descend()
   double step_ = 0;  // of the last trial
   detail::MinimizeSummary summary_;
 };

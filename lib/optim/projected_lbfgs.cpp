@@ -65,14 +65,8 @@ class ProjectedLbfgs {
     std::swap(now_, next_);
     return true;
   }
-  // Along the last direction of the model, if there was one, and along the negative gradient.
-  bool hides_gain() {
-    Vector downhill(now_.gradient);
-    for (double& d : downhill) d = -d;
-    return (refused_.empty() || hides_gain_along(refused_)) && hides_gain_along(downhill);
-  }
-
- private:
+  const Vector& gradient() const { return now_.gradient; }
+  const Vector& refused() const { return refused_; }
   // Slopes are those of the projected path, relative to that at its beginning.
   bool hides_gain_along(Vector direction) {
     for (std::size_t i = 0; i < direction.size(); ++i)
@@ -89,6 +83,8 @@ class ProjectedLbfgs {
     };
     return optim::hides_gain({0, now_.value, slope}, 1 / length(direction), at);
   }
+
+ private:
   void start(const std::optional<Saved>& saved) {
     if (!saved) {
       evaluate(now_);
@@ -164,7 +160,7 @@ class ProjectedLbfgs {
   const LbfgsOptions& options_;
   History history_;
   Point now_, next_;
-  Vector refused_;  // the model's direction from here along which nothing was found; or empty
+  Vector refused_;  // see descend()
   detail::MinimizeSummary summary_;
 };
 
