@@ -26,7 +26,7 @@ class Factors {
     return (is_hermitian(values) && factorise(values, Kind::positive_definite)) || factorise(values, Kind::general);
   }
   Kind kind() const noexcept { return kind_; }
-  /// x [n, columns], row-major, becomes the solution of a x = x, or of a^T x = x.
+  /// x [n, columns], row-major, holds the right sides b and becomes the solutions of a x = b, or of a^T x = b.
   void solve(T* x, std::int64_t columns, bool transposed) const;
   std::int64_t bytes() const noexcept;
 
