@@ -10,7 +10,7 @@
 namespace reel::kernels {
 
 // Whether the library is built with OpenBLAS. If not, only prepare_blas, blas_core and tune_blas of this file and of
-// lapack.hpp are defined. plain.hpp replaces those of the others that are needed.
+// lapack.hpp are defined, in no_blas.cpp. lib/linalg/lapack/plain.hpp replaces those of the others that are needed.
 #ifdef REEL_WITHOUT_LAPACK
 inline constexpr bool has_lapack = false;
 #else

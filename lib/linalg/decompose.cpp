@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "core/fail.hpp"
-#include "kernels/baseline/plain.hpp"
+#include "linalg/lapack/plain.hpp"
 #include "kernels/kernels.hpp"
 #include "linalg/codes.hpp"
 #include "linalg/lapack/decompositions.hpp"

@@ -1,4 +1,4 @@
-// Shared by matrix products, contractions and factorisations.
+// Shared by contractions and factorisations.
 #pragma once
 #include <optional>
 #include <reel/ops/linalg.hpp>
@@ -9,15 +9,10 @@
 #include "linalg/factorise.hpp"
 #include "ops/apply/primitive.hpp"
 #include "ops/engine.hpp"
+#include "ops/product/matmul.hpp"
 
 namespace reel::ops {
 
-/// The matrix product of a and b, of one dtype that loops::matmul supports (float16 and bfloat16 through float32). `op`
-/// is the name in errors.
-Tensor product(const char* op, const Tensor& a, const Tensor& b, const MatmulOptions& options = {});
-
-/// The last two axes exchanged: a view, recorded.
-inline Tensor swapped(const Tensor& x) { return moveaxis(x, -1, -2); }
 /// The complex conjugate; a real x itself.
 inline Tensor conjugated(const Tensor& x) { return is_complex(x.dtype()) ? conj(x) : x; }
 /// The conjugate transpose of matrices.
@@ -85,17 +80,5 @@ Tensor inverse_of(const Tensor& a, const Tensor& lu, const Tensor& pivots);
 
 /// matrix_norm: the largest singular value, or the sum of all.
 Tensor norm_by_spectrum(const Operand& a, bool spectral, bool keepdims);
-
-/// Rethrows the current exception with `op` in front of its text.
-[[noreturn]] void rethrow_named(const char* op);
-/// Returns f(). Errors of the ops that it calls name this op too.
-template <class F>
-auto named(const char* op, const F& f) {
-  try {
-    return f();
-  } catch (const Error&) {
-    rethrow_named(op);
-  }
-}
 
 }  // namespace reel::ops

@@ -120,24 +120,6 @@ Shape axes_between(const Shape& shape, int first, int last) {
 
 }  // namespace
 
-void rethrow_named(const char* op) {
-  // The text alone, without the line of the inner op's caller.
-  const auto text = [](const Error& e) { return std::string(e.std::runtime_error::what()); };
-  try {
-    throw;
-  } catch (const ValueError& e) {
-    fail<ValueError>(op, "{}", text(e));
-  } catch (const ShapeError& e) {
-    fail<ShapeError>(op, "{}", text(e));
-  } catch (const TypeError& e) {
-    fail<TypeError>(op, "{}", text(e));
-  } catch (const IndexError& e) {
-    fail<IndexError>(op, "{}", text(e));
-  } catch (const TraceError& e) {
-    fail<TraceError>(op, "{}", text(e));
-  }
-}
-
 }  // namespace ops
 
 Tensor kron(const Operand& first, const Operand& second) {

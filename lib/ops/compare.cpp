@@ -5,7 +5,6 @@
 #include <reel/ops/reduce.hpp>
 #include <reel/ops/shape.hpp>
 
-#include "linalg/matrices.hpp"
 #include "ops/apply/apply.hpp"
 #include "ops/engine.hpp"
 

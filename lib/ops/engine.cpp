@@ -191,4 +191,22 @@ Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b) {
   return result;
 }
 
+void rethrow_named(const char* op) {
+  // The text alone, without the line of the inner op's caller.
+  const auto text = [](const Error& e) { return std::string(e.std::runtime_error::what()); };
+  try {
+    throw;
+  } catch (const ValueError& e) {
+    fail<ValueError>(op, "{}", text(e));
+  } catch (const ShapeError& e) {
+    fail<ShapeError>(op, "{}", text(e));
+  } catch (const TypeError& e) {
+    fail<TypeError>(op, "{}", text(e));
+  } catch (const IndexError& e) {
+    fail<IndexError>(op, "{}", text(e));
+  } catch (const TraceError& e) {
+    fail<TraceError>(op, "{}", text(e));
+  }
+}
+
 }  // namespace reel::ops

@@ -119,6 +119,18 @@ inline Tensor sum_to(const tape::Record& r, Tensor&& x, const Shape& shape) {
   return sum_to(r, x, shape);
 }
 
+/// Rethrows the current exception with `op` in front of its text.
+[[noreturn]] void rethrow_named(const char* op);
+/// Returns f(). Errors of the ops that it calls name this op too.
+template <class F>
+auto named(const char* op, const F& f) {
+  try {
+    return f();
+  } catch (const Error&) {
+    rethrow_named(op);
+  }
+}
+
 /// The rule of a linear op whose vjp supports the leading axis of cotangents.
 constexpr tape::Rule batched(tape::Rule rule) {
   rule.batched = true;

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/fail.hpp"
-#include "kernels/baseline/plain.hpp"
+#include "linalg/lapack/plain.hpp"
 
 namespace reel::optim {
 namespace {

@@ -37,16 +37,11 @@ SUBJECTS = {  # subject: (the other subjects it may include, third parties it ma
     "io": ({"optim"}, {"fmt", "nlohmann", "zlib.h"}),
     "mpi": (set(), {"mpi.h"}),  # a library of its own, on the public headers
 }
-# From the engine to a subject: the kernels of all subjects are entered in one table, and the engine transposes matrices.
+# From the engine to a subject: the kernels of all subjects are entered in one table.
 ENTERED = {
-    "kernels/baseline/plain.hpp": "linalg/lapack/lapack.hpp",
     "kernels/per_isa/complex.cpp": "fft/passes.hpp",
     "kernels/per_isa/products.cpp": "nn/convolution_kernels.hpp",
     "kernels/per_isa/special.cpp": "special/special.hpp",
-    "ops/compare.cpp": "linalg/matrices.hpp",
-    "ops/index/choices.cpp": "linalg/matrices.hpp",
-    "ops/product/matmul.cpp": "linalg/matrices.hpp",
-    "ops/shape/numpy_shapes.cpp": "linalg/matrices.hpp",
 }
 # They call functions and read numbers, between ops.
 DRIVERS = {"solve", "ode", "sparse", "optim", "io", "linalg/krylov.cpp", "linalg/linear_solve.cpp"}

@@ -3,9 +3,9 @@
 #include <bit>
 #include <type_traits>
 
-#include "kernels/baseline/plain.hpp"
 #include "linalg/determinant/directional_derivative.hpp"
 #include "linalg/determinant/polynomial.hpp"
+#include "linalg/lapack/plain.hpp"
 
 namespace reel::loops::determinants {
 

@@ -3,7 +3,7 @@
 #include <reel/ops/arranging.hpp>
 #include <reel/ops/indexing.hpp>
 
-#include "linalg/matrices.hpp"
+#include "ops/engine.hpp"
 #include "ops/index/indices.hpp"
 
 namespace reel {

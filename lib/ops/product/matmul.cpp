@@ -7,9 +7,9 @@
 #include <reel/ops/pointwise.hpp>
 #include <string>
 
-#include "linalg/matrices.hpp"
 #include "loops/product/matmul.hpp"
 #include "ops/apply/apply.hpp"
+#include "ops/engine.hpp"
 
 namespace reel {
 namespace ops {

@@ -1,9 +1,19 @@
-// Matrix products as instructions of programs.
+// Matrix products for other ops, and as instructions of programs.
 #pragma once
+#include <reel/ops/linalg.hpp>
+#include <reel/ops/shape.hpp>
+
 #include "loops/range_function.hpp"
 #include "ops/apply/primitive.hpp"
 
 namespace reel::ops {
+
+/// The matrix product of a and b, of one dtype that loops::matmul supports (float16 and bfloat16 through float32). `op`
+/// is the name in errors.
+Tensor product(const char* op, const Tensor& a, const Tensor& b, const MatmulOptions& options = {});
+
+/// The last two axes exchanged: a view, recorded.
+inline Tensor swapped(const Tensor& x) { return moveaxis(x, -1, -2); }
 
 /// The primitive of products.
 const Primitive& matmul_of_tensors() noexcept;

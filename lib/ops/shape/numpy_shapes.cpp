@@ -4,9 +4,9 @@
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 
-#include "linalg/matrices.hpp"
 #include "loops/index/select.hpp"
 #include "ops/apply/operation.hpp"
+#include "ops/engine.hpp"
 #include "ops/index/indices.hpp"
 #include "ops/sort/order.hpp"
 

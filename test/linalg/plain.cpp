@@ -1,5 +1,5 @@
 // The replacements of OpenBLAS in a library built without it, against OpenBLAS.
-#include "kernels/baseline/plain.hpp"
+#include "linalg/lapack/plain.hpp"
 
 #include <algorithm>
 #include <array>

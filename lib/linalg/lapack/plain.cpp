@@ -1,4 +1,4 @@
-#include "kernels/baseline/plain.hpp"
+#include "linalg/lapack/plain.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,12 +7,6 @@
 #include <utility>
 
 namespace reel::kernels {
-
-#ifdef REEL_WITHOUT_LAPACK
-void prepare_blas() noexcept {}
-const char* blas_core() noexcept { return "none"; }
-const char* tune_blas() noexcept { return "built without OpenBLAS"; }
-#endif
 
 namespace plain {
 
