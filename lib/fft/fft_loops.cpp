@@ -1,6 +1,7 @@
 #include "fft/fft_loops.hpp"
 
 #include "fft/plan.hpp"
+#include "kernels/baseline/copy.hpp"
 #include "loops/loops.hpp"
 #include "loops/tuning.hpp"
 #include "loops/workspaces.hpp"
@@ -77,7 +78,7 @@ struct Transform {
     plan->run({stage, n / 2, rows.out, rows.out_stride / 2, rows.count}, true, scale, scratch);
   }
   static const kernels::Fourier& kernels() {
-    return kernels::active().fourier[kernels::index(std::is_same_v<T, float> ? DType::float32 : DType::float64)];
+    return kernels::active<kernels::FourierKernels>()[std::is_same_v<T, float> ? DType::float32 : DType::float64];
   }
   void widen(const fft::Rows<T>& rows, T* stage) const {
     for (std::int64_t r = 0; r < rows.count; ++r)

@@ -258,7 +258,7 @@ template <class T>
 std::shared_ptr<const Plan<T>> plan_of(std::int64_t n) {
   static auto& cache = *new Cache<T>;  // never destroyed: transforms may run while the process ends
   constexpr DType d = std::is_same_v<T, float> ? DType::float32 : DType::float64;
-  return cache.get(n, kernels::active().fourier[kernels::index(d)]);
+  return cache.get(n, kernels::active<kernels::FourierKernels>()[d]);
 }
 
 template class Direct<float>;

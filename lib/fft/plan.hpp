@@ -17,7 +17,7 @@
 #include <new>
 #include <vector>
 
-#include "kernels/kernels.hpp"
+#include "fft/kernels.hpp"
 
 namespace reel::loops::fft {
 

@@ -7,12 +7,9 @@
 #include <iterator>
 
 #include "kernels/instruction_sets.hpp"
-#include "kernels/short_rows.hpp"
 
 extern "C" {
-#define REEL_DECLARE(name)                         \
-  const reel::kernels::Set* reel_kernels_##name(); \
-  const reel::kernels::ShortRows* reel_short_rows_##name();
+#define REEL_DECLARE(name) const reel::kernels::Set* reel_kernels_##name();
 REEL_FOR_EACH_ISA(REEL_DECLARE)
 #undef REEL_DECLARE
 }
@@ -39,10 +36,9 @@ constexpr struct Implementation {
   std::string_view isa;
   InstructionSet instruction_set;
   const Set* (*set)();
-  const ShortRows* (*short_rows)();
   bool supported() const { return is_supported(instruction_set); }
 } implementations[] = {
-#define REEL_IMPLEMENTATION(name) {#name, InstructionSet::name, reel_kernels_##name, reel_short_rows_##name},
+#define REEL_IMPLEMENTATION(name) {#name, InstructionSet::name, reel_kernels_##name},
     REEL_FOR_EACH_ISA(REEL_IMPLEMENTATION)
 #undef REEL_IMPLEMENTATION
 };
@@ -74,8 +70,7 @@ const Set* choose() {
 }  // namespace
 
 namespace detail {
-constinit const Set* active_set = nullptr;
-constinit const ShortRows* active_short_rows = nullptr;
+constinit Set active_set{};
 }  // namespace detail
 
 const char* isa_problem() { return problem[0] == '\0' ? nullptr : problem; }
@@ -85,21 +80,6 @@ const Set* find(std::string_view isa) {
   for (const Implementation& i : implementations)
     if (i.isa == isa) return i.supported() ? i.set() : nullptr;
   return nullptr;
-}
-
-const ShortRows* find_short_rows(std::string_view isa) {
-  detect_processor();
-  for (const Implementation& i : implementations)
-    if (i.isa == isa) return i.supported() ? i.short_rows() : nullptr;
-  return nullptr;
-}
-
-void split_rows(const void* rows, std::ptrdiff_t elements, std::ptrdiff_t n, void* columns, std::ptrdiff_t apart,
-                std::size_t bytes, const ShortRows& table) {
-  if (elements <= ShortRows::split_max && ShortRows::has_size(bytes))
-    table.split[bytes == 8][elements - short_row_min](rows, n, columns, apart);
-  else
-    copy_matrix(rows, 1, elements, columns, apart, elements, n, bytes);
 }
 
 std::vector<const Set*> supported_sets() {
@@ -117,8 +97,7 @@ std::string available() {
 }
 
 void activate(const Set& set) noexcept {
-  detail::active_set = &set;
-  detail::active_short_rows = find_short_rows(set.isa);
+  detail::active_set = set;
   problem[0] = '\0';
 }
 
@@ -151,10 +130,7 @@ Vendor tables() noexcept {
 
 namespace {
 // Before constructors of normal priority: a static Variable may run ops.
-[[gnu::constructor(101)]] void set_active() {
-  detail::active_set = choose();
-  detail::active_short_rows = find_short_rows(detail::active_set->isa);
-}
+[[gnu::constructor(101)]] void set_active() { detail::active_set = *choose(); }
 }  // namespace
 
 }  // namespace reel::kernels

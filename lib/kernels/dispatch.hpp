@@ -1,9 +1,10 @@
-// The choice of an instruction set, for the runtime. kernels.hpp has what the layers above use.
+// The choice of an instruction set, for the runtime. set.hpp has what the layers above use.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "kernels/kernels.hpp"
+#include "kernels/set.hpp"
 
 namespace reel::kernels {
 

@@ -1,8 +1,9 @@
 // Rows of a few elements, such as points in space: split into columns, and filled with one element each. Elements are
-// copied as bits. One table per instruction set.
+// copied as bits.
 #pragma once
 #include <cstddef>
-#include <string_view>
+
+#include "kernels/set.hpp"
 
 namespace reel::kernels {
 
@@ -12,6 +13,7 @@ constexpr bool is_short_row(std::ptrdiff_t elements) { return elements >= short_
 
 /// For elements of 4 and of 8 bytes, and rows from short_row_min elements on.
 struct ShortRows {
+  static constexpr KernelFamily family = KernelFamily::short_rows;
   static constexpr std::ptrdiff_t split_max = 4;  // elements of rows that have a loop
   static constexpr bool has_size(std::size_t bytes) { return bytes == 4 || bytes == 8; }
   using Split = void (*)(const void* rows, std::ptrdiff_t n, void* columns, std::ptrdiff_t apart);
@@ -20,15 +22,9 @@ struct ShortRows {
   Repeat repeat[2][short_row_max - short_row_min + 1];
 };
 
-namespace detail {
-extern const ShortRows* active_short_rows;
-}
-/// The table of the set of this name; null as find().
-const ShortRows* find_short_rows(std::string_view isa);
-
 /// Element (i, k) of n short rows without gaps becomes columns[k * apart + i].
 void split_rows(const void* rows, std::ptrdiff_t elements, std::ptrdiff_t n, void* columns, std::ptrdiff_t apart,
-                std::size_t bytes, const ShortRows& table = *detail::active_short_rows);
+                std::size_t bytes, const ShortRows& table = active<ShortRows>());
 
 /// Whether repeat_each has a loop.
 constexpr bool repeats_each(std::ptrdiff_t elements, std::size_t bytes) {
@@ -36,7 +32,7 @@ constexpr bool repeats_each(std::ptrdiff_t elements, std::size_t bytes) {
 }
 /// All elements of row i, of n short rows without gaps, become x[i * stride].
 inline void repeat_each(const void* x, std::ptrdiff_t stride, std::ptrdiff_t elements, std::ptrdiff_t n, void* rows,
-                        std::size_t bytes, const ShortRows& table = *detail::active_short_rows) {
+                        std::size_t bytes, const ShortRows& table = active<ShortRows>()) {
   table.repeat[bytes == 8][elements - short_row_min](x, stride, n, rows);
 }
 

@@ -1,7 +1,7 @@
 // The pointwise table: the definitions of all pointwise ops, by family in table/. An op's index here is its index in
 // the kernel tables.
 #pragma once
-#include "kernels/kernels.hpp"
+#include "kernels/pointwise.hpp"
 #include "kernels/table/activation.hpp"
 #include "kernels/table/arithmetic.hpp"
 #include "kernels/table/exponential.hpp"

@@ -7,9 +7,9 @@
 #include <memory>
 #include <new>
 
-#include "kernels/kernels.hpp"
 #include "linalg/lapack/lapack.hpp"
 #include "linalg/plain_factors.hpp"
+#include "linalg/small_factors.hpp"
 #include "loops/product/tiled_product.hpp"
 
 namespace reel::loops::blocked {
@@ -23,7 +23,7 @@ constexpr bool is_complex = !std::is_floating_point_v<T>;
 
 template <class T>
 const kernels::SmallFactors& small() {
-  return kernels::active().factors[kernels::index(dtype<T>)];
+  return kernels::active<kernels::SmallFactorKernels>()[dtype<T>];
 }
 
 // A half of `n` > order: a multiple of the smallest order.

@@ -11,10 +11,10 @@
 #include <type_traits>
 
 #include "core/fail.hpp"
-#include "linalg/lapack/plain.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/baseline/copy.hpp"
 #include "linalg/codes.hpp"
 #include "linalg/lapack/decompositions.hpp"
+#include "linalg/lapack/plain.hpp"
 #include "linalg/plain_factors.hpp"
 #include "loops/loops.hpp"
 #include "loops/product/matrices.hpp"

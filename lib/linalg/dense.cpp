@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "kernels/dispatch.hpp"
+#include "kernels/set.hpp"
 #include "linalg/blocked.hpp"
 
 namespace reel::loops::dense {

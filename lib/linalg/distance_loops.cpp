@@ -5,7 +5,8 @@
 #include <limits>
 
 #include "core/visit.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/baseline/copy.hpp"
+#include "linalg/distance_kernels.hpp"
 #include "loops/loops.hpp"
 
 namespace reel::loops {
@@ -110,7 +111,7 @@ class PointBlocks {
         from_(detail::mutable_data<T>(x)),
         others_(detail::mutable_data<T>(y)),
         distance_{p},
-        kernel_(kernels::active().rows[kernels::index(x.dtype())].distances) {
+        kernel_(kernels::active<kernels::DistanceKernels>()[x.dtype()].run) {
     if (p != 1 && p != 2) return;
     packed_ = in_columns<T>(y, e_);
     columns_ = detail::mutable_data<T>(packed_);
@@ -161,7 +162,7 @@ class PointBlocks {
   PairExtents e_;
   const T *from_, *others_, *columns_ = nullptr;
   Distance<T> distance_;
-  decltype(kernels::Rows::distances) kernel_;
+  decltype(kernels::DistanceLoops::run) kernel_;
   Tensor packed_;
 };
 
@@ -213,7 +214,7 @@ void slopes_of(const Tensor& g, const Tensor& x, const Tensor& y, const Tensor& 
           *cotangent = detail::mutable_data<T>(g), *distance = detail::mutable_data<T>(z);
   T* to = detail::mutable_data<T>(dx);
   const std::int64_t rows = e.b * e.n;
-  const auto kernel = kernels::active().distances_vjp[kernels::index(dx.dtype())];
+  const auto kernel = kernels::active<kernels::DistanceKernels>()[dx.dtype()].vjp;
   parallel_for(dx.size() / e.d, e.grain(), [&](std::int64_t begin, std::int64_t end) {
     while (begin < end) {
       constexpr std::int64_t panel = 4;  // points of one batch

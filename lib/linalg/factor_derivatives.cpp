@@ -9,6 +9,7 @@
 #include <new>
 #include <type_traits>
 
+#include "kernels/baseline/copy.hpp"
 #include "linalg/codes.hpp"
 #include "linalg/dense.hpp"
 #include "loops/loops.hpp"

@@ -1,5 +1,7 @@
 // Copies between tensors with different strides. Where both sides have long contiguous runs, runs are copied. Otherwise
 // matrices are copied tile by tile, over the two axes along which source and destination have their smallest strides.
+#include "kernels/baseline/copy.hpp"
+
 #include <algorithm>
 
 #include "kernels/baseline/interleave.hpp"

@@ -5,7 +5,8 @@
 #include <span>
 
 #include "core/block.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/loop.hpp"
+#include "kernels/reductions.hpp"
 #include "loops/parallel.hpp"
 #include "loops/tuning.hpp"
 
@@ -14,9 +15,9 @@ namespace reel::loops {
 /// The most operands of a pointwise kernel: g, x, y, w, z.
 inline constexpr std::size_t max_operands = 6;
 
-/// Options of pointwise() where it takes more than one kernel call. Results of at least `nontemporal_from` bytes are
-/// written with non-temporal stores, unless they overwrite an operand: they would be evicted before they are read. 0
-/// stands for half of the last-level cache; tests set other values.
+/// pointwise() where it takes more than one kernel call. Results of at least `nontemporal_from` bytes are written with
+/// non-temporal stores, unless they overwrite an operand: they would be evicted before they are read. 0 stands for half
+/// of the last-level cache; tests set other values.
 void pointwise_any(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in, const Tensor& out,
                    std::int64_t nontemporal_from = 0);
 

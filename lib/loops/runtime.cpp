@@ -9,6 +9,7 @@
 #include "core/fail.hpp"
 #include "kernels/blas.hpp"
 #include "kernels/dispatch.hpp"
+#include "kernels/set.hpp"
 #include "loops/parallel.hpp"
 
 namespace reel {

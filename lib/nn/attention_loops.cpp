@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "core/visit.hpp"
+#include "kernels/rows.hpp"
 #include "kernels/table.hpp"
 #include "loops/loops.hpp"
 #include "loops/reduce/rows.hpp"
@@ -37,7 +38,7 @@ void multiply(const Tensor& x, double factor, const Tensor& out) {
   const Tensor number = detail::empty(x.dtype(), {});
   visit_among<float, double>(x.dtype(), [&]<class T>() { *detail::mutable_data<T>(number) = static_cast<T>(factor); });
   const Tensor* const in[] = {&x, &number};
-  pointwise(kernels::active().pointwise(kernels::index_of<"multiply">(), x.dtype()).value, in, out);
+  pointwise(kernels::pointwise(kernels::index_of<"multiply">(), x.dtype()).value, in, out);
 }
 Tensor times(const Tensor& x, double factor) {
   Tensor y = detail::empty(x.dtype(), x.shape());
@@ -71,11 +72,11 @@ class Blocks {
         q_(factor(scaled_, a.batch.rank(), false)),
         k_(factor(a.k, a.batch.rank(), false)),
         v_(factor(a.v, a.batch.rank(), false)),
-        rows_(kernels::active().rows[kernels::index(dtype)]),
-        most_(kernels::active().reduction(kernels::Reduce::max, dtype)),
-        add_(kernels::active().pointwise(kernels::index_of<"add">(), dtype).value),
-        subtract_(kernels::active().pointwise(kernels::index_of<"subtract">(), dtype).value),
-        multiply_(kernels::active().pointwise(kernels::index_of<"multiply">(), dtype).value) {
+        rows_(kernels::active<kernels::RowKernels>()[dtype]),
+        most_(kernels::reduction(kernels::ReduceFunction::max, dtype)),
+        add_(kernels::pointwise(kernels::index_of<"add">(), dtype).value),
+        subtract_(kernels::pointwise(kernels::index_of<"subtract">(), dtype).value),
+        multiply_(kernels::pointwise(kernels::index_of<"multiply">(), dtype).value) {
     if (!a.mask.defined()) return;
     mask_ = factor(a.mask, a.batch.rank(), false);
     if (mask_.rows == 1) mask_.row_stride = 0;

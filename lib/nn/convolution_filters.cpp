@@ -10,8 +10,10 @@
 #include <cmath>
 
 #include "core/visit.hpp"
+#include "kernels/reductions.hpp"
 #include "loops/parallel.hpp"
 #include "loops/tuning.hpp"
+#include "nn/kernels.hpp"
 #include "nn/planes.hpp"
 
 namespace reel::loops {
@@ -25,7 +27,7 @@ class SingleElement {
       : c_(c),
         x_(x),
         y_(y),
-        dot_(kernels::active().dot[kernels::index(w.dtype())]),
+        dot_(kernels::active<kernels::ReductionKernels>().dot[kernels::index(w.dtype())]),
         batch_(x.shape()[0]),
         channels_(w.shape()[1]),
         filters_(w.shape()[0] / c.groups) {}
@@ -129,7 +131,7 @@ class FilterGradient {
 FilterGradient::FilterGradient(const WindowGeometry& c, const Tensor& x, const Tensor& y, const Tensor& w)
     : c_(c),
       w_(w),
-      k_(kernels::active().convolution[kernels::index(w.dtype())]),
+      k_(kernels::active<kernels::ConvolutionKernels>()[w.dtype()]),
       bytes_(static_cast<std::int64_t>(k_.bytes)),
       lanes_(static_cast<std::int64_t>(k_.lanes)),
       x_(x),

@@ -11,6 +11,7 @@
 
 #include "loops/parallel.hpp"
 #include "loops/tuning.hpp"
+#include "nn/kernels.hpp"
 
 namespace reel::loops {
 namespace {
@@ -146,7 +147,7 @@ class Correlator {
 
 Correlator::Correlator(Correlation&& correlation)
     : c_(std::move(correlation)),
-      k_(kernels::active().convolution[kernels::index(c_.from.dtype())]),
+      k_(kernels::active<kernels::ConvolutionKernels>()[c_.from.dtype()]),
       bytes_(static_cast<std::int64_t>(k_.bytes)),
       lanes_(static_cast<std::int64_t>(k_.lanes)),
       x_(c_.from),

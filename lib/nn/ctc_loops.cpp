@@ -137,8 +137,8 @@ class Recursion {
   std::int64_t steps_, labels_, step_, n_;
   std::int64_t* label_;                           // the class of each state
   double *gap_, *beta_, *next_, *work_, *alpha_;  // gap: 0 where a state may follow the one before the last
-  kernels::Loop exp_ = kernels::active().pointwise(kernels::index_of<"exp">(), DType::float64).value,
-                log_ = kernels::active().pointwise(kernels::index_of<"log">(), DType::float64).value;
+  kernels::Loop exp_ = kernels::pointwise(kernels::index_of<"exp">(), DType::float64).value,
+                log_ = kernels::pointwise(kernels::index_of<"log">(), DType::float64).value;
 };
 
 }  // namespace

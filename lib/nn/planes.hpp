@@ -2,9 +2,9 @@
 #pragma once
 
 #include "core/block.hpp"
-#include "kernels/kernels.hpp"
 #include "loops/workspaces.hpp"
 #include "nn/convolution_loops.hpp"
+#include "nn/kernels.hpp"
 
 namespace reel::loops {
 

@@ -6,6 +6,7 @@
 
 #include "core/visit.hpp"
 #include "loops/parallel.hpp"
+#include "nn/kernels.hpp"
 #include "nn/planes.hpp"
 
 namespace reel::loops {
@@ -30,7 +31,7 @@ detail::List<T> first_taps(const WindowGeometry& c, std::int64_t width, std::int
 // The kernel sees the plane of an image as one row. Results between rows are dropped.
 template <class T, class Place>
 void greatest(const WindowGeometry& c, const Tensor& from, const Tensor& y, Place* places) {
-  const kernels::Convolution& k = kernels::active().convolution[kernels::index(y.dtype())];
+  const kernels::Convolution& k = kernels::active<kernels::ConvolutionKernels>()[y.dtype()];
   const auto lanes = static_cast<std::int64_t>(k.lanes), bytes = static_cast<std::int64_t>(sizeof(T));
   PlaneSet set{};
   const detail::List<Tap> taps = window_taps(c, set);

@@ -53,8 +53,8 @@ Tensor transposed(const Tensor& x) { return contiguous(with_axis_order(x, {1, 0}
 template <class T>
 struct Functions {
   static constexpr DType dtype = sizeof(T) == 4 ? DType::float32 : DType::float64;
-  kernels::Loop sigmoid = kernels::active().pointwise(kernels::index_of<"sigmoid">(), dtype).value;
-  kernels::Loop tanh = kernels::active().pointwise(kernels::index_of<"tanh">(), dtype).value;
+  kernels::Loop sigmoid = kernels::pointwise(kernels::index_of<"sigmoid">(), dtype).value;
+  kernels::Loop tanh = kernels::pointwise(kernels::index_of<"tanh">(), dtype).value;
   static void apply(kernels::Loop f, const T* from, T* to, std::int64_t n) {
     const kernels::Strided in{from, 1};
     f(&in, to, n);

@@ -14,17 +14,17 @@ namespace ops {
 
 namespace {
 
-using loops::Connective, loops::FloatClass, loops::Relation;
+using loops::Comparison, loops::Logical, loops::Predicate;
 
-constexpr const char* name_of(Relation f) {
+constexpr const char* name_of(Comparison f) {
   constexpr const char* names[] = {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"};
   return names[static_cast<std::size_t>(f)];
 }
-constexpr const char* name_of(Connective f) {
+constexpr const char* name_of(Logical f) {
   constexpr const char* names[] = {"logical_and", "logical_or", "logical_xor", "logical_not"};
   return names[static_cast<std::size_t>(f)];
 }
-constexpr const char* name_of(FloatClass f) {
+constexpr const char* name_of(Predicate f) {
   constexpr const char* names[] = {"isnan", "isinf", "isfinite"};
   return names[static_cast<std::size_t>(f)];
 }
@@ -34,7 +34,7 @@ void infer_boolean(const char* name, const Call& call, Metas& out) {
   if (call.inputs.size() == 1) return out.add(DType::boolean, shape);
   out.add(DType::boolean, broadcast_shapes(name, shape, call.input(1).shape()));
 }
-// F is a Relation, Connective or FloatClass, with one operand or two.
+// F is a Comparison, Logical or Predicate, with one operand or two.
 template <auto F>
 constexpr Primitive boolean_primitive = {
     .rule = {name_of(F), nullptr, nullptr},
@@ -48,7 +48,7 @@ Tensor binary(const Primitive& primitive, const Operand& x, const Operand& y, DT
   return apply(primitive, {&a, &b});
 }
 
-Tensor compare(const Primitive& primitive, Relation f, const Operand& x, const Operand& y) {
+Tensor compare(const Primitive& primitive, Comparison f, const Operand& x, const Operand& y) {
   const tape::OpScope scope(x);
   const char* op = primitive.rule.name;
   for (const Operand* o : {&x, &y})
@@ -67,7 +67,7 @@ Tensor logical(const Primitive& primitive, const Operand& x, const Operand& y) {
   return binary(primitive, x, y, DType::boolean);
 }
 
-Tensor classify(const Primitive& primitive, FloatClass f, const Operand& x) {
+Tensor classify(const Primitive& primitive, Predicate f, const Operand& x) {
   const tape::OpScope scope(x);
   const char* op = primitive.rule.name;
   Tensor a = to_tensor(op, x);
@@ -78,15 +78,15 @@ Tensor classify(const Primitive& primitive, FloatClass f, const Operand& x) {
 }
 
 // The public functions.
-template <Relation F>
+template <Comparison F>
 Tensor compare(const Operand& x, const Operand& y) {
   return compare(boolean_primitive<F>, F, x, y);
 }
-template <Connective F>
+template <Logical F>
 Tensor logical(const Operand& x, const Operand& y) {
   return logical(boolean_primitive<F>, x, y);
 }
-template <FloatClass F>
+template <Predicate F>
 Tensor classify(const Operand& x) {
   return classify(boolean_primitive<F>, F, x);
 }
@@ -95,27 +95,27 @@ Tensor classify(const Operand& x) {
 
 }  // namespace ops
 
-using ops::Connective, ops::FloatClass, ops::Relation;
+using ops::Logical, ops::Predicate, ops::Comparison;
 
 // clang-format off
-Tensor equal(const Operand& x, const Operand& y)         { return ops::compare<Relation::equal>(x, y); }
-Tensor not_equal(const Operand& x, const Operand& y)     { return ops::compare<Relation::not_equal>(x, y); }
-Tensor less(const Operand& x, const Operand& y)          { return ops::compare<Relation::less>(x, y); }
-Tensor less_equal(const Operand& x, const Operand& y)    { return ops::compare<Relation::less_equal>(x, y); }
-Tensor greater(const Operand& x, const Operand& y)       { return ops::compare<Relation::greater>(x, y); }
-Tensor greater_equal(const Operand& x, const Operand& y) { return ops::compare<Relation::greater_equal>(x, y); }
-Tensor logical_and(const Operand& x, const Operand& y)   { return ops::logical<Connective::conjunction>(x, y); }
-Tensor logical_or(const Operand& x, const Operand& y)    { return ops::logical<Connective::disjunction>(x, y); }
-Tensor logical_xor(const Operand& x, const Operand& y)   { return ops::logical<Connective::exclusive>(x, y); }
-Tensor isnan(const Operand& x)    { return ops::classify<FloatClass::nan>(x); }
-Tensor isinf(const Operand& x)    { return ops::classify<FloatClass::infinite>(x); }
-Tensor isfinite(const Operand& x) { return ops::classify<FloatClass::finite>(x); }
+Tensor equal(const Operand& x, const Operand& y)         { return ops::compare<Comparison::equal>(x, y); }
+Tensor not_equal(const Operand& x, const Operand& y)     { return ops::compare<Comparison::not_equal>(x, y); }
+Tensor less(const Operand& x, const Operand& y)          { return ops::compare<Comparison::less>(x, y); }
+Tensor less_equal(const Operand& x, const Operand& y)    { return ops::compare<Comparison::less_equal>(x, y); }
+Tensor greater(const Operand& x, const Operand& y)       { return ops::compare<Comparison::greater>(x, y); }
+Tensor greater_equal(const Operand& x, const Operand& y) { return ops::compare<Comparison::greater_equal>(x, y); }
+Tensor logical_and(const Operand& x, const Operand& y)   { return ops::logical<Logical::conjunction>(x, y); }
+Tensor logical_or(const Operand& x, const Operand& y)    { return ops::logical<Logical::disjunction>(x, y); }
+Tensor logical_xor(const Operand& x, const Operand& y)   { return ops::logical<Logical::exclusive>(x, y); }
+Tensor isnan(const Operand& x)    { return ops::classify<Predicate::isnan>(x); }
+Tensor isinf(const Operand& x)    { return ops::classify<Predicate::isinf>(x); }
+Tensor isfinite(const Operand& x) { return ops::classify<Predicate::isfinite>(x); }
 // clang-format on
 
 Tensor logical_not(const Operand& x) {
   const tape::OpScope scope(x);
   const Tensor a = ops::cast_to(ops::to_tensor("logical_not", x), DType::boolean);
-  return ops::apply(ops::boolean_primitive<Connective::negation>, {&a});
+  return ops::apply(ops::boolean_primitive<Logical::negation>, {&a});
 }
 
 bool array_equal(const Operand& x, const Operand& y) {

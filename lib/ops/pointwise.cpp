@@ -67,7 +67,7 @@ const PointwisePrimitive& primitive_of(const tape::Record& record) {
   const std::int64_t size = detail::block(g)->size;
   if (size >= view_elements_min && kind == DerivativeKind::times)
     if (Tensor view = times_one(g, *in[count - 1], options.shape); view.defined()) return view;
-  const kernels::Loop loop = kernels::active().pointwise(p.index, detail::block(g)->dtype).derivative[k];
+  const kernels::Loop loop = kernels::pointwise(p.index, detail::block(g)->dtype).derivative[k];
   if (size >= in_place_elements_min && !options.sum_to)
     if (Tensor sum = add_to_sum(record, k, loop, in, options.shape); sum.defined()) return sum;
   return evaluate_fused(loop, g, in, options);

@@ -62,12 +62,6 @@ inline constexpr Signature signatures[] = {
 constexpr const Signature& signature(Function f) { return signatures[static_cast<std::size_t>(f)]; }
 inline constexpr std::size_t arguments_max = 4;
 
-/// The Bessel functions of order 0 and 1, i0 to y1, have loops over vectors as well (Set::bessel): the index of their
-/// loops. At least kernels::bessel_count for other functions.
-constexpr std::size_t bessel_index(Function f) {
-  return static_cast<std::size_t>(f) - static_cast<std::size_t>(Function::i0);
-}
-
 /// The product of (order + 1) over the arguments of a derivative is below this bound.
 inline constexpr int coefficients_max = 64;
 

@@ -3,17 +3,30 @@
 #include <algorithm>
 
 #include "loops/loops.hpp"
+#include "special/bessel/kernels.hpp"
 
 namespace reel::loops {
 
 namespace {
 
+// Null for functions that are no Bessel functions of order 0 or 1.
+const kernels::Bessel* bessel_loops(SpecialFunction f, DType d) {
+  const auto& bessel = kernels::active<kernels::BesselKernels>();
+  switch (f) {
+#define REEL_CASE(name)       \
+  case SpecialFunction::name: \
+    return &bessel.of(kernels::BesselFunction::name, d);
+    REEL_BESSEL_FUNCTIONS(REEL_CASE)
+#undef REEL_CASE
+    default:
+      return nullptr;
+  }
+}
 // The loop over vectors of a function or its first derivative; null if there is none.
 kernels::Loop vector_loop(SpecialFunction f, std::span<const std::int64_t> orders, DType d) {
-  const std::size_t at = kernels::special::bessel_index(f);
-  if (at >= kernels::bessel_count || orders[0] > 1) return nullptr;
-  const kernels::Bessel& bessel = kernels::active().bessel[kernels::index(d)][at];
-  return orders[0] == 0 ? bessel.value : bessel.derivative;
+  const kernels::Bessel* bessel = bessel_loops(f, d);
+  if (bessel == nullptr || orders[0] > 1) return nullptr;
+  return orders[0] == 0 ? bessel->value : bessel->derivative;
 }
 
 // Calls range(from, to, elements) for the ranges of the elements, on contiguous operands.

@@ -15,11 +15,22 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "fft/kernels.hpp"
 #include "fft/plan.hpp"
+#include "kernels/baseline/cast.hpp"
+#include "kernels/baseline/complex.hpp"
+#include "kernels/baseline/copy.hpp"
+#include "kernels/baseline/scan.hpp"
+#include "kernels/comparisons.hpp"
 #include "kernels/dispatch.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/products.hpp"
+#include "kernels/random.hpp"
+#include "kernels/reductions.hpp"
+#include "kernels/rows.hpp"
 #include "kernels/table.hpp"
+#include "linalg/distance_kernels.hpp"
 #include "linalg/lapack/decompositions.hpp"
+#include "nn/kernels.hpp"
 
 using namespace reel::kernels;
 using reel::DType;
@@ -164,7 +175,7 @@ TEST_CASE("pointwise kernels stay inside their operands", "[once]") {
     int runs = 0;
     for (const Set* set : supported_sets())
       for (std::size_t row = 0; row < table::size; ++row) {
-        const Pointwise& op = set->pointwise(row, type);
+        const Pointwise& op = set->get<PointwiseKernels>().of(row, type);
         INFO(set->isa << ", type " << index(type) << ", definition " << row);
         runs += run_loop(op.value, m, 3, type, type);
         for (const Loop derivative : op.derivative) runs += run_loop(derivative, m, 5, type, type);
@@ -179,18 +190,19 @@ TEST_CASE("comparisons, logic and selection stay inside their operands") {
     m.fill(type);
     for (const Set* set : supported_sets()) {
       INFO(set->isa << ", type " << index(type));
-      CHECK((run_loop(set->comparison(Comparison::equal, type), m, 2, type, DType::boolean) == 0) == is_half(type));
+      CHECK((run_loop(set->get<ComparisonKernels>().of(Comparison::equal, type), m, 2, type, DType::boolean) == 0) ==
+            is_half(type));
       for (const auto c : {Comparison::not_equal, Comparison::less, Comparison::less_equal, Comparison::greater,
                            Comparison::greater_equal})
-        run_loop(set->comparison(c, type), m, 2, type, DType::boolean);
+        run_loop(set->get<ComparisonKernels>().of(c, type), m, 2, type, DType::boolean);
       for (const auto p : {Predicate::isnan, Predicate::isinf, Predicate::isfinite})
-        run_loop(set->test(p, type), m, 1, type, DType::boolean);
-      for (const auto& choice : set->choice)
+        run_loop(set->get<ComparisonKernels>().of(p, type), m, 1, type, DType::boolean);
+      for (const auto& choice : set->get<ComparisonKernels>().choice)
         CHECK((run_loop(choice[index(type)], m, 4, type, type) > 0) ==
               (type == DType::float32 || type == DType::float64));
       if (type != DType::boolean) continue;
       for (const auto l : {Logical::conjunction, Logical::disjunction, Logical::exclusive, Logical::negation})
-        CHECK(run_loop(set->logic(l), m, 2, type, type) > 0);
+        CHECK(run_loop(set->get<ComparisonKernels>().of(l), m, 2, type, type) > 0);
     }
   }
   // The condition holds bytes, its choices elements of 1 to 16.
@@ -203,7 +215,8 @@ TEST_CASE("comparisons, logic and selection stay inside their operands") {
         const Strided in[] = {m.in[0].operand(edge, DType::boolean, n, 1), m.in[1].operand(edge, type, n, 1),
                               m.in[2].operand(edge, type, n, -2)};
         const std::size_t size = item_size(type);
-        set->select[size_class(size)](in, m.out.at(edge, static_cast<std::size_t>(n) * size), n);
+        set->get<ComparisonKernels>().select[size_class(size)](in, m.out.at(edge, static_cast<std::size_t>(n) * size),
+                                                               n);
       });
   }
 }
@@ -215,8 +228,8 @@ TEST_CASE("reductions stay inside their operands") {
     const std::size_t size = item_size(type);
     int runs = 0;
     for (const Set* set : supported_sets())
-      for (const auto kind : {Reduce::sum, Reduce::prod, Reduce::max, Reduce::min}) {
-        const Reduction& r = set->reduction(kind, type);
+      for (const auto kind : {ReduceFunction::sum, ReduceFunction::prod, ReduceFunction::max, ReduceFunction::min}) {
+        const Reduction& r = set->get<ReductionKernels>().of(kind, type);
         INFO(set->isa << ", type " << index(type) << ", reduction " << static_cast<int>(kind));
         for_each_place([&](Edge edge, std::ptrdiff_t n) {
           for (const std::ptrdiff_t stride : {1, 2, -1})
@@ -240,14 +253,15 @@ TEST_CASE("argmax, argmin and dot stay inside their operands") {
       for_each_place([&](Edge edge, std::ptrdiff_t n) {
         if (n == 0) return;
         const std::size_t size = item_size(type);
-        for (const ArgReduce f : {set->argmax[index(type)], set->argmin[index(type)]}) {
+        for (const ArgReduce f :
+             {set->get<ReductionKernels>().argmax[index(type)], set->get<ReductionKernels>().argmin[index(type)]}) {
           if (!f) continue;
           f(m.in[0].operand(edge, type, n, 1), n, 1, reinterpret_cast<std::int64_t*>(m.out.at(edge, 8)));
           // n rows of 3 neighbours.
           const Strided rows{m.in[0].at(edge, static_cast<std::size_t>(3 * n) * size), 3};
           f(rows, n, 3, reinterpret_cast<std::int64_t*>(m.out.at(edge, 24)));
         }
-        if (const auto dot = set->dot[index(type)])
+        if (const auto dot = set->get<ReductionKernels>().dot[index(type)])
           for (const std::ptrdiff_t stride : {1, 2, -1})
             dot(m.in[0].operand(edge, type, n, 1), m.in[1].operand(edge, type, n, stride), n, m.out.at(edge, size));
       });
@@ -264,7 +278,7 @@ TEST_CASE("matrix products and the packing of their factors stay inside their op
     const std::size_t size = item_size(type);
     std::vector<std::byte> packed_a(32768), packed_b(65536);
     for (const Set* set : supported_sets()) {
-      const MatrixProduct& loops = set->product[index(type)];
+      const MatrixProduct& loops = set->get<ProductKernels>()[type];
       int direct = 0;
       for (const Edge edge : {Edge::begin, Edge::end})
         for (std::ptrdiff_t rows = 1; rows <= 16; ++rows)
@@ -302,7 +316,7 @@ TEST_CASE("kernels of rows and columns stay inside their operands") {
   for (const DType type : {DType::float32, DType::float64}) {
     m.fill(type);
     for (const Set* set : supported_sets()) {
-      const Rows& r = set->rows[index(type)];
+      const Rows& r = set->get<RowKernels>()[type];
       INFO(set->isa << ", type " << index(type));
       CHECK(run_both(r.softmax, m, type, {rows}) > 0);
       CHECK(run_both(r.log_softmax, m, type, {rows}) > 0);
@@ -334,10 +348,10 @@ TEST_CASE("distances of rows stay inside their operands") {
         for (std::ptrdiff_t n : {1, 3, 4, 5, 9})
           for (std::ptrdiff_t d : {0, 1, 2, 63, 64, 65})
             for (std::ptrdiff_t width = 1; width <= distance_block; ++width)
-              set->rows[index(type)].distances(m.in[0].at(edge, static_cast<std::size_t>(n * d) * size), n, d,
-                                               m.in[1].at(edge, static_cast<std::size_t>(d * distance_block) * size),
-                                               width, m.out.at(edge, static_cast<std::size_t>(n * width) * size),
-                                               width);
+              set->get<DistanceKernels>()[type].run(
+                  m.in[0].at(edge, static_cast<std::size_t>(n * d) * size), n, d,
+                  m.in[1].at(edge, static_cast<std::size_t>(d * distance_block) * size), width,
+                  m.out.at(edge, static_cast<std::size_t>(n * width) * size), width);
   }
   SUCCEED("no access outside");
 }
@@ -355,10 +369,11 @@ TEST_CASE("gradients of distances, and sums without NaN, stay inside their opera
         for (std::ptrdiff_t n : {1, 3, 4, 5})
           for (std::ptrdiff_t count : {1, 2, 33})
             for (std::ptrdiff_t d = 1; d <= 67; ++d)
-              set->distances_vjp[index(type)](at(0, n * count), at(1, n * count), at(2, n * d), at(3, count * d), n,
-                                              count, d, m.out.at(edge, static_cast<std::size_t>(n * d) * size));
+              set->get<DistanceKernels>()[type].vjp(at(0, n * count), at(1, n * count), at(2, n * d), at(3, count * d),
+                                                    n, count, d,
+                                                    m.out.at(edge, static_cast<std::size_t>(n * d) * size));
         for (std::ptrdiff_t n = 1; n <= longest; ++n)
-          set->sum_of_numbers[index(type)](at(0, n), n, m.out.at(edge, size));
+          set->get<ReductionKernels>().sum_of_numbers[index(type)](at(0, n), n, m.out.at(edge, size));
       }
   }
   SUCCEED("no access outside");
@@ -373,7 +388,7 @@ TEST_CASE("kernels that add up columns, and those with a class for each row, sta
       for (const Edge edge : {Edge::begin, Edge::end})
         for (std::ptrdiff_t rows : {1, 3})
           for (std::ptrdiff_t n = 4; n <= longest; ++n) {  // classes are at most 3
-            const Rows& r = set->rows[index(type)];
+            const Rows& r = set->get<RowKernels>()[type];
             const auto at = [&](std::size_t k, std::ptrdiff_t count) {
               return m.in[k].at(edge, static_cast<std::size_t>(count) * item_size(type));
             };
@@ -398,7 +413,7 @@ namespace {
 
 template <class T>
 void check_transform(const Set& set, DType type, std::int64_t n) {
-  const Fourier& kernels = set.fourier[index(type)];
+  const Fourier& kernels = set.get<FourierKernels>()[type];
   const reel::loops::fft::Plan<T> plan(n, kernels);
   const auto size = static_cast<std::size_t>(n) * 2 * sizeof(T);
   const auto scratch_size = static_cast<std::size_t>(plan.scratch()) * sizeof(T);
@@ -468,7 +483,7 @@ TEST_CASE("draws stay inside their result") {
   for (const DType type : {DType::float32, DType::float64})
     for (const Set* set : supported_sets()) {
       INFO(set->isa << ", type " << index(type));
-      const Draws& d = set->draws[index(type)];
+      const Draws& d = set->get<DrawKernels>()[type];
       for_each_place([&](Edge edge, std::ptrdiff_t n) {
         void* out = m.out.at(edge, static_cast<std::size_t>(n) * item_size(type));
         d.uniform({1, 0}, {0, 1, 1, 0.5}, out, n);

@@ -13,7 +13,7 @@
 
 #include "catch.hpp"
 #include "kernels/dispatch.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/pointwise.hpp"
 #include "kernels/table.hpp"
 #include "references.hpp"
 
@@ -82,7 +82,7 @@ template <class T>
 std::vector<T> evaluate(const Set& set, std::size_t op, const std::vector<T>& x, const std::vector<T>& y) {
   std::vector<T> out(x.size());
   const Strided in[] = {{x.data(), 1}, {y.data(), 1}, {y.data(), 1}};
-  set.pointwise(op, dtype_of<T>).value(in, out.data(), static_cast<std::ptrdiff_t>(x.size()));
+  set.get<PointwiseKernels>().of(op, dtype_of<T>).value(in, out.data(), static_cast<std::ptrdiff_t>(x.size()));
   return out;
 }
 

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/baseline/cast.hpp"
+#include "kernels/baseline/copy.hpp"
 
 using namespace reel::kernels;
 using reel::DType;

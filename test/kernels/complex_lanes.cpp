@@ -40,7 +40,9 @@ template <class T>
 Numbers<T> run(const Set& set, const Function& f, const Numbers<T>& x, const Numbers<T>& y) {
   Numbers<T> out(x.size());
   const Strided in[] = {{x.data(), 1}, {y.data(), 1}};
-  set.pointwise(f.definition, dtype_of<T>).value(in, out.data(), static_cast<std::ptrdiff_t>(x.size()));
+  set.get<PointwiseKernels>()
+      .of(f.definition, dtype_of<T>)
+      .value(in, out.data(), static_cast<std::ptrdiff_t>(x.size()));
   return out;
 }
 
@@ -206,7 +208,7 @@ void check_places(const Set& set) {
       CHECK(same<T>(run<T>(set, f, {x.begin(), x.begin() + static_cast<long>(n)}, y),
                     {all.begin(), all.begin() + static_cast<long>(n)}));
     Numbers<T> place = x;
-    const Loop loop = set.pointwise(f.definition, dtype_of<T>).value;
+    const Loop loop = set.get<PointwiseKernels>().of(f.definition, dtype_of<T>).value;
     const Strided in[] = {{place.data(), 1}, {y.data(), 1}};
     loop(in, place.data(), static_cast<std::ptrdiff_t>(place.size()));
     CHECK(same(place, all));

@@ -297,7 +297,7 @@ void check_kernels(const Case& c) {
   const Points<T> p = points<T>(c);
   const auto n = static_cast<std::ptrdiff_t>(p.x.size());
   for (const Set* set : supported_sets()) {
-    const Pointwise& loops = set->pointwise(c.index, dtype_of<T>);
+    const Pointwise& loops = set->get<PointwiseKernels>().of(c.index, dtype_of<T>);
     std::vector<T> z(p.x.size()), got(p.x.size());
     const T g = 1;
     const Strided operands[] = {{p.x.data(), 1}, {p.y.data(), 1}};

@@ -11,6 +11,7 @@
 
 #include "catch.hpp"
 #include "kernels/dispatch.hpp"
+#include "kernels/random.hpp"
 #include "loops/make/philox.hpp"
 #include "support/numbers.hpp"
 
@@ -32,7 +33,7 @@ constexpr UniformRange unit_range = {0, 1, 1, 1 - static_cast<double>(std::numer
 template <class T>
 std::vector<T> draw(const Set& set, Kind kind, RandomPlace from, std::size_t n) {
   std::vector<T> out(n);
-  const Draws& d = set.draws[index(dtype_of<T>)];
+  const Draws& d = set.get<DrawKernels>()[dtype_of<T>];
   if (kind == Kind::uniform)
     d.uniform(from, unit_range<T>, out.data(), static_cast<std::ptrdiff_t>(n));
   else
@@ -212,7 +213,7 @@ TEST_CASE("draws: mean, deviation and range are the same bits on every instructi
     using T = decltype(type);
     const auto both = [](const Set& set) {
       std::vector<T> out(2000);
-      const Draws& d = set.draws[index(dtype_of<T>)];
+      const Draws& d = set.get<DrawKernels>()[dtype_of<T>];
       d.normal({3, 4}, 0.7, 1e-3, out.data(), 1000);
       d.uniform({3, 4}, {-0.3, 0.1, 1, -0.21}, out.data() + 1000, 1000);
       return out;

@@ -11,6 +11,8 @@
 
 #include "catch.hpp"
 #include "kernels/dispatch.hpp"
+#include "kernels/reductions.hpp"
+#include "kernels/rows.hpp"
 #include "kernels/table.hpp"
 #include "references.hpp"
 #include "support/numbers.hpp"
@@ -71,7 +73,7 @@ struct Arguments {
 template <class T, class Each>
 void for_loops(const Set& set, std::size_t op, std::string_view name, const Each& each) {
   Arguments<T> a(name);
-  const Pointwise& loops = set.pointwise(op, dtype_of<T>);
+  const Pointwise& loops = set.get<PointwiseKernels>().of(op, dtype_of<T>);
   const auto run = [&](std::ptrdiff_t from, std::ptrdiff_t n, int which, T* out) {
     const Strided values[] = {{a.x.data() + from, 1}, {a.y.data() + from, 1}, {a.w.data() + from, 1}};
     const Strided all[] = {{a.g.data() + from, 1}, values[0], values[1], values[2], {a.z.data() + from, 1}};
@@ -188,7 +190,7 @@ void for_row_functions(const Set& set, std::ptrdiff_t n, const Each& each) {
   for (T& e : share) e = static_cast<T>(1 / static_cast<double>(n));
   const std::vector<std::int64_t> labels(rows, n - 1);
   const T epsilon = T(1e-3);
-  const Rows& f = set.rows[index(dtype_of<T>)];
+  const Rows& f = set.get<RowKernels>()[dtype_of<T>];
   const auto call = [&](const char* name, RowLoop loop, std::vector<const void*> in) {
     in.resize(6);
     each(name, out, [&] { loop(in.data(), out.data(), n, rows); });
@@ -213,8 +215,12 @@ void for_row_functions(const Set& set, std::ptrdiff_t n, const Each& each) {
   const char* names[] = {"sum", "prod", "max", "min"};
   for (std::size_t r = 0; r < 4; ++r)
     for (const std::ptrdiff_t stride : {1, 3})
-      each(names[r], out, [&] { set.reduce[r][index(dtype_of<T>)].run({x.data(), stride}, n, out.data()); });
-  each("dot", out, [&] { set.dot[index(dtype_of<T>)]({x.data(), 1}, {g.data(), 1}, n, out.data()); });
+      each(names[r], out, [&] {
+        set.get<ReductionKernels>().reduce[r][index(dtype_of<T>)].run({x.data(), stride}, n, out.data());
+      });
+  each("dot", out, [&] {
+    set.get<ReductionKernels>().dot[index(dtype_of<T>)]({x.data(), 1}, {g.data(), 1}, n, out.data());
+  });
 }
 
 template <class T>

@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 #include "kernels/dispatch.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/pointwise.hpp"
 #include "kernels/table.hpp"
 
 using namespace reel::kernels;
@@ -20,7 +20,7 @@ template <class T>
 T value_at(const Set& set, std::size_t op, DType type, T x, T y, T w) {
   const Strided in[] = {{&x, 1}, {&y, 1}, {&w, 1}};
   T z;
-  set.pointwise(op, type).value(in, &z, 1);
+  set.get<PointwiseKernels>().of(op, type).value(in, &z, 1);
   return z;
 }
 template <class T>
@@ -28,7 +28,7 @@ T derivative_at(const Set& set, std::size_t op, std::size_t operand, DType type,
   const T z = value_at(set, op, type, x, y, w), g = 1;
   const Strided in[] = {{&g, 1}, {&x, 1}, {&y, 1}, {&w, 1}, {&z, 1}};
   T out;
-  set.pointwise(op, type).derivative[operand](in, &out, 1);
+  set.get<PointwiseKernels>().of(op, type).derivative[operand](in, &out, 1);
   return out;
 }
 
@@ -47,7 +47,7 @@ template <class T>
 void check(const Point& p, DType type) {
   for (const Set* set : supported_sets()) {
     for (std::size_t k = 0; k < p.expected.size(); ++k) {
-      if (set->pointwise(p.op, type).derivative[k] == nullptr) continue;
+      if (set->get<PointwiseKernels>().of(p.op, type).derivative[k] == nullptr) continue;
       const double got = static_cast<double>(
           derivative_at(*set, p.op, k, type, static_cast<T>(p.x), static_cast<T>(p.y), static_cast<T>(p.w)));
       INFO(p.name << "(" << p.x << ", " << p.y << ", " << p.w << ") by operand " << k << ", " << set->isa << ", "

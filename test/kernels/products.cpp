@@ -1,6 +1,8 @@
 // Matrix products in tiles: every result has the bits of one chain of multiply-adds along k. Tested on every
 // instruction set of this machine, for extents around the borders of tiles and vectors, and factors of any strides,
 // packed and unpacked.
+#include "kernels/products.hpp"
+
 #include <cmath>
 #include <complex>
 #include <cstring>
@@ -11,7 +13,6 @@
 
 #include "catch.hpp"
 #include "kernels/dispatch.hpp"
-#include "kernels/kernels.hpp"
 
 using namespace reel::kernels;
 using reel::DType, reel::dtype_of;
@@ -119,7 +120,7 @@ bool near(std::complex<T> got, std::complex<T> expected, long double bound) {
 template <class E>
 struct Problem {
   const Set& set;
-  const MatrixProduct& loops = set.product[index(dtype_of<E>)];
+  const MatrixProduct& loops = set.get<ProductKernels>()[dtype_of<E>];
   std::ptrdiff_t m, n, k;
   Matrix<E> a, b;
   static constexpr std::ptrdiff_t parts = Parts<E>::count;

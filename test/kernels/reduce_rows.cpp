@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "kernels/baseline/scan.hpp"
 #include "kernels/dispatch.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/reductions.hpp"
+#include "kernels/rows.hpp"
 #include "kernels/short_rows.hpp"
 #include "support/numbers.hpp"
 
@@ -31,9 +33,9 @@ std::vector<T> numbers(double from, double to, unsigned seed) {
 }
 
 template <class T>
-T reduce(const Set& set, Reduce kind, const T* p, std::ptrdiff_t stride, std::ptrdiff_t n) {
+T reduce(const Set& set, ReduceFunction kind, const T* p, std::ptrdiff_t stride, std::ptrdiff_t n) {
   T out;
-  set.reduction(kind, dtype_of<T>).run({p, stride}, n, &out);
+  set.get<ReductionKernels>().of(kind, dtype_of<T>).run({p, stride}, n, &out);
   return out;
 }
 
@@ -52,9 +54,9 @@ void check_sums(const Set& set) {
         dot_magnitude += std::abs(product);
       }
       INFO(set.isa << ", " << n << " numbers of " << sizeof(T) << " bytes");
-      CHECK(std::abs(reduce(set, Reduce::sum, x.data(), 1, n) - sum) <= 4 * eps * magnitude);
+      CHECK(std::abs(reduce(set, ReduceFunction::sum, x.data(), 1, n) - sum) <= 4 * eps * magnitude);
       T out;
-      set.dot[index(dtype_of<T>)]({x.data(), 1}, {y.data(), 1}, n, &out);
+      set.get<ReductionKernels>().dot[index(dtype_of<T>)]({x.data(), 1}, {y.data(), 1}, n, &out);
       CHECK(std::abs(out - dot) <= 4 * eps * dot_magnitude);
     }
   }
@@ -63,7 +65,7 @@ void check_sums(const Set& set) {
 template <class T>
 void check_order(const Set& set) {
   const std::vector<T> x = numbers<T>(0.9, 1.1, 5);
-  for (Reduce kind : {Reduce::sum, Reduce::prod, Reduce::max, Reduce::min})
+  for (ReduceFunction kind : {ReduceFunction::sum, ReduceFunction::prod, ReduceFunction::max, ReduceFunction::min})
     for (std::ptrdiff_t n : lengths) {
       INFO(set.isa << ", reduction " << int(kind) << " of " << n);
       // Every third element, backwards, and the same elements made contiguous, at an odd address.
@@ -74,10 +76,10 @@ void check_order(const Set& set) {
       long double expected = y[1];
       for (std::ptrdiff_t i = 1; i < n; ++i) {
         const long double e = y[static_cast<std::size_t>(i) + 1];
-        expected = kind == Reduce::sum    ? expected + e
-                   : kind == Reduce::prod ? expected * e
-                   : kind == Reduce::max  ? std::max(expected, e)
-                                          : std::min(expected, e);
+        expected = kind == ReduceFunction::sum    ? expected + e
+                   : kind == ReduceFunction::prod ? expected * e
+                   : kind == ReduceFunction::max  ? std::max(expected, e)
+                                                  : std::min(expected, e);
       }
       if (n <= 4096)
         CHECK(std::abs(reduce(set, kind, y.data() + 1, 1, n) / expected - 1) <=
@@ -87,7 +89,7 @@ void check_order(const Set& set) {
       CHECK(reduce(set, kind, x.data(), 0, n) == reduce(set, kind, same.data(), 1, n));
       // merge combines two operands.
       std::vector<T> acc(x.begin(), x.begin() + n);
-      set.reduction(kind, dtype_of<T>).merge(acc.data(), y.data() + 1, n);
+      set.get<ReductionKernels>().of(kind, dtype_of<T>).merge(acc.data(), y.data() + 1, n);
       for (std::ptrdiff_t i = 0; i < n; ++i) {
         const T two[] = {x[static_cast<std::size_t>(i)], y[static_cast<std::size_t>(i) + 1]};
         if (acc[static_cast<std::size_t>(i)] != reduce(set, kind, two, 1, 2)) {
@@ -101,8 +103,8 @@ void check_order(const Set& set) {
 template <class T>
 void check_nan(const Set& set) {
   const T nan = std::numeric_limits<T>::quiet_NaN();
-  const auto& argmax = set.argmax[index(dtype_of<T>)];
-  const auto& argmin = set.argmin[index(dtype_of<T>)];
+  const auto& argmax = set.get<ReductionKernels>().argmax[index(dtype_of<T>)];
+  const auto& argmin = set.get<ReductionKernels>().argmin[index(dtype_of<T>)];
   for (std::ptrdiff_t n : {1, 2, 5, 16, 40, 1000, 2100})
     for (std::ptrdiff_t at : {std::ptrdiff_t(0), n / 2, n - 1}) {
       INFO(set.isa << ", " << n << " elements, NaN at " << at);
@@ -119,8 +121,8 @@ void check_nan(const Set& set) {
       CHECK(found == at);
       // A NaN is the maximum and the minimum.
       p[at] = nan;
-      CHECK(std::isnan(reduce(set, Reduce::max, p, 1, n)));
-      CHECK(std::isnan(reduce(set, Reduce::min, p, 1, n)));
+      CHECK(std::isnan(reduce(set, ReduceFunction::max, p, 1, n)));
+      CHECK(std::isnan(reduce(set, ReduceFunction::min, p, 1, n)));
       if (n - 1 > at) p[n - 1] = nan;
       argmax({p, 1}, n, 1, &found);
       CHECK(found == at);
@@ -144,7 +146,7 @@ void run(RowLoop kernel, std::initializer_list<const void*> in, void* out, std::
 // Columns of a matrix, in every lane, have the results of the same numbers as rows.
 template <class T>
 void check_columns(const Set& set) {
-  const Rows& rows = set.rows[index(dtype_of<T>)];
+  const Rows& rows = set.get<RowKernels>()[dtype_of<T>];
   const std::vector<T> x = numbers<T>(-20, 20, 6), g = numbers<T>(-1, 1, 8);
   for (std::ptrdiff_t n : {1, 2, 8, 9, 70, 700})
     for (std::ptrdiff_t columns : {1, 3, 16, 37}) {
@@ -191,7 +193,7 @@ void check_columns(const Set& set) {
 
 template <class T>
 void check_rows(const Set& set) {
-  const Rows& rows = set.rows[index(dtype_of<T>)];
+  const Rows& rows = set.get<RowKernels>()[dtype_of<T>];
   const long double eps = std::numeric_limits<T>::epsilon();
   for (std::ptrdiff_t n : {1, 2, 3, 8, 10, 17, 100, 1000, 5000}) {
     const std::vector<T> x = numbers<T>(-20, 20, 6), g = numbers<T>(-1, 1, 8);
@@ -264,7 +266,7 @@ void check_rows(const Set& set) {
 // have the right values.
 template <class T>
 void check_many_rows(const Set& set) {
-  const Rows& rows = set.rows[index(dtype_of<T>)];
+  const Rows& rows = set.get<RowKernels>()[dtype_of<T>];
   const long double eps = std::numeric_limits<T>::epsilon();
   for (std::ptrdiff_t n : {1, 2, 3, 4, 5, 7, 8, 9, 10, 15, 16, 17, 31, 32, 33, 64, 70})
     for (std::ptrdiff_t count : {1, 2, 5, 8, 16, 19, 35}) {
@@ -360,17 +362,17 @@ void check_integers(const Set& set, DType type) {
       }
       T out;
       std::int64_t found;
-      const auto run = [&](Reduce kind) {
-        set.reduction(kind, type).run({p, stride}, n, &out);
+      const auto run = [&](ReduceFunction kind) {
+        set.get<ReductionKernels>().of(kind, type).run({p, stride}, n, &out);
         return out;
       };
-      CHECK(run(Reduce::max) == greatest);
-      CHECK(run(Reduce::min) == least);
-      CHECK(run(Reduce::sum) == static_cast<T>(sum));
-      CHECK(run(Reduce::prod) == static_cast<T>(prod));
-      set.argmax[index(type)]({p, stride}, n, 1, &found);
+      CHECK(run(ReduceFunction::max) == greatest);
+      CHECK(run(ReduceFunction::min) == least);
+      CHECK(run(ReduceFunction::sum) == static_cast<T>(sum));
+      CHECK(run(ReduceFunction::prod) == static_cast<T>(prod));
+      set.get<ReductionKernels>().argmax[index(type)]({p, stride}, n, 1, &found);
       CHECK(found == at_greatest);
-      set.argmin[index(type)]({p, stride}, n, 1, &found);
+      set.get<ReductionKernels>().argmin[index(type)]({p, stride}, n, 1, &found);
       CHECK(found == at_least);
     }
 }
@@ -380,10 +382,10 @@ template <class T>
 void check_merging(const Set& set) {
   std::vector<T> x = numbers<T>(-2, 2, 11);
   x[5] = std::numeric_limits<T>::quiet_NaN();
-  for (Reduce kind : {Reduce::sum, Reduce::prod, Reduce::max, Reduce::min})
+  for (ReduceFunction kind : {ReduceFunction::sum, ReduceFunction::prod, ReduceFunction::max, ReduceFunction::min})
     for (std::ptrdiff_t n : {1, 2, 3, 7, 8, 15, 16, 17, 31, 64, 100, 127, 129, 511, 1000})
       for (std::ptrdiff_t count : {1, 2, 5, 8}) {
-        const Reduction& r = set.reduction(kind, dtype_of<T>);
+        const Reduction& r = set.get<ReductionKernels>().of(kind, dtype_of<T>);
         const void* rows[8];
         for (std::ptrdiff_t i = 0; i < count; ++i) rows[i] = x.data() + i * (n + 1);
         std::vector<T> expected(x.begin(), x.begin() + n), out(static_cast<std::size_t>(n) + 1, T(-7));
@@ -433,15 +435,15 @@ TEST_CASE("reductions of integers are exact modulo 2^n") {
     check_integers<std::int64_t>(*set, DType::int64);
     const std::uint8_t bytes[] = {0, 0, 1, 0};
     std::uint8_t out;
-    set->reduction(Reduce::max, DType::boolean).run({bytes, 1}, 4, &out);
+    set->get<ReductionKernels>().of(ReduceFunction::max, DType::boolean).run({bytes, 1}, 4, &out);
     CHECK(+out == 1);
-    set->reduction(Reduce::max, DType::boolean).run({bytes, 1}, 2, &out);
+    set->get<ReductionKernels>().of(ReduceFunction::max, DType::boolean).run({bytes, 1}, 2, &out);
     CHECK(+out == 0);
-    set->reduction(Reduce::min, DType::boolean).run({bytes + 2, 1}, 1, &out);
+    set->get<ReductionKernels>().of(ReduceFunction::min, DType::boolean).run({bytes + 2, 1}, 1, &out);
     CHECK(+out == 1);
-    set->reduction(Reduce::min, DType::boolean).run({bytes, 1}, 4, &out);
+    set->get<ReductionKernels>().of(ReduceFunction::min, DType::boolean).run({bytes, 1}, 4, &out);
     CHECK(+out == 0);
-    CHECK(set->reduction(Reduce::sum, DType::boolean).run == nullptr);
+    CHECK(set->get<ReductionKernels>().of(ReduceFunction::sum, DType::boolean).run == nullptr);
   }
 }
 
@@ -504,15 +506,14 @@ TEST_CASE("short rows are split and filled on every instruction set, for every e
   std::mt19937 random(5);
   for (unsigned char& byte : x) byte = static_cast<unsigned char>(random());
   for (const Set* set : supported_sets()) {
-    const ShortRows* table = find_short_rows(set->isa);
-    REQUIRE(table != nullptr);
+    const ShortRows& table = set->get<ShortRows>();
     for (const std::size_t bytes : {1u, 2u, 4u, 8u, 16u})
       for (std::ptrdiff_t elements = short_row_min; elements <= short_row_max; ++elements) {
         for (const std::ptrdiff_t n : {0, 1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 100}) {
           CAPTURE(set->isa, bytes, elements, n);
-          check_split(*table, elements, bytes, n, x);
+          check_split(table, elements, bytes, n, x);
           if (repeats_each(elements, bytes))
-            for (const std::ptrdiff_t stride : {1, 0, 3}) check_repeat(*table, elements, bytes, n, stride, x);
+            for (const std::ptrdiff_t stride : {1, 0, 3}) check_repeat(table, elements, bytes, n, stride, x);
         }
       }
   }

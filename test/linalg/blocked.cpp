@@ -51,7 +51,7 @@ double tolerance(std::int64_t n) {
 
 template <class F>
 void in_every_set(const F& f) {
-  const kernels::Set& before = kernels::active();
+  const kernels::Set before = kernels::active();
   for (const kernels::Set* set : kernels::supported_sets()) {
     kernels::activate(*set);
     for (const std::int64_t n : orders) {

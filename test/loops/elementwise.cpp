@@ -11,9 +11,7 @@ using namespace reel;
 
 namespace {
 
-kernels::Loop subtract_loop() {
-  return kernels::active().pointwise(kernels::index_of<"subtract">(), DType::float64).value;
-}
+kernels::Loop subtract_loop() { return kernels::pointwise(kernels::index_of<"subtract">(), DType::float64).value; }
 
 void check_subtract(const Tensor& x, const Tensor& y, const Shape& shape) {
   const Tensor out = detail::empty(DType::float64, shape);

@@ -18,8 +18,6 @@ using namespace reel;
 
 namespace {
 
-const kernels::Set& set() { return kernels::active(); }
-
 // Calls f with 1, 2 and 7 threads and returns the first result. The others must have the same bits.
 template <class F>
 Tensor same_for_all_threads(const F& f) {
@@ -110,7 +108,7 @@ TEST_CASE("more transposed operands than tiles, along different axes") {
   const Tensor x[] = {part(0), part(1), part(2), part(3)};
   const Tensor out = detail::empty(DType::float64, {50, 70});
   const Tensor* in[] = {&x[0], &x[1], &x[2], &x[3]};
-  loops::pointwise(set().pointwise(kernels::index_of<"clip">(), DType::float64).derivative[0], {50, 70}, in, out);
+  loops::pointwise(kernels::pointwise(kernels::index_of<"clip">(), DType::float64).derivative[0], {50, 70}, in, out);
   std::size_t i = 0, wrong = 0;
   layouts::for_each_index({50, 70}, [&](const Shape& at) {
     const double a = layouts::at(x[1], at);
@@ -127,7 +125,7 @@ TEST_CASE("non-temporal stores: every element size, addresses and lengths around
         const auto bytes = static_cast<std::int64_t>(item_size(d));
         const Tensor x = cast(mod(arange(n) * 37, 101), d), y = cast(mod(arange(n) * 29, 97), d);
         const Tensor row = cast(arange(7), d);
-        const kernels::Loop add = set().pointwise(kernels::index_of<"add">(), d).value;
+        const kernels::Loop add = kernels::pointwise(kernels::index_of<"add">(), d).value;
         // The sum and one element on either side, its memory begun at some element of a line.
         const auto sum = [&](std::int64_t from, const Tensor& a, const Tensor& b, const Shape& shape) {
           const Tensor whole = cast(full({n + offset + 2}, 1), d);
@@ -233,8 +231,8 @@ TEST_CASE("a fused sum has the bits of the sum of a stored product") {
                                    {{5, 9000}, {0}}}) {
     const Tensor x = from_data(layouts::numbers(full.elements(), 1), full),
                  y = from_data(layouts::numbers(full[-1], 2), {full[-1]});
-    const kernels::Reduction& sum = set().reduction(kernels::Reduce::sum, DType::float64);
-    const kernels::Loop multiply = set().pointwise(kernels::index_of<"multiply">(), DType::float64).value;
+    const kernels::Reduction& sum = kernels::reduction(kernels::ReduceFunction::sum, DType::float64);
+    const kernels::Loop multiply = kernels::pointwise(kernels::index_of<"multiply">(), DType::float64).value;
     const Tensor* in[] = {&x, &y};
     Shape kept;
     for (int d = 0; d < full.rank(); ++d)
@@ -250,8 +248,8 @@ TEST_CASE("a fused sum has the bits of the sum of a stored product") {
 }
 
 TEST_CASE("a fused product and addition has the bits of the two ops") {
-  const kernels::Loop multiply = set().pointwise(kernels::index_of<"multiply">(), DType::float64).value,
-                      add = set().pointwise(kernels::index_of<"add">(), DType::float64).value;
+  const kernels::Loop multiply = kernels::pointwise(kernels::index_of<"multiply">(), DType::float64).value,
+                      add = kernels::pointwise(kernels::index_of<"add">(), DType::float64).value;
   for (const Shape& shape : {Shape{}, {1}, {1000}, {1025}, {70001}, {300, 257}, {9000, 5}, {7, 100, 3, 40}, {0, 4}})
     for (std::uint64_t seed = 1; seed < 12; ++seed) {
       const Tensor x = layouts::view(shape, seed, seed % 4), y = layouts::view(shape, seed * 3, seed % 5);

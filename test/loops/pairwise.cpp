@@ -17,8 +17,8 @@ using namespace reel;
 
 namespace {
 
-const kernels::Reduction& reduction(kernels::Reduce kind, DType d = DType::float64) {
-  return kernels::active().reduction(kind, d);
+const kernels::Reduction& reduction(kernels::ReduceFunction kind, DType d = DType::float64) {
+  return kernels::reduction(kind, d);
 }
 
 Shape kept(const Shape& shape, const Shape& axes) {
@@ -28,7 +28,7 @@ Shape kept(const Shape& shape, const Shape& axes) {
   return left;
 }
 
-Tensor reduced(kernels::Reduce kind, const Tensor& x, const Shape& axes) {
+Tensor reduced(kernels::ReduceFunction kind, const Tensor& x, const Shape& axes) {
   const Tensor out = detail::empty(x.dtype(), kept(x.shape(), axes));
   loops::reduce(reduction(kind, x.dtype()), x, axes, out);
   return out;
@@ -50,8 +50,8 @@ void check(const Tensor& x, const Shape& axes) {
     magnitude[o] += std::fabs(v);
     largest[o] = std::max(largest[o], v);
   });
-  const std::vector<double> sums = reduced(kernels::Reduce::sum, x, axes).to_vector(),
-                            maxima = reduced(kernels::Reduce::max, x, axes).to_vector();
+  const std::vector<double> sums = reduced(kernels::ReduceFunction::sum, x, axes).to_vector(),
+                            maxima = reduced(kernels::ReduceFunction::max, x, axes).to_vector();
   double worst = 0;
   for (std::size_t o = 0; o < outputs; ++o)
     worst = support::worse(worst,
@@ -116,7 +116,7 @@ TEST_CASE("long sums stay accurate") {
     for (std::int64_t& s : strides) s = 0;
     const Tensor x = loops::contiguous(TensorAccess::adopt(detail::new_view(detail::block(one), 0, shape, strides)));
     for (int axis = 0; axis < shape.rank(); ++axis) {
-      const std::vector<float> sums = reduced(kernels::Reduce::sum, x, {axis}).to_vector<float>();
+      const std::vector<float> sums = reduced(kernels::ReduceFunction::sum, x, {axis}).to_vector<float>();
       const double expected = static_cast<double>(0.1f) * static_cast<double>(shape[axis]);
       double worst = 0;
       for (float s : sums) worst = support::worse(worst, std::fabs(static_cast<double>(s) / expected - 1));
@@ -140,14 +140,14 @@ TEST_CASE("reductions have the same bits for any number of threads") {
       const Tensor x =
           layout == 0 ? from_data(layouts::numbers(shape.elements(), 7), shape) : layouts::view(shape, layout);
       set_num_threads(1);
-      const std::vector<double> alone = reduced(kernels::Reduce::sum, x, axes).to_vector();
+      const std::vector<double> alone = reduced(kernels::ReduceFunction::sum, x, axes).to_vector();
       for (int threads : {2, 3, 7}) {
         const tbb::global_control control(tbb::global_control::max_allowed_parallelism,
                                           static_cast<std::size_t>(threads));
         tbb::task_arena arena(threads);
         set_num_threads(threads);
         std::vector<double> together;
-        arena.execute([&, &over = axes] { together = reduced(kernels::Reduce::sum, x, over).to_vector(); });
+        arena.execute([&, &over = axes] { together = reduced(kernels::ReduceFunction::sum, x, over).to_vector(); });
         INFO(to_string(shape) << " over " << to_string(axes) << " with " << threads << " threads");
         CHECK(std::memcmp(alone.data(), together.data(), alone.size() * sizeof(double)) == 0);
       }
@@ -160,11 +160,11 @@ TEST_CASE("reductions of integers and booleans") {
   std::int64_t total = 0;
   for (std::size_t i = 0; i < values.size(); ++i) total += values[i] = static_cast<std::int64_t>(i * i % 101) - 50;
   const Tensor x = from_data(values, {100, 100});
-  CHECK(reduced(kernels::Reduce::sum, x, {0, 1}).item<std::int64_t>() == total);
-  CHECK(reduced(kernels::Reduce::min, x, {0, 1}).item<std::int64_t>() == -50);
+  CHECK(reduced(kernels::ReduceFunction::sum, x, {0, 1}).item<std::int64_t>() == total);
+  CHECK(reduced(kernels::ReduceFunction::min, x, {0, 1}).item<std::int64_t>() == -50);
   std::vector<std::uint8_t> bytes(1000, 0);
   bytes[777] = 1;
   const Tensor b = from_data(bytes, {10, 100});
-  const Tensor any = reduced(kernels::Reduce::max, b, {1});
+  const Tensor any = reduced(kernels::ReduceFunction::max, b, {1});
   CHECK(any.to_vector<std::uint8_t>() == std::vector<std::uint8_t>{0, 0, 0, 0, 0, 0, 0, 1, 0, 0});
 }

@@ -67,7 +67,7 @@ std::vector<std::byte> product(DType dtype, std::int64_t m, std::int64_t n, std:
 
 TEST_CASE("half of the tiles of a product by the own transpose have the bits of all, in every instruction set",
           "[once]") {
-  const kernels::Set& before = kernels::active();
+  const kernels::Set before = kernels::active();
   for (const kernels::Set* set : kernels::supported_sets()) {
     kernels::activate(*set);
     for (const DType dtype : {DType::float32, DType::float64})
@@ -89,7 +89,7 @@ TEST_CASE("half of the tiles of a product by the own transpose have the bits of 
 }
 
 TEST_CASE("tiles write only their part and have the bits of the whole product, in every instruction set", "[once]") {
-  const kernels::Set& before = kernels::active();
+  const kernels::Set before = kernels::active();
   for (const kernels::Set* set : kernels::supported_sets()) {
     kernels::activate(*set);
     for (const DType dtype : {DType::float32, DType::float64, DType::complex64, DType::complex128})
@@ -140,7 +140,7 @@ TEST_CASE("a small product of matrices has the bits of a batch of one, and is ad
 }
 
 TEST_CASE("BLAS, which may lock, computes no product of at most 512 multiplications where vectors are long", "[once]") {
-  const kernels::Set& before = kernels::active();
+  const kernels::Set before = kernels::active();
   for (const kernels::Set* set : kernels::supported_sets()) {
     kernels::activate(*set);
     const bool long_vectors = std::string_view(set->isa) == "avx2" || std::string_view(set->isa) == "avx512";

@@ -57,7 +57,7 @@ INCLUDE = re.compile(r"^#include .*$", re.M)
 SITE = re.compile(r"(if \(!)?reel_mutants::on\((\d+)\)")
 MOST_ROUNDS = 12
 JOBS = 2
-KERNELS = "lib/kernels/reel_kernels_scalar"  # the instruction set whose kernels have the mutants of the table
+KERNELS = "lib/kernels/per_isa/reel_kernels_scalar"  # the instruction set whose kernels have the mutants of the table
 
 
 def write(path, text):
@@ -306,7 +306,7 @@ class Build:
         archive, object_ = self.folder / "kernels.a", self.folder / f"{pathlib.Path(KERNELS).name}.o"
         archive.unlink(missing_ok=True)
         subprocess.run(["ar", "rcs", archive, *whole.values()], check=True)
-        subprocess.run([self.root / "lib/kernels/localize_symbols.sh", "ld", "objcopy", "reel_kernels_scalar", archive, object_], check=True)
+        subprocess.run([self.root / "lib/kernels/per_isa/localize_symbols.sh", "ld", "objcopy", "reel_kernels_scalar", archive, object_], check=True)
         return object_
 
     def make(self, as_is=False):

@@ -42,7 +42,7 @@ Tensor noise(const Shape& shape, DType d, unsigned seed = 3) {
 // Calls f for each instruction set of the machine. Some leave every product to BLAS.
 template <class F>
 void for_each_set(F f) {
-  const kernels::Set& usual = kernels::active();
+  const kernels::Set usual = kernels::active();
   for (const kernels::Set* set : kernels::supported_sets()) {
     kernels::activate(*set);
     CAPTURE(set->isa);

@@ -47,7 +47,7 @@ const Names one_pass{"fused matmul"};
 }  // namespace
 
 TEST_CASE("products in programs: bias and activation have the bits of the ops, in every instruction set") {
-  const kernels::Set& usual = kernels::active();
+  const kernels::Set usual = kernels::active();
   struct Extents {
     std::int64_t m, k, n;
   };

@@ -132,7 +132,7 @@ TEST_CASE("special values: a weight's gradient is a sum of products in the bits 
     const Tensors y{matmul(x[1], x[0]), matmul(x[2], x[0]), matmul(x[1] * x[2], x[0])};
     return Tensors{*tape.gradient(y, x[0], {.output_gradients = Tensors{x[3], x[4], x[3]}})};
   };
-  const kernels::Set& usual = kernels::active();
+  const kernels::Set usual = kernels::active();
   support::Random random("products");
   for (const kernels::Set* set : kernels::supported_sets()) {
     kernels::activate(*set);

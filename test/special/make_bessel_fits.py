@@ -1,6 +1,6 @@
-"""Prints lib/kernels/math/bessel_fits.hpp: Chebyshev interpolants for Bessel functions of order 0 and 1, by mpmath.
+"""Prints lib/special/bessel/fits.hpp: Chebyshev interpolants for Bessel functions of order 0 and 1, by mpmath.
 
-Usage: python3 make_bessel_fits.py | clang-format --style=file:.clang-format > lib/kernels/math/bessel_fits.hpp
+Usage: python3 make_bessel_fits.py | clang-format --style=file:.clang-format > lib/special/bessel/fits.hpp
 """
 import mpmath as mp
 
@@ -87,7 +87,7 @@ def literal(c):
     return float(c).hex()
 
 
-print("""// Polynomials of kernels/math/bessel.hpp: made by test/special/make_bessel_fits.py.
+print("""// Polynomials of special/bessel/vectors.hpp: made by test/special/make_bessel_fits.py.
 #pragma once
 
 namespace reel::kernels::math {

@@ -54,7 +54,7 @@ def user_flags():
             if not set(wanted) <= set(found) or found[-1] != wanted[1]:
                 bad.append(f"flags: {target['name']} has {found}, expected {wanted}")
     for command in json.loads((work / "flags/compile_commands.json").read_text()):
-        if re.search(r"reel_kernels_(?:sse2|scalar).*/per_isa_powers\.cpp\.o$", command["output"]):
+        if re.search(r"reel_kernels_(?:sse2|scalar).*/powers\.cpp\.o$", command["output"]):
             run = subprocess.run(command["command"] + " -fsyntax-only -MF /dev/null", shell=True, cwd=command["directory"],
                                  capture_output=True, text=True)
             if run.returncode:

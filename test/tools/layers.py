@@ -37,12 +37,6 @@ SUBJECTS = {  # subject: (the other subjects it may include, third parties it ma
     "io": ({"optim"}, {"fmt", "nlohmann", "zlib.h"}),
     "mpi": (set(), {"mpi.h"}),  # a library of its own, on the public headers
 }
-# From the engine to a subject: the kernels of all subjects are entered in one table.
-ENTERED = {
-    "kernels/per_isa/complex.cpp": "fft/passes.hpp",
-    "kernels/per_isa/products.cpp": "nn/convolution_kernels.hpp",
-    "kernels/per_isa/special.cpp": "special/special.hpp",
-}
 # They call functions and read numbers, between ops.
 DRIVERS = {"solve", "ode", "sparse", "optim", "io", "linalg/krylov.cpp", "linalg/linear_solve.cpp"}
 THIRD = {"fmt", "xsimd", "tbb", "oneapi", "xtensor", "xtl", "Eigen", "sleef.h", "cblas.h", "lapacke.h", "nlohmann", "catch2", "zlib.h", "mpi.h"}
@@ -96,7 +90,7 @@ def check(name):
             bad.append(f"lib/{name}: there is no {include}")
         elif head in ENGINE and head not in below | {level}:
             bad.append(f"lib/{name}: {level} may not include {include}")
-        elif head in SUBJECTS and head not in subjects | {folder} and ENTERED.get(name) != include:
+        elif head in SUBJECTS and head not in subjects | {folder}:
             bad.append(f"lib/{name}: {folder} may not include {include}")
         elif head in SUBJECTS and level in ENGINE and folder in SUBJECTS and floor(include) not in below | {level}:
             bad.append(f"lib/{name}: {level} may not include {include}, which is above it")

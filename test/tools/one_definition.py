@@ -188,7 +188,7 @@ def included(root, sources):
 
 def collisions(root):
     """What a unity build would make of names of one file's own that another file of the library declares, too."""
-    per_isa = set((root / "lib/kernels/per_isa").glob("*.cpp"))
+    per_isa = set((root / "lib/kernels/per_isa").glob("*.cpp")) | set((root / "lib").rglob("*_per_isa.cpp"))
     for sources in per_isa, set((root / "lib").rglob("*.cpp")) - per_isa:
         where = collections.defaultdict(lambda: (set(), set()))
         for path in included(root, sources):

@@ -14,7 +14,7 @@ import sys
 PAGES = ["README.md", "lib/README.md", "lib/HACKING.md", "test/README.md", "test/peers.md", "test/rules.md", "bench/README.md", "samples/README.md",
          "samples/cookbook.md", "samples/python.md", "samples/names.md",
          ".github/SECURITY.md", ".github/CONTRIBUTING.md"]
-SET_LISTS = ["meson_options.txt", "include/reel/runtime.hpp", "lib/kernels/kernels.hpp", "samples/README.md"]  # name all instruction sets
+SET_LISTS = ["meson_options.txt", "include/reel/runtime.hpp", "lib/kernels/set.hpp", "samples/README.md"]  # name all instruction sets
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"`([^`\n]+(?:\n[^`\n]+)?)`")

@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "kernels/pointwise.hpp"
 #include "kernels/simd/element.hpp"
 
 namespace reel::kernels {
@@ -115,7 +116,7 @@ Loop of_bits(BitFunction f) {
 Loop bitwise(BitFunction f, DType d) {
   if (f == BitFunction::left || f == BitFunction::right) {
     const bool right = f == BitFunction::right;
-    if (d != DType::uint8) return active().shift[right ? 1 : 0][static_cast<std::size_t>(d)];
+    if (d != DType::uint8) return active<PointwiseKernels>().shift[right ? 1 : 0][static_cast<std::size_t>(d)];
     using Byte = std::uint8_t;
     return right ? &ElementMap<Right, Byte, Byte, Byte>::run : &ElementMap<Left, Byte, Byte, Byte>::run;
   }

@@ -1,10 +1,9 @@
 // Bits of integers, and exponents of floating-point numbers.
 #pragma once
-#include "kernels/kernels.hpp"
+#include "kernels/functions.hpp"
+#include "kernels/loop.hpp"
 
 namespace reel::kernels {
-
-enum class BitFunction : std::uint8_t { conjunction, disjunction, exclusive, complement, left, right };
 
 /// in: x, and y except for the complement; integers or, except for shifts, booleans. A shift by a negative count, or by
 /// at least the number of bits, gives 0; a right shift of a negative number gives -1.

@@ -1,5 +1,7 @@
 // The 10 x 10 conversions between element types. Numbers round to nearest even; integers wrap; a floating number is
 // truncated to an integer, which fails if it is NaN or the integer type cannot hold it.
+#include "kernels/baseline/cast.hpp"
+
 #include <cmath>
 #include <limits>
 #include <tuple>
@@ -7,7 +9,6 @@
 #include <utility>
 
 #include "kernels/half.hpp"
-#include "kernels/kernels.hpp"
 
 namespace reel::kernels {
 

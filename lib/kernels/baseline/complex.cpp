@@ -1,12 +1,13 @@
 // Complex numbers: the holomorphic ops of the table with their derivatives, and conversions to and from real and
 // imaginary parts. Compiled once, since most of the time is spent in the C library. Instruction sets with vectors have
 // their own exp, log, sqrt and divide: per_isa/complex.cpp.
-#include "kernels/simd/complex.hpp"
+#include "kernels/baseline/complex.hpp"
 
 #include <algorithm>
 #include <array>
 #include <string_view>
 
+#include "kernels/simd/complex.hpp"
 #include "kernels/simd/element.hpp"
 #include "kernels/simd/family.hpp"
 
@@ -43,17 +44,17 @@ struct ElementLoops {
 };
 
 template <const auto& Family, std::size_t At>
-void enter_definition(Set& set) {
+void enter_definition(PointwiseKernels& all) {
   using Definition = std::tuple_element_t<At, std::remove_cvref_t<decltype(Family)>>;
   if constexpr (std::find(holomorphic.begin(), holomorphic.end(), Definition::name) != holomorphic.end()) {
-    auto& entries = set.op[table::first_of(Family) + At];
+    auto& entries = all.op[table::first_of(Family) + At];
     entries[index(DType::complex64)] = DefinitionLoops<ElementLoops<Complex<float>>, Family, At>::all();
     entries[index(DType::complex128)] = DefinitionLoops<ElementLoops<Complex<double>>, Family, At>::all();
   }
 }
 template <const auto& Family>
-void enter_family(Set& set) {
-  [&]<std::size_t... At>(std::index_sequence<At...>) { (enter_definition<Family, At>(set), ...); }
+void enter_family(PointwiseKernels& all) {
+  [&]<std::size_t... At>(std::index_sequence<At...>) { (enter_definition<Family, At>(all), ...); }
   (std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<decltype(Family)>>>());
 }
 
@@ -115,10 +116,10 @@ Loop loop_of(ComplexFunction f) {
 
 }  // namespace
 
-void enter_complex(Set& set) {
-  enter_family<table::arithmetic>(set);
-  enter_family<table::powers>(set);
-  enter_family<table::trigonometric>(set);
+void enter_complex(PointwiseKernels& all) {
+  enter_family<table::arithmetic>(all);
+  enter_family<table::powers>(all);
+  enter_family<table::trigonometric>(all);
 }
 
 Loop complex_function(ComplexFunction f, DType d) {

@@ -10,7 +10,8 @@
 #include <emmintrin.h>
 #endif
 
-#include "kernels/kernels.hpp"
+#include "kernels/baseline/copy.hpp"
+#include "kernels/short_rows.hpp"
 
 namespace reel::kernels {
 
@@ -240,6 +241,14 @@ void copy_matrix(const void* in, std::ptrdiff_t row_stride, std::ptrdiff_t colum
       }
     }
   });
+}
+
+void split_rows(const void* rows, std::ptrdiff_t elements, std::ptrdiff_t n, void* columns, std::ptrdiff_t apart,
+                std::size_t bytes, const ShortRows& table) {
+  if (elements <= ShortRows::split_max && ShortRows::has_size(bytes))
+    table.split[bytes == 8][elements - short_row_min](rows, n, columns, apart);
+  else
+    copy_matrix(rows, 1, elements, columns, apart, elements, n, bytes);
 }
 
 }  // namespace reel::kernels

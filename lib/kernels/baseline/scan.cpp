@@ -1,5 +1,6 @@
 // Cumulative sums and products: sequential chains of operations, for which no instruction set is faster than another.
-#include "kernels/kernels.hpp"
+#include "kernels/baseline/scan.hpp"
+
 #include "kernels/simd/complex.hpp"
 #include "kernels/simd/integer.hpp"
 

@@ -4,9 +4,9 @@
 
 namespace reel::kernels {
 
-void enter_activation(Set& set) {
-  enter_floating<2, table::rectifiers>(set);
-  enter_floating<1, table::activation>(set);
+void enter_activation(PointwiseKernels& all) {
+  enter_floating<2, table::rectifiers>(all);
+  enter_floating<1, table::activation>(all);
 }
 
 }  // namespace reel::kernels

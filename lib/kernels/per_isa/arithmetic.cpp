@@ -4,6 +4,6 @@
 
 namespace reel::kernels {
 
-void enter_arithmetic(Set& set) { enter_floating<4, table::arithmetic>(set); }
+void enter_arithmetic(PointwiseKernels& all) { enter_floating<4, table::arithmetic>(all); }
 
 }  // namespace reel::kernels

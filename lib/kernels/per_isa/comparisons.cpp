@@ -1,8 +1,10 @@
 // Comparisons, predicates, logic on booleans, and selection between two operands by a boolean. Both operands of a
 // comparison have one type; a NaN compares unequal to everything.
-#include <cmath>
+#include "kernels/comparisons.hpp"
 
-#include "kernels/per_isa/parts.hpp"
+#include <cmath>
+#include <limits>
+
 #include "kernels/simd/complex.hpp"
 #include "kernels/simd/element.hpp"
 #include "kernels/simd/tail.hpp"
@@ -173,59 +175,61 @@ struct ChoiceLoop {
 };
 
 template <class T>
-void enter_choices(Set& set, DType type) {
-  set.choice[static_cast<std::size_t>(Choice::equal)][index(type)] = &ChoiceLoop<T, IfEqual>::run;
-  set.choice[static_cast<std::size_t>(Choice::less)][index(type)] = &ChoiceLoop<T, IfLess>::run;
-  set.choice[static_cast<std::size_t>(Choice::less_equal)][index(type)] = &ChoiceLoop<T, IfLessEqual>::run;
+void enter_choices(ComparisonKernels& all, DType type) {
+  all.choice[static_cast<std::size_t>(Choice::equal)][index(type)] = &ChoiceLoop<T, IfEqual>::run;
+  all.choice[static_cast<std::size_t>(Choice::less)][index(type)] = &ChoiceLoop<T, IfLess>::run;
+  all.choice[static_cast<std::size_t>(Choice::less_equal)][index(type)] = &ChoiceLoop<T, IfLessEqual>::run;
 }
 template <class T>
-void enter_equality(Set& set, DType type) {
-  set.compare[static_cast<std::size_t>(Comparison::equal)][index(type)] = &ElementMap<Equal, Byte, T, T>::run;
-  set.compare[static_cast<std::size_t>(Comparison::not_equal)][index(type)] = &ElementMap<NotEqual, Byte, T, T>::run;
+void enter_equality(ComparisonKernels& all, DType type) {
+  all.compare[static_cast<std::size_t>(Comparison::equal)][index(type)] = &ElementMap<Equal, Byte, T, T>::run;
+  all.compare[static_cast<std::size_t>(Comparison::not_equal)][index(type)] = &ElementMap<NotEqual, Byte, T, T>::run;
 }
 template <class T>
-void enter_order(Set& set, DType type) {
-  enter_equality<T>(set, type);
-  set.compare[static_cast<std::size_t>(Comparison::less)][index(type)] = &ElementMap<Less, Byte, T, T>::run;
-  set.compare[static_cast<std::size_t>(Comparison::less_equal)][index(type)] = &ElementMap<LessEqual, Byte, T, T>::run;
-  set.compare[static_cast<std::size_t>(Comparison::greater)][index(type)] = &ElementMap<Greater, Byte, T, T>::run;
-  set.compare[static_cast<std::size_t>(Comparison::greater_equal)][index(type)] =
+void enter_order(ComparisonKernels& all, DType type) {
+  enter_equality<T>(all, type);
+  all.compare[static_cast<std::size_t>(Comparison::less)][index(type)] = &ElementMap<Less, Byte, T, T>::run;
+  all.compare[static_cast<std::size_t>(Comparison::less_equal)][index(type)] = &ElementMap<LessEqual, Byte, T, T>::run;
+  all.compare[static_cast<std::size_t>(Comparison::greater)][index(type)] = &ElementMap<Greater, Byte, T, T>::run;
+  all.compare[static_cast<std::size_t>(Comparison::greater_equal)][index(type)] =
       &ElementMap<GreaterEqual, Byte, T, T>::run;
 }
 template <class T>
-void enter_predicates(Set& set, DType type) {
-  set.predicate[static_cast<std::size_t>(Predicate::isnan)][index(type)] = &ElementMap<IsNan, Byte, T>::run;
-  set.predicate[static_cast<std::size_t>(Predicate::isinf)][index(type)] = &ElementMap<IsInf, Byte, T>::run;
-  set.predicate[static_cast<std::size_t>(Predicate::isfinite)][index(type)] = &ElementMap<IsFinite, Byte, T>::run;
+void enter_predicates(ComparisonKernels& all, DType type) {
+  all.predicate[static_cast<std::size_t>(Predicate::isnan)][index(type)] = &ElementMap<IsNan, Byte, T>::run;
+  all.predicate[static_cast<std::size_t>(Predicate::isinf)][index(type)] = &ElementMap<IsInf, Byte, T>::run;
+  all.predicate[static_cast<std::size_t>(Predicate::isfinite)][index(type)] = &ElementMap<IsFinite, Byte, T>::run;
 }
 
 }  // namespace
 
-void enter_comparisons(Set& set) {
-  enter_order<Byte>(set, DType::boolean);
-  enter_order<std::uint8_t>(set, DType::uint8);
-  enter_order<std::int32_t>(set, DType::int32);
-  enter_order<std::int64_t>(set, DType::int64);
-  enter_order<float>(set, DType::float32);
-  enter_order<double>(set, DType::float64);
-  enter_equality<Complex<float>>(set, DType::complex64);
-  enter_equality<Complex<double>>(set, DType::complex128);
-  enter_predicates<float>(set, DType::float32);
-  enter_predicates<double>(set, DType::float64);
-  enter_predicates<Complex<float>>(set, DType::complex64);
-  enter_predicates<Complex<double>>(set, DType::complex128);
-  enter_choices<float>(set, DType::float32);
-  enter_choices<double>(set, DType::float64);
-  set.logical[static_cast<std::size_t>(Logical::conjunction)] = &ElementMap<And, Byte, Byte, Byte>::run;
-  set.logical[static_cast<std::size_t>(Logical::disjunction)] = &ElementMap<Or, Byte, Byte, Byte>::run;
-  set.logical[static_cast<std::size_t>(Logical::exclusive)] = &ElementMap<Xor, Byte, Byte, Byte>::run;
-  set.logical[static_cast<std::size_t>(Logical::negation)] = &ElementMap<Not, Byte, Byte>::run;
+const void* comparisons_kernels() {
+  static ComparisonKernels all;
+  enter_order<Byte>(all, DType::boolean);
+  enter_order<std::uint8_t>(all, DType::uint8);
+  enter_order<std::int32_t>(all, DType::int32);
+  enter_order<std::int64_t>(all, DType::int64);
+  enter_order<float>(all, DType::float32);
+  enter_order<double>(all, DType::float64);
+  enter_equality<Complex<float>>(all, DType::complex64);
+  enter_equality<Complex<double>>(all, DType::complex128);
+  enter_predicates<float>(all, DType::float32);
+  enter_predicates<double>(all, DType::float64);
+  enter_predicates<Complex<float>>(all, DType::complex64);
+  enter_predicates<Complex<double>>(all, DType::complex128);
+  enter_choices<float>(all, DType::float32);
+  enter_choices<double>(all, DType::float64);
+  all.logical[static_cast<std::size_t>(Logical::conjunction)] = &ElementMap<And, Byte, Byte, Byte>::run;
+  all.logical[static_cast<std::size_t>(Logical::disjunction)] = &ElementMap<Or, Byte, Byte, Byte>::run;
+  all.logical[static_cast<std::size_t>(Logical::exclusive)] = &ElementMap<Xor, Byte, Byte, Byte>::run;
+  all.logical[static_cast<std::size_t>(Logical::negation)] = &ElementMap<Not, Byte, Byte>::run;
   using Largest = Block<2, std::uint64_t>;
-  set.select[size_class(1)] = &ElementMap<Choose, std::uint8_t, Byte, std::uint8_t, std::uint8_t>::run;
-  set.select[size_class(2)] = &ElementMap<Choose, std::uint16_t, Byte, std::uint16_t, std::uint16_t>::run;
-  set.select[size_class(4)] = &ElementMap<Choose, std::uint32_t, Byte, std::uint32_t, std::uint32_t>::run;
-  set.select[size_class(8)] = &ElementMap<Choose, std::uint64_t, Byte, std::uint64_t, std::uint64_t>::run;
-  set.select[size_class(16)] = &ElementMap<Choose, Largest, Byte, Largest, Largest>::run;
+  all.select[size_class(1)] = &ElementMap<Choose, std::uint8_t, Byte, std::uint8_t, std::uint8_t>::run;
+  all.select[size_class(2)] = &ElementMap<Choose, std::uint16_t, Byte, std::uint16_t, std::uint16_t>::run;
+  all.select[size_class(4)] = &ElementMap<Choose, std::uint32_t, Byte, std::uint32_t, std::uint32_t>::run;
+  all.select[size_class(8)] = &ElementMap<Choose, std::uint64_t, Byte, std::uint64_t, std::uint64_t>::run;
+  all.select[size_class(16)] = &ElementMap<Choose, Largest, Byte, Largest, Largest>::run;
+  return &all;
 }
 
 }  // namespace reel::kernels

@@ -1,5 +1,4 @@
-// Complex functions on vectors, in place of those compiled once; Fourier transforms.
-#include "fft/passes.hpp"
+// Complex functions on vectors, in place of those compiled once.
 #include "kernels/per_isa/parts.hpp"
 #include "kernels/simd/complex_lanes.hpp"
 #include "kernels/table.hpp"
@@ -9,9 +8,9 @@ namespace reel::kernels {
 namespace {
 
 template <VecElement T>
-void enter([[maybe_unused]] Set& set, [[maybe_unused]] DType dtype) {
+void enter([[maybe_unused]] PointwiseKernels& all, [[maybe_unused]] DType dtype) {
   if constexpr (!is_scalar) {
-    const auto entry = [&](std::size_t definition) -> Pointwise& { return set.op[definition][index(dtype)]; };
+    const auto entry = [&](std::size_t definition) -> Pointwise& { return all.op[definition][index(dtype)]; };
     entry(index_of<"exp">()).value = &ComplexMap<T, ComplexExp, 0>::run;
     entry(index_of<"log">()).value = &ComplexMap<T, ComplexLog, 0>::run;
     entry(index_of<"sqrt">()).value = &ComplexMap<T, ComplexSqrt, 0>::run;
@@ -21,14 +20,9 @@ void enter([[maybe_unused]] Set& set, [[maybe_unused]] DType dtype) {
 
 }  // namespace
 
-void enter_complex_lanes(Set& set) {
-  enter<float>(set, DType::complex64);
-  enter<double>(set, DType::complex128);
-}
-
-void enter_fourier(Set& set) {
-  set.fourier[index(DType::float32)] = FourierLoops<float>::table();
-  set.fourier[index(DType::float64)] = FourierLoops<double>::table();
+void enter_complex_lanes(PointwiseKernels& all) {
+  enter<float>(all, DType::complex64);
+  enter<double>(all, DType::complex128);
 }
 
 }  // namespace reel::kernels

@@ -1,34 +1,22 @@
 // The entry point of one instruction set's kernels, the only symbol that its object exports.
-#include "kernels/per_isa/parts.hpp"
+#include "kernels/isa.hpp"
+#include "kernels/set.hpp"
 
 #define REEL_QUOTED(name) REEL_QUOTED_AS_IS(name)
 #define REEL_QUOTED_AS_IS(name) #name
 
 namespace reel::kernels {
 
+// Each family defines such a function in one of its sources. It fills its struct and returns it; it is called once.
+#define REEL_DECLARE(family) const void* family##_kernels();
+REEL_FOR_EACH_FAMILY(REEL_DECLARE)
+#undef REEL_DECLARE
+
 namespace {
 
-Set collect() {
-  Set set{};
-  set.isa = REEL_QUOTED(REEL_KERNEL_ISA);
-  enter_arithmetic(set);
-  enter_integers(set);
-  enter_powers(set);
-  enter_special(set);
-  enter_normal(set);
-  enter_trigonometric(set);
-  enter_activation(set);
-  enter_comparisons(set);
-  enter_reductions(set);
-  enter_rows(set);
-  enter_products(set);
-  enter_random(set);
-  enter_bessel(set);
-  enter_fourier(set);
-  enter_complex(set);
-  enter_complex_lanes(set);
-  return set;
-}
+#define REEL_CALL(family) family##_kernels(),
+Set collect() { return {REEL_QUOTED(REEL_KERNEL_ISA), {REEL_FOR_EACH_FAMILY(REEL_CALL)}}; }
+#undef REEL_CALL
 
 }  // namespace
 

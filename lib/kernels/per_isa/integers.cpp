@@ -20,9 +20,9 @@ constexpr Loop element_loop() {
 }
 
 template <const auto& Family, std::size_t At>
-void enter_definition(Set& set) {
+void enter_definition(PointwiseKernels& all) {
   using Definition = std::tuple_element_t<At, std::remove_cvref_t<decltype(Family)>>;
-  auto& entries = set.op[table::first_of(Family) + At];
+  auto& entries = all.op[table::first_of(Family) + At];
   const auto at = [&entries](DType dtype) -> Loop& { return entries[index(dtype)].value; };
   if constexpr (Definition::domain != table::floating) {
     at(DType::uint8) = element_loop<Integer<std::uint8_t>, Definition>();
@@ -33,8 +33,8 @@ void enter_definition(Set& set) {
 }
 
 template <const auto& Family>
-void enter_family(Set& set) {
-  [&]<std::size_t... At>(std::index_sequence<At...>) { (enter_definition<Family, At>(set), ...); }
+void enter_family(PointwiseKernels& all) {
+  [&]<std::size_t... At>(std::index_sequence<At...>) { (enter_definition<Family, At>(all), ...); }
   (std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<decltype(Family)>>>());
 }
 
@@ -61,19 +61,19 @@ struct Right {
 };
 
 template <class T>
-void enter_shifts(Set& set, DType type) {
-  set.shift[0][index(type)] = &ElementMap<Left, T, T, T>::run;
-  set.shift[1][index(type)] = &ElementMap<Right, T, T, T>::run;
+void enter_shifts(PointwiseKernels& all, DType type) {
+  all.shift[0][index(type)] = &ElementMap<Left, T, T, T>::run;
+  all.shift[1][index(type)] = &ElementMap<Right, T, T, T>::run;
 }
 
 }  // namespace
 
-void enter_integers(Set& set) {
-  enter_family<table::arithmetic>(set);
-  enter_family<table::powers>(set);
-  enter_family<table::rectifiers>(set);
-  enter_shifts<std::int32_t>(set, DType::int32);
-  enter_shifts<std::int64_t>(set, DType::int64);
+void enter_integers(PointwiseKernels& all) {
+  enter_family<table::arithmetic>(all);
+  enter_family<table::powers>(all);
+  enter_family<table::rectifiers>(all);
+  enter_shifts<std::int32_t>(all, DType::int32);
+  enter_shifts<std::int64_t>(all, DType::int64);
 }
 
 }  // namespace reel::kernels

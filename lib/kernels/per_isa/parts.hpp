@@ -1,24 +1,18 @@
-// The parts of a Set. Each is one file here, compiled once per instruction set; entry.cpp puts them together.
+// The parts of PointwiseKernels. Each is one file here, compiled once per instruction set; pointwise.cpp puts them
+// together.
 #pragma once
 #include "kernels/isa.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/pointwise.hpp"
 
 namespace reel::kernels {
 
-void enter_arithmetic(Set& set);
-void enter_integers(Set& set);
-void enter_powers(Set& set);
-void enter_special(Set& set);
-void enter_normal(Set& set);
-void enter_trigonometric(Set& set);
-void enter_activation(Set& set);
-void enter_comparisons(Set& set);
-void enter_reductions(Set& set);
-void enter_rows(Set& set);
-void enter_complex_lanes(Set& set);
-void enter_products(Set& set);
-void enter_random(Set& set);
-void enter_bessel(Set& set);
-void enter_fourier(Set& set);
+void enter_arithmetic(PointwiseKernels& all);
+void enter_integers(PointwiseKernels& all);
+void enter_powers(PointwiseKernels& all);
+void enter_special(PointwiseKernels& all);
+void enter_normal(PointwiseKernels& all);
+void enter_trigonometric(PointwiseKernels& all);
+void enter_activation(PointwiseKernels& all);
+void enter_complex_lanes(PointwiseKernels& all);
 
 }  // namespace reel::kernels

@@ -4,6 +4,6 @@
 
 namespace reel::kernels {
 
-void enter_powers(Set& set) { enter_floating<1, table::powers>(set); }
+void enter_powers(PointwiseKernels& all) { enter_floating<1, table::powers>(all); }
 
 }  // namespace reel::kernels

@@ -1,7 +1,8 @@
 // Reductions of floating arrays (reduction/reduce.hpp), of integers and booleans, whose order does not matter.
+#include "kernels/reductions.hpp"
+
 #include <limits>
 
-#include "kernels/per_isa/parts.hpp"
 #include "kernels/reduction/reduce.hpp"
 #include "kernels/simd/element.hpp"
 #include "kernels/simd/integer.hpp"
@@ -218,56 +219,60 @@ void index_of_extreme(Strided in, std::ptrdiff_t n, std::ptrdiff_t count, std::i
   }
 }
 
-Reduction& at(Set& set, Reduce kind, DType type) { return set.reduce[static_cast<std::size_t>(kind)][index(type)]; }
+Reduction& at(ReductionKernels& all, ReduceFunction f, DType type) {
+  return all.reduce[static_cast<std::size_t>(f)][index(type)];
+}
 
 template <VecElement T>
-void enter_floats(Set& set, DType type) {
+void enter_floats(ReductionKernels& all, DType type) {
   const auto entry = []<class Operation>(Operation) {
     using R = FloatReduction<T, Operation>;
     return Reduction{&R::run, &R::merge, &R::merge_all};
   };
-  at(set, Reduce::sum, type) = entry(Sum());
-  at(set, Reduce::prod, type) = entry(Prod());
-  at(set, Reduce::max, type) = entry(Max());
-  at(set, Reduce::min, type) = entry(Min());
-  set.argmax[index(type)] = &index_of_extreme<T, FloatReduction<T, Max>, IsGreater>;
-  set.argmin[index(type)] = &index_of_extreme<T, FloatReduction<T, Min>, IsLess>;
-  set.sum_of_numbers[index(type)] = [](const void* x, std::ptrdiff_t n, void* out) {
+  at(all, ReduceFunction::sum, type) = entry(Sum());
+  at(all, ReduceFunction::prod, type) = entry(Prod());
+  at(all, ReduceFunction::max, type) = entry(Max());
+  at(all, ReduceFunction::min, type) = entry(Min());
+  all.argmax[index(type)] = &index_of_extreme<T, FloatReduction<T, Max>, IsGreater>;
+  all.argmin[index(type)] = &index_of_extreme<T, FloatReduction<T, Min>, IsLess>;
+  all.sum_of_numbers[index(type)] = [](const void* x, std::ptrdiff_t n, void* out) {
     const T* p = static_cast<const T*>(x);
     *static_cast<T*>(out) = n > 1 ? Pairwise<T, Sum>::run(n, Numbers<T>{p}) : *p == *p ? *p : T(0);
   };
-  set.dot[index(type)] = [](Strided a, Strided b, std::ptrdiff_t n, void* out) {
+  all.dot[index(type)] = [](Strided a, Strided b, std::ptrdiff_t n, void* out) {
     *static_cast<T*>(out) = sum_of_products<T>(a, b, n);
   };
 }
 
 template <class E>
-void enter_elements(Set& set, DType type) {
+void enter_elements(ReductionKernels& all, DType type) {
   const auto entry = []<class Operation>(Operation) {
     return Reduction{&ElementReduction<E, Operation>::run, &ElementReduction<E, Operation>::merge};
   };
   using T = decltype(E::v);
-  set.argmax[index(type)] = &index_of_extreme<T, ElementReduction<E, IntegerMax>, IsGreater>;
-  set.argmin[index(type)] = &index_of_extreme<T, ElementReduction<E, IntegerMin>, IsLess>;
-  at(set, Reduce::max, type) = entry(IntegerMax());
-  at(set, Reduce::min, type) = entry(IntegerMin());
+  all.argmax[index(type)] = &index_of_extreme<T, ElementReduction<E, IntegerMax>, IsGreater>;
+  all.argmin[index(type)] = &index_of_extreme<T, ElementReduction<E, IntegerMin>, IsLess>;
+  at(all, ReduceFunction::max, type) = entry(IntegerMax());
+  at(all, ReduceFunction::min, type) = entry(IntegerMin());
   if constexpr (!std::same_as<E, Boolean>) {
-    at(set, Reduce::sum, type) = entry(IntegerSum());
-    at(set, Reduce::prod, type) = entry(IntegerProd());
+    at(all, ReduceFunction::sum, type) = entry(IntegerSum());
+    at(all, ReduceFunction::prod, type) = entry(IntegerProd());
   }
 }
 
 }  // namespace
 
-void enter_reductions(Set& set) {
-  enter_floats<float>(set, DType::float32);
-  enter_floats<double>(set, DType::float64);
-  at(set, Reduce::sum, DType::complex64) = {&ComplexSum<float>::run, &ComplexSum<float>::merge};
-  at(set, Reduce::sum, DType::complex128) = {&ComplexSum<double>::run, &ComplexSum<double>::merge};
-  enter_elements<Boolean>(set, DType::boolean);
-  enter_elements<Integer<std::uint8_t>>(set, DType::uint8);
-  enter_elements<Integer<std::int32_t>>(set, DType::int32);
-  enter_elements<Integer<std::int64_t>>(set, DType::int64);
+const void* reductions_kernels() {
+  static ReductionKernels all;
+  enter_floats<float>(all, DType::float32);
+  enter_floats<double>(all, DType::float64);
+  at(all, ReduceFunction::sum, DType::complex64) = {&ComplexSum<float>::run, &ComplexSum<float>::merge};
+  at(all, ReduceFunction::sum, DType::complex128) = {&ComplexSum<double>::run, &ComplexSum<double>::merge};
+  enter_elements<Boolean>(all, DType::boolean);
+  enter_elements<Integer<std::uint8_t>>(all, DType::uint8);
+  enter_elements<Integer<std::int32_t>>(all, DType::int32);
+  enter_elements<Integer<std::int64_t>>(all, DType::int64);
+  return &all;
 }
 
 }  // namespace reel::kernels

@@ -1,6 +1,6 @@
-// Functions of whole rows: the softmax family, the losses made of it, layer_norm, batch_norm; distances of rows.
-#include "kernels/per_isa/parts.hpp"
-#include "kernels/reduction/distances.hpp"
+// Functions of whole rows: the softmax family, the losses made of it, layer_norm, batch_norm.
+#include "kernels/rows.hpp"
+
 #include "kernels/reduction/normalise.hpp"
 #include "kernels/reduction/softmax.hpp"
 
@@ -31,17 +31,16 @@ void enter(Rows& rows) {
           .squares = &Norm::row_squares,
           .products = &Norm::row_products,
           .scale = &Norm::row_scale,
-          .scale_vjp = &Norm::row_scale_vjp,
-          .distances = &Distances<T>::run};
+          .scale_vjp = &Norm::row_scale_vjp};
 }
 
 }  // namespace
 
-void enter_rows(Set& set) {
-  enter<float>(set.rows[index(DType::float32)]);
-  enter<double>(set.rows[index(DType::float64)]);
-  set.distances_vjp[index(DType::float32)] = &Distances<float>::vjp;
-  set.distances_vjp[index(DType::float64)] = &Distances<double>::vjp;
+const void* rows_kernels() {
+  static RowKernels all;
+  enter<float>(all[DType::float32]);
+  enter<double>(all[DType::float64]);
+  return &all;
 }
 
 }  // namespace reel::kernels

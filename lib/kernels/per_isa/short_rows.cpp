@@ -1,15 +1,10 @@
 // Rows of a few elements: split into columns, and filled with one element each. The number of elements per row is a
 // compile-time constant in each loop, so that the compiler generates vector shuffles.
-//
-// An object of its own per instruction set, beside that of the kernels for dtypes: its one symbol is the function at
-// the end.
 #include "kernels/short_rows.hpp"
 
 #include <cstdint>
 #include <iterator>
 #include <utility>
-
-#include "kernels/isa.hpp"
 
 namespace reel::kernels {
 
@@ -52,19 +47,13 @@ void enter(ShortRows& table) {
   enter_repeat<T>(table, std::make_index_sequence<std::size(ShortRows().repeat[0])>());
 }
 
-ShortRows make_table() {
-  ShortRows table{};
-  enter<std::uint32_t>(table);
-  enter<std::uint64_t>(table);
-  return table;
-}
-
 }  // namespace
 
-}  // namespace reel::kernels
-
-extern "C" [[gnu::visibility("hidden")]] const reel::kernels::ShortRows* REEL_OF_ISA(reel_short_rows_)();
-const reel::kernels::ShortRows* REEL_OF_ISA(reel_short_rows_)() {
-  static const reel::kernels::ShortRows table = reel::kernels::make_table();
+const void* short_rows_kernels() {
+  static ShortRows table;
+  enter<std::uint32_t>(table);
+  enter<std::uint64_t>(table);
   return &table;
 }
+
+}  // namespace reel::kernels

@@ -4,6 +4,6 @@
 
 namespace reel::kernels {
 
-void enter_trigonometric(Set& set) { enter_floating<1, table::trigonometric>(set); }
+void enter_trigonometric(PointwiseKernels& all) { enter_floating<1, table::trigonometric>(all); }
 
 }  // namespace reel::kernels

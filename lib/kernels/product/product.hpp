@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "kernels/kernels.hpp"
+#include "kernels/products.hpp"
 #include "kernels/simd/complex.hpp"
 #include "kernels/simd/tail.hpp"
 #include "kernels/simd/unrolled.hpp"

@@ -1,4 +1,4 @@
-// Sets the loops of a family of definitions, values and derivatives, in the kernel tables. Families are passed by
+// Sets the loops of a family of definitions, values and derivatives. Families are passed by
 // reference, which keeps the types of their definitions out of symbol names.
 #pragma once
 #include <bit>
@@ -48,9 +48,9 @@ struct DefinitionLoops {
 
 // Sets a family's loops for one dtype.
 template <class Compiled, const auto& Family>
-void enter(Set& set, DType dtype) {
+void enter(PointwiseKernels& all, DType dtype) {
   [&]<std::size_t... At>(std::index_sequence<At...>) {
-    ((set.op[table::first_of(Family) + At][index(dtype)] = DefinitionLoops<Compiled, Family, At>::all()), ...);
+    ((all.op[table::first_of(Family) + At][index(dtype)] = DefinitionLoops<Compiled, Family, At>::all()), ...);
   }
   (std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<decltype(Family)>>>());
 }

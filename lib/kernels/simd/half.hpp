@@ -2,7 +2,7 @@
 // exact, and results are rounded once.
 #pragma once
 #include "kernels/half.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/loop.hpp"
 
 namespace reel::kernels {
 

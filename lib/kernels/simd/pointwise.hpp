@@ -116,11 +116,11 @@ struct HalfLoops {
 
 // Sets a family's loops for every floating dtype.
 template <std::ptrdiff_t Unroll, const auto& Family>
-void enter_floating(Set& set) {
-  enter<HalfLoops<Float16, Unroll>, Family>(set, DType::float16);
-  enter<HalfLoops<Bfloat16, Unroll>, Family>(set, DType::bfloat16);
-  enter<VecLoops<float, Unroll>, Family>(set, DType::float32);
-  enter<VecLoops<double, Unroll>, Family>(set, DType::float64);
+void enter_floating(PointwiseKernels& all) {
+  enter<HalfLoops<Float16, Unroll>, Family>(all, DType::float16);
+  enter<HalfLoops<Bfloat16, Unroll>, Family>(all, DType::bfloat16);
+  enter<VecLoops<float, Unroll>, Family>(all, DType::float32);
+  enter<VecLoops<double, Unroll>, Family>(all, DType::float64);
 }
 
 }  // namespace reel::kernels

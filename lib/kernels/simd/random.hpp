@@ -8,8 +8,8 @@
 #include <bit>
 #include <cstring>
 
-#include "kernels/kernels.hpp"
 #include "kernels/math/bits.hpp"
+#include "kernels/random.hpp"
 
 namespace reel::kernels {
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <cstring>
 
-#include "kernels/kernels.hpp"
+#include "kernels/loop.hpp"
 
 namespace reel::kernels {
 

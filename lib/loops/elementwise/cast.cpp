@@ -3,6 +3,8 @@
 
 #include <atomic>
 
+#include "kernels/baseline/cast.hpp"
+#include "kernels/comparisons.hpp"
 #include "loops/loops.hpp"
 
 namespace reel::loops {
@@ -11,7 +13,9 @@ namespace {
 using tuning::cast_grain;
 
 // The conversion to boolean: whether an element differs from zero. Null for dtypes without such a kernel.
-kernels::Loop nonzero_loop(DType from) { return kernels::active().comparison(kernels::Comparison::not_equal, from); }
+kernels::Loop nonzero_loop(DType from) {
+  return kernels::active<kernels::ComparisonKernels>().of(kernels::Comparison::not_equal, from);
+}
 
 }  // namespace
 

@@ -2,23 +2,13 @@
 #include "loops/elementwise/compare.hpp"
 
 #include "kernels/baseline/bits.hpp"
+#include "kernels/comparisons.hpp"
 #include "loops/loops.hpp"
 
 namespace reel::loops {
 namespace {
 
-kernels::Loop loop_of(Relation f, DType d) {
-  static_assert(static_cast<int>(Relation::greater_equal) == static_cast<int>(kernels::Comparison::greater_equal));
-  return kernels::active().comparison(static_cast<kernels::Comparison>(f), d);
-}
-kernels::Loop loop_of(Connective f) {
-  static_assert(static_cast<int>(Connective::negation) == static_cast<int>(kernels::Logical::negation));
-  return kernels::active().logic(static_cast<kernels::Logical>(f));
-}
-kernels::Loop loop_of(FloatClass f, DType d) {
-  static_assert(static_cast<int>(FloatClass::finite) == static_cast<int>(kernels::Predicate::isfinite));
-  return kernels::active().test(static_cast<kernels::Predicate>(f), d);
-}
+const kernels::ComparisonKernels& comparisons() { return kernels::active<kernels::ComparisonKernels>(); }
 
 void run(kernels::Loop loop, std::span<const Tensor* const> in, const Tensor& out) {
   if (detail::block(out)->size != 0) pointwise(loop, in, out);
@@ -26,20 +16,19 @@ void run(kernels::Loop loop, std::span<const Tensor* const> in, const Tensor& ou
 
 }  // namespace
 
-bool has_kernel(Relation f, DType d) { return loop_of(f, d) != nullptr; }
-bool has_kernel(FloatClass f, DType d) { return loop_of(f, d) != nullptr; }
+bool has_kernel(Comparison f, DType d) { return comparisons().of(f, d) != nullptr; }
+bool has_kernel(Predicate f, DType d) { return comparisons().of(f, d) != nullptr; }
 
-void pointwise(Relation f, std::span<const Tensor* const> in, const Tensor& out) {
-  run(loop_of(f, detail::block(*in[0])->dtype), in, out);
+void pointwise(Comparison f, std::span<const Tensor* const> in, const Tensor& out) {
+  run(comparisons().of(f, detail::block(*in[0])->dtype), in, out);
 }
-void pointwise(Connective f, std::span<const Tensor* const> in, const Tensor& out) { run(loop_of(f), in, out); }
-void pointwise(FloatClass f, std::span<const Tensor* const> in, const Tensor& out) {
-  run(loop_of(f, detail::block(*in[0])->dtype), in, out);
+void pointwise(Logical f, std::span<const Tensor* const> in, const Tensor& out) { run(comparisons().of(f), in, out); }
+void pointwise(Predicate f, std::span<const Tensor* const> in, const Tensor& out) {
+  run(comparisons().of(f, detail::block(*in[0])->dtype), in, out);
 }
 
 void bitwise(BitFunction f, std::span<const Tensor* const> in, const Tensor& out) {
-  static_assert(static_cast<int>(BitFunction::right) == static_cast<int>(kernels::BitFunction::right));
-  run(kernels::bitwise(static_cast<kernels::BitFunction>(f), detail::block(out)->dtype), in, out);
+  run(kernels::bitwise(f, detail::block(out)->dtype), in, out);
 }
 void split_numbers(const Tensor& x, const Tensor& mantissa, const Tensor& exponent) {
   Tensor copied;

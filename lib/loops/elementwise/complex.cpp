@@ -1,6 +1,7 @@
 // Complex numbers and their parts, by baseline kernels.
 #include "loops/elementwise/complex.hpp"
 
+#include "kernels/baseline/complex.hpp"
 #include "loops/loops.hpp"
 
 namespace reel::loops {

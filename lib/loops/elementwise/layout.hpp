@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "kernels/kernels.hpp"
+#include "kernels/baseline/copy.hpp"
 #include "kernels/short_rows.hpp"
 #include "loops/elementwise/loop_nest.hpp"
 #include "loops/tuning.hpp"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/baseline/copy.hpp"
 #include "loops/tuning.hpp"
 
 namespace reel::loops {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "kernels/baseline/copy.hpp"
 #include "loops/elementwise/plan.hpp"
 #include "loops/loops.hpp"
 #include "loops/tuning.hpp"

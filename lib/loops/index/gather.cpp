@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/visit.hpp"
+#include "kernels/baseline/copy.hpp"
 #include "loops/elementwise/loop_nest.hpp"
 #include "loops/index/along.hpp"
 

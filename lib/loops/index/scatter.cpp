@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/visit.hpp"
+#include "kernels/baseline/copy.hpp"
 #include "loops/elementwise/cast.hpp"
 #include "loops/elementwise/loop_nest.hpp"
 #include "loops/index/along.hpp"

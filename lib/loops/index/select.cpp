@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/comparisons.hpp"
 #include "loops/loops.hpp"
 
 namespace reel::loops {
@@ -10,7 +11,7 @@ void select(const Tensor& condition, const Tensor& x, const Tensor& y, const Ten
   const detail::Block* to = detail::block(out);
   if (to->size == 0) return;
   const Tensor* in[] = {&condition, &x, &y};
-  pointwise(kernels::active().select[kernels::size_class(item_size(to->dtype))], in, out);
+  pointwise(kernels::active<kernels::ComparisonKernels>().select[kernels::size_class(item_size(to->dtype))], in, out);
 }
 
 std::int64_t count_true(const Tensor& mask) {

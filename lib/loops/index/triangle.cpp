@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/baseline/copy.hpp"
 #include "loops/elementwise/loop_nest.hpp"
 #include "loops/index/axis_split.hpp"
 #include "loops/loops.hpp"

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/visit.hpp"
+#include "kernels/baseline/copy.hpp"
 #include "loops/loops.hpp"
 
 namespace reel::loops {

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "core/visit.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/random.hpp"
 #include "loops/elementwise/cast.hpp"
 #include "loops/loops.hpp"
 #include "loops/make/fill.hpp"
@@ -80,7 +80,7 @@ void draw_floats(RandomStream from, const Tensor& y, const Of& of, const Round& 
   });
 }
 const kernels::Draws& draws_of(DType dtype) {
-  return kernels::active().draws[kernels::index(dtype == DType::float64 ? dtype : DType::float32)];
+  return kernels::active<kernels::DrawKernels>()[dtype == DType::float64 ? dtype : DType::float32];
 }
 
 // Fills y by two(a, b), which maps two words to two numbers. For dtypes below 64 bits a word has 32 random bits; its

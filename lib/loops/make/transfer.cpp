@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "kernels/baseline/cast.hpp"
 #include "loops/elementwise/cast.hpp"
 #include "loops/loops.hpp"
 

@@ -6,6 +6,7 @@
 
 #include "core/block.hpp"
 #include "kernels/blas.hpp"
+#include "kernels/reductions.hpp"
 #include "kernels/table.hpp"
 #include "loops/parallel.hpp"
 #include "loops/product/matmul.hpp"
@@ -34,7 +35,7 @@ T range_of_dot(std::int64_t n, const T* x, std::int64_t stride_x, const T* y, st
   } else {
     T sum{0};
     constexpr DType dtype = sizeof(T) == 4 ? DType::float32 : DType::float64;
-    kernels::active().dot[kernels::index(dtype)]({x, stride_x}, {y, stride_y}, n, &sum);
+    kernels::active<kernels::ReductionKernels>().dot[kernels::index(dtype)]({x, stride_x}, {y, stride_y}, n, &sum);
     return sum;
   }
 }

@@ -380,7 +380,7 @@ template <kernels::table::FixedString Name>
 void combine(const Tensor& x, const Tensor& y, const Tensor& out) {
   const Tensor* const in[] = {&x, &y};
   const DType dtype = reel::detail::block(out)->dtype;
-  if (out.size() > 0) pointwise(kernels::active().pointwise(kernels::index_of<Name>(), dtype).value, in, out);
+  if (out.size() > 0) pointwise(kernels::pointwise(kernels::index_of<Name>(), dtype).value, in, out);
 }
 
 // The batch axes of the product `out`.

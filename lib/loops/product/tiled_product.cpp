@@ -28,7 +28,7 @@ std::int64_t parts_of(DType dtype) { return is_complex(dtype) ? 2 : 1; }
 }  // namespace
 
 TiledProduct::TiledProduct(DType dtype, const Factor& a, const Factor& b, std::int64_t width, Into into)
-    : loops_(kernels::active().product[kernels::index(dtype)]),
+    : loops_(kernels::active<kernels::ProductKernels>()[dtype]),
       parts_(parts_of(dtype)),
       size_(static_cast<std::int64_t>(item_size(dtype)) / parts_),
       k_(a.columns),

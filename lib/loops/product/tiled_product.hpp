@@ -3,7 +3,7 @@
 #pragma once
 #include <reel/dtype.hpp>
 
-#include "kernels/kernels.hpp"
+#include "kernels/products.hpp"
 #include "loops/product/matmul.hpp"
 
 namespace reel::loops {

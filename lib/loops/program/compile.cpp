@@ -2,6 +2,8 @@
 #include <bit>
 #include <cstring>
 
+#include "kernels/comparisons.hpp"
+#include "kernels/pointwise.hpp"
 #include "loops/program/program.hpp"
 
 namespace reel::loops {
@@ -29,22 +31,22 @@ bool is_mask(const Node& node) {
 bool reads_elements(const Node& node) { return is_mask(node) || node.opcode == Opcode::select; }
 
 kernels::Loop loop_of(const Node& node, DType dtype) {
-  const kernels::Set& set = kernels::active();
+  const auto& comparisons = kernels::active<kernels::ComparisonKernels>();
   switch (node.opcode) {
     case Opcode::value:
-      return set.pointwise(node.function, dtype).value;
+      return kernels::pointwise(node.function, dtype).value;
     case Opcode::derivative:
-      return set.pointwise(node.function, dtype).derivative[node.operand];
+      return kernels::pointwise(node.function, dtype).derivative[node.operand];
     case Opcode::comparison:
-      return set.comparison(static_cast<kernels::Comparison>(node.function), dtype);
+      return comparisons.of(static_cast<kernels::Comparison>(node.function), dtype);
     case Opcode::predicate:
-      return set.test(static_cast<kernels::Predicate>(node.function), dtype);
+      return comparisons.of(static_cast<kernels::Predicate>(node.function), dtype);
     case Opcode::logical:
-      return set.logic(static_cast<kernels::Logical>(node.function));
+      return comparisons.of(static_cast<kernels::Logical>(node.function));
     case Opcode::choice:
-      return set.choose(static_cast<kernels::Choice>(node.function), dtype);
+      return comparisons.of(static_cast<kernels::Choice>(node.function), dtype);
     default:
-      return set.select[kernels::size_class(item_size(dtype))];
+      return comparisons.select[kernels::size_class(item_size(dtype))];
   }
 }
 

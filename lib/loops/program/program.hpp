@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/kernels.hpp"
+#include "kernels/comparisons.hpp"
 #include "loops/range_function.hpp"
 
 namespace reel::loops {

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <reel/runtime.hpp>
 
+#include "kernels/baseline/copy.hpp"
 #include "loops/elementwise/layout.hpp"
 #include "loops/loops.hpp"
 #include "loops/program/program.hpp"
@@ -123,7 +124,7 @@ struct Run {
   Run(const Code& c, DType dtype)
       : code(c),
         bytes(item_size(dtype)),
-        sum(kernels::active().reduction(kernels::Reduce::sum, dtype)),
+        sum(kernels::reduction(kernels::ReduceFunction::sum, dtype)),
         type(dtype == DType::float64) {}
 
   void set_constants(DType dtype, std::span<const double> parameters) {

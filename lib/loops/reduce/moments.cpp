@@ -16,7 +16,7 @@ namespace {
 // The loop of the definition for the dtype of x.
 template <kernels::table::FixedString Name>
 kernels::Loop loop_for(const Tensor& x) {
-  return kernels::active().pointwise(kernels::index_of<Name>(), x.dtype()).value;
+  return kernels::pointwise(kernels::index_of<Name>(), x.dtype()).value;
 }
 // out = a pointwise function of the operands; `out` may be one of them.
 template <kernels::table::FixedString Name, class... X>
@@ -31,7 +31,7 @@ template <kernels::table::FixedString Name, class... Y>
 void sum_of(const Shape& axes, const Tensor& out, const Tensor& x, const Y&... y) {
   if (x.size() == 0) return fill_zero(out);
   const Tensor* in[] = {&x, &y...};
-  const kernels::Reduction& sum = kernels::active().reduction(kernels::Reduce::sum, x.dtype());
+  const kernels::Reduction& sum = kernels::reduction(kernels::ReduceFunction::sum, x.dtype());
   if (x.size() >= parallel_threshold && pointwise_reduce(loop_for<Name>(x), x.shape(), in, sum, axes, out)) return;
   const Tensor terms = detail::empty(x.dtype(), x.shape());
   pointwise(loop_for<Name>(x), in, terms);
@@ -76,9 +76,9 @@ std::int64_t count_of(const Tensor& x, const Shape& axes) {
 // Row by row, so that all passes but the first find a row in a cache.
 template <class T>
 void centre_short_rows(const T* from, T* to, std::int64_t n, std::int64_t rows) {
-  const kernels::Reduction& sum = kernels::active().reduction(kernels::Reduce::sum, dtype_of<T>);
-  const kernels::Loop subtract = kernels::active().pointwise(kernels::index_of<"subtract">(), dtype_of<T>).value,
-                      divide = kernels::active().pointwise(kernels::index_of<"divide">(), dtype_of<T>).value;
+  const kernels::Reduction& sum = kernels::reduction(kernels::ReduceFunction::sum, dtype_of<T>);
+  const kernels::Loop subtract = kernels::pointwise(kernels::index_of<"subtract">(), dtype_of<T>).value,
+                      divide = kernels::pointwise(kernels::index_of<"divide">(), dtype_of<T>).value;
   const Tensor count = number(static_cast<double>(n), dtype_of<T>);
   const auto less_mean = [&](const T* x, T* y) {
     T mean;

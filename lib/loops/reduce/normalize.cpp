@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/visit.hpp"
+#include "kernels/rows.hpp"
 #include "loops/reduce/reduce.hpp"
 #include "loops/reduce/rows.hpp"
 #include "loops/workspaces.hpp"
@@ -12,7 +13,7 @@ namespace reel::loops {
 
 namespace {
 
-const kernels::Rows& kernels_of(const Tensor& x) { return kernels::active().rows[kernels::index(x.dtype())]; }
+const kernels::Rows& kernels_of(const Tensor& x) { return kernels::active<kernels::RowKernels>()[x.dtype()]; }
 std::byte* data_of(const Tensor& x) { return x.defined() ? detail::mutable_data<std::byte>(x) : nullptr; }
 std::int64_t bytes_of(const Tensor& x, std::int64_t n) { return n * static_cast<std::int64_t>(item_size(x.dtype())); }
 

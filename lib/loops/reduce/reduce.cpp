@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "kernels/comparisons.hpp"
 #include "kernels/short_rows.hpp"
 #include "kernels/table.hpp"
 #include "loops/elementwise/cast.hpp"
@@ -461,34 +462,25 @@ bool pointwise_reduce(kernels::Loop loop, const Shape& shape, std::span<const Te
 
 namespace {
 
-constexpr std::size_t index_of(ReduceFunction f) { return static_cast<std::size_t>(f); }
-static_assert(index_of(ReduceFunction::sum) == static_cast<std::size_t>(kernels::Reduce::sum));
-static_assert(index_of(ReduceFunction::prod) == static_cast<std::size_t>(kernels::Reduce::prod));
-static_assert(index_of(ReduceFunction::max) == static_cast<std::size_t>(kernels::Reduce::max));
-static_assert(index_of(ReduceFunction::min) == static_cast<std::size_t>(kernels::Reduce::min));
-
-const kernels::Reduction& reduction_of(ReduceFunction f, DType d) {
-  return kernels::active().reduce[index_of(f)][static_cast<std::size_t>(d)];
-}
 kernels::ArgReduce arg_reduction_of(ReduceFunction f, DType d) {
-  const kernels::Set& set = kernels::active();
-  return (f == ReduceFunction::max ? set.argmax : set.argmin)[static_cast<std::size_t>(d)];
+  const auto& reductions = kernels::active<kernels::ReductionKernels>();
+  return (f == ReduceFunction::max ? reductions.argmax : reductions.argmin)[kernels::index(d)];
 }
 
 // x = x / y; y broadcasts.
 void divide_by(const Tensor& x, const Tensor& y) {
   const Tensor* in[] = {&x, &y};
   const DType dtype = x.dtype();
-  pointwise(kernels::active().pointwise(kernels::index_of<"divide">(), dtype).value, in, x);
+  pointwise(kernels::pointwise(kernels::index_of<"divide">(), dtype).value, in, x);
 }
 
 }  // namespace
 
-bool has_reduction(ReduceFunction f, DType d) noexcept { return reduction_of(f, d).run != nullptr; }
+bool has_reduction(ReduceFunction f, DType d) noexcept { return kernels::reduction(f, d).run != nullptr; }
 bool has_arg_reduction(DType d) noexcept { return arg_reduction_of(ReduceFunction::max, d) != nullptr; }
 
 void reduce(ReduceFunction f, const Tensor& x, const Shape& axes, const Tensor& out) {
-  if (detail::block(x)->size != 0) return reduce(reduction_of(f, detail::block(x)->dtype), x, axes, out);
+  if (detail::block(x)->size != 0) return reduce(kernels::reduction(f, detail::block(x)->dtype), x, axes, out);
   if (f == ReduceFunction::sum || f == ReduceFunction::max)
     fill_zero(out);
   else
@@ -497,16 +489,16 @@ void reduce(ReduceFunction f, const Tensor& x, const Shape& axes, const Tensor& 
 
 bool pointwise_reduce(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in, ReduceFunction f,
                       const Shape& axes, const Tensor& out) {
-  return pointwise_reduce(loop, shape, in, reduction_of(f, detail::block(out)->dtype), axes, out);
+  return pointwise_reduce(loop, shape, in, kernels::reduction(f, detail::block(out)->dtype), axes, out);
 }
 
 void sum_of_numbers(const Tensor& x, const Shape& axes, const Tensor& out) {
   const detail::Block *in = detail::block(x), *y = detail::block(out);
   if (in->size > y->size && y->size != 0) {
     ReductionPlan p{
-        reduction_of(ReduceFunction::sum, in->dtype), in->dtype, item_size(in->dtype), in->data, y->data, {}, {}};
+        kernels::reduction(ReduceFunction::sum, in->dtype), in->dtype, item_size(in->dtype), in->data, y->data, {}, {}};
     set_axes(p, in->rank, in->extents(), in->strides(), axes);
-    p.run = kernels::active().sum_of_numbers[static_cast<std::size_t>(in->dtype)];
+    p.run = kernels::active<kernels::ReductionKernels>().sum_of_numbers[static_cast<std::size_t>(in->dtype)];
     const int inner = p.reduced.rank - 1, last = p.kept.rank - 1;
     // As in execute(): the runs of reduce() along the reduced axis of the smallest stride.
     if (p.reduced.stride[0][inner] == 1 &&
@@ -516,13 +508,14 @@ void sum_of_numbers(const Tensor& x, const Shape& axes, const Tensor& out) {
   const Tensor numbers = detail::empty(in->dtype, x.shape());
   fill_zero(numbers);
   const Tensor* operands[] = {&x, &x, &x, &numbers};
-  pointwise(kernels::active().choose(kernels::Choice::equal, in->dtype), operands, numbers);
+  pointwise(kernels::active<kernels::ComparisonKernels>().of(kernels::Choice::equal, in->dtype), operands, numbers);
   reduce(ReduceFunction::sum, numbers, axes, out);
 }
 
 void sum_of_runs(const Tensor& runs, std::int64_t size, const Tensor& out) {
   const detail::Block *x = detail::block(runs), *y = detail::block(out);
-  ReductionPlan p{reduction_of(ReduceFunction::sum, x->dtype), x->dtype, item_size(x->dtype), nullptr, y->data, {}, {}};
+  ReductionPlan p{
+      kernels::reduction(ReduceFunction::sum, x->dtype), x->dtype, item_size(x->dtype), nullptr, y->data, {}, {}};
   append(p.reduced, size, 1);
   p.runs = x->data;
   by_runs(p, 0);
@@ -579,9 +572,9 @@ void extreme_shares(const Tensor& x, const Tensor& z, const Shape& axes, const T
   for (const std::int64_t a : axes) shape[a] = 1;
   const Tensor extreme = in_shape(z, shape), hits = detail::empty(out.dtype(), shape);
   const Tensor *both[] = {&x, &extreme}, *number[] = {&x}, *either[] = {&equal, &is_nan};
-  pointwise(Relation::equal, both, equal);
-  pointwise(FloatClass::nan, number, is_nan);
-  pointwise(Connective::disjunction, either, hit);
+  pointwise(Comparison::equal, both, equal);
+  pointwise(Predicate::isnan, number, is_nan);
+  pointwise(Logical::disjunction, either, hit);
   static_cast<void>(cast(hit, out));
   reduce(ReduceFunction::sum, out, axes, hits);
   divide_by(out, hits);

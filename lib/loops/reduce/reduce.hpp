@@ -4,7 +4,8 @@
 
 namespace reel::loops {
 
-enum class ReduceFunction : std::uint8_t { sum, prod, max, min };  // max and min of booleans are any and all
+using kernels::ReduceFunction;
+
 /// Whether there is a kernel: for numbers of at least 32 bits; max and min not for complex ones.
 bool has_reduction(ReduceFunction f, DType d) noexcept;
 /// out = x, reduced over `axes` (counted from the front, ascending). x has any strides; `out` is contiguous, of its

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <reel/runtime.hpp>
 
+#include "kernels/baseline/copy.hpp"
+#include "kernels/rows.hpp"
 #include "loops/tuning.hpp"
 
 namespace reel::loops {
@@ -15,7 +17,7 @@ namespace {
 
 constexpr std::size_t most_operands = 6;
 
-const kernels::Rows& rows_of(DType d) { return kernels::active().rows[static_cast<std::size_t>(d)]; }
+const kernels::Rows& rows_of(DType d) { return kernels::active<kernels::RowKernels>()[d]; }
 
 // Functions with a loop over columns come first.
 constexpr std::array over_columns = {

@@ -104,8 +104,8 @@ struct LogSums {
   double others[strip];
 
   explicit LogSums(DType d)
-      : exp(kernels::active().pointwise(kernels::index_of<"exp">(), d).value),
-        log1p(kernels::active().pointwise(kernels::index_of<"log1p">(), d).value) {}
+      : exp(kernels::pointwise(kernels::index_of<"exp">(), d).value),
+        log1p(kernels::pointwise(kernels::index_of<"log1p">(), d).value) {}
 
   // Adds x to a sum relative to `so_far`. Sets terms[i] to the exponent of the factor: of the old sum if x is larger,
   // otherwise of the new term.

@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "core/visit.hpp"
+#include "kernels/baseline/copy.hpp"
+#include "kernels/baseline/scan.hpp"
 #include "kernels/simd/complex.hpp"
 #include "kernels/table.hpp"
 #include "loops/loops.hpp"
@@ -162,7 +164,7 @@ void scan(ScanFunction f, const Tensor& strided, int axis, bool exclusive, bool 
   const auto step = [&](std::int64_t each) { return reverse ? -each : each; };
   const auto start = [&](std::int64_t each) { return reverse ? (e.n - 1) * each : 0; };
   const Scan s{kernel_of(f, d),
-               kernels::active().pointwise(at, d).value,
+               kernels::pointwise(at, d).value,
                e,
                exclusive,
                bytes,

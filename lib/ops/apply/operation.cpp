@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels/pointwise.hpp"
 #include "loops/loops.hpp"
 #include "loops/reduce/reduce.hpp"
 #include "ops/apply/apply.hpp"
@@ -13,7 +14,7 @@ namespace reel::ops {
 namespace {
 
 kernels::Loop value_loop(const Operation& o, DType d) noexcept {
-  const kernels::Pointwise& p = kernels::active().pointwise(o.definition, d);
+  const kernels::Pointwise& p = kernels::pointwise(o.definition, d);
   return o.operand == Operation::value ? p.value : p.derivative[static_cast<std::size_t>(o.operand)];
 }
 

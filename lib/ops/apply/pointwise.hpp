@@ -29,7 +29,7 @@ struct PointwisePrimitive : tape::Rule {
   /// Throws for elements that the op refuses; part of evaluation. Null: it refuses none.
   void (*check)(Inputs inputs) = nullptr;
 
-  kernels::Loop loop(DType d) const noexcept { return kernels::active().pointwise(index, d).value; }
+  kernels::Loop loop(DType d) const noexcept { return kernels::pointwise(index, d).value; }
   Operation operation() const noexcept {
     return {.name = name, .definition = static_cast<std::uint16_t>(index), .check = check};
   }

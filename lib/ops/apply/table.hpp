@@ -11,7 +11,7 @@ namespace reel::ops {
 /// not exist for d.
 template <kernels::table::FixedString Name>
 inline kernels::Loop loop_of(DType d) noexcept {
-  return kernels::active().pointwise(kernels::index_of<Name>(), d).value;
+  return kernels::pointwise(kernels::index_of<Name>(), d).value;
 }
 
 /// The value of a definition as an instruction of a program.

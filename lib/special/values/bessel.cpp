@@ -46,12 +46,12 @@ constexpr double order_max = 1000;
 void of_order(int n, const double* x, double* out, std::ptrdiff_t count, double least) {
   double s[block], c[block];
   const Strided in{x, 1};
-  active().pointwise(index_of<"sin">(), DType::float64).value(&in, s, count);
+  pointwise(index_of<"sin">(), DType::float64).value(&in, s, count);
   if (n == 0) {
     for (std::ptrdiff_t i = 0; i < count; ++i) out[i] = s[i] / x[i];
     return;
   }
-  active().pointwise(index_of<"cos">(), DType::float64).value(&in, c, count);
+  pointwise(index_of<"cos">(), DType::float64).value(&in, c, count);
   for (std::ptrdiff_t i = 0; i < count; ++i) {
     const double y = spherical(n, std::abs(x[i]), std::copysign(s[i], s[i] * x[i]), c[i], least);
     out[i] = x[i] < 0 && n % 2 == 1 ? -y : y;

@@ -205,11 +205,11 @@ void rough_powers(const double* a, const double* x, double* power, std::ptrdiff_
     const Strided in{from, 1};
     loop(&in, to, n);
   };
-  apply(active().pointwise(index_of<"log">(), DType::float64).value, x, logs);
+  apply(pointwise(index_of<"log">(), DType::float64).value, x, logs);
   for (std::ptrdiff_t i = 0; i < n; ++i) power[i] = a[i] + 1;
-  apply(active().pointwise(index_of<"lgamma">(), DType::float64).value, power, power);
+  apply(pointwise(index_of<"lgamma">(), DType::float64).value, power, power);
   for (std::ptrdiff_t i = 0; i < n; ++i) power[i] = a[i] * logs[i] - x[i] - power[i];
-  apply(active().pointwise(index_of<"exp">(), DType::float64).value, power, power);
+  apply(pointwise(index_of<"exp">(), DType::float64).value, power, power);
   for (std::ptrdiff_t i = 0; i < n; ++i)
     if (!(a[i] < a_max && power[i] > power_min)) power[i] = 0;
 }

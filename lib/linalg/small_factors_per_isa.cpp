@@ -1,7 +1,6 @@
 // Factorisations and triangular solves of small matrices, and of panels of larger ones, without blocking. Every step
 // works on rows: a row is divided, or subtracted from others, in the order of the pivots. So a column of a solution has
 // the same bits whatever other columns there are.
-#pragma once
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "kernels/product/product.hpp"
+#include "linalg/small_factors.hpp"
 
 namespace reel::kernels {
 
@@ -294,5 +294,12 @@ struct FactorLoops {
 
   static SmallFactors table() { return {factor_order, &cholesky, &lu, &solve}; }
 };
+
+const void* small_factors_kernels() {
+  static SmallFactorKernels all;
+  all[DType::float32] = FactorLoops<float>::table();
+  all[DType::float64] = FactorLoops<double>::table();
+  return &all;
+}
 
 }  // namespace reel::kernels

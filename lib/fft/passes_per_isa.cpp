@@ -1,11 +1,10 @@
 // Passes of fast Fourier transforms over columns, one column per lane (Stockham's form, decimation in time: the result
 // of each pass is in order). Also the steps before and after them: conversion between complex numbers in memory and
 // separate real and imaginary parts, transposition, spectra of real numbers. A column has the same bits in every lane.
-#pragma once
 #include <algorithm>
 
 #include "fft/butterflies.hpp"
-#include "kernels/kernels.hpp"
+#include "fft/kernels.hpp"
 
 namespace reel::kernels {
 
@@ -482,5 +481,12 @@ struct FourierLoops {
     return all;
   }
 };
+
+const void* fourier_kernels() {
+  static FourierKernels all;
+  all[DType::float32] = FourierLoops<float>::table();
+  all[DType::float64] = FourierLoops<double>::table();
+  return &all;
+}
 
 }  // namespace reel::kernels

@@ -1,13 +1,12 @@
 // The inner loops of convolutions. A plane packed with its padding is read as one flat row: the elements that two taps
 // of the kernel meet are a fixed distance apart. So sums over taps, and products of planes, are runs of whole vectors,
 // however narrow the image is. Results between rows are computed too, and dropped.
-#pragma once
 #include <cstring>
 
-#include "kernels/kernels.hpp"
 #include "kernels/reduction/reduce.hpp"
 #include "kernels/simd/tail.hpp"
 #include "kernels/vec.hpp"
+#include "nn/kernels.hpp"
 
 namespace reel::kernels {
 
@@ -280,5 +279,12 @@ struct ConvolutionLoops {
 
   static Convolution table() { return {sizeof(T), L::size, block, &correlate, &products, &pack, &unpack, &greatest}; }
 };
+
+const void* convolution_kernels() {
+  static ConvolutionKernels all;
+  all[DType::float32] = ConvolutionLoops<float>::table();
+  all[DType::float64] = ConvolutionLoops<double>::table();
+  return &all;
+}
 
 }  // namespace reel::kernels

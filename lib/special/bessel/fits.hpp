@@ -1,4 +1,4 @@
-// Polynomials of kernels/math/bessel.hpp: made by test/special/make_bessel_fits.py.
+// Polynomials of special/bessel/vectors.hpp: made by test/special/make_bessel_fits.py.
 #pragma once
 
 namespace reel::kernels::math {

@@ -1,13 +1,12 @@
 // Euclidean distances of many pairs of points, and their gradient. For distances a register holds those of one point to
 // neighbouring others; for the gradient, neighbouring coordinates of one point.
-#pragma once
 #include <algorithm>
 #include <limits>
 
-#include "kernels/kernels.hpp"
 #include "kernels/simd/tail.hpp"
 #include "kernels/simd/unrolled.hpp"
 #include "kernels/vec.hpp"
+#include "linalg/distance_kernels.hpp"
 
 namespace reel::kernels {
 
@@ -144,5 +143,12 @@ struct Distances {
     return true;
   }
 };
+
+const void* distances_kernels() {
+  static DistanceKernels all;
+  all[DType::float32] = {&Distances<float>::run, &Distances<float>::vjp};
+  all[DType::float64] = {&Distances<double>::run, &Distances<double>::vjp};
+  return &all;
+}
 
 }  // namespace reel::kernels

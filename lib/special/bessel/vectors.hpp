@@ -3,11 +3,11 @@
 // are sums that cancel near their zeros: an ulp there is one of sqrt(2 / (pi x)) / 2, half the envelope.
 #pragma once
 #include "kernels/math/basic.hpp"
-#include "kernels/math/bessel_fits.hpp"
 #include "kernels/math/exp.hpp"
 #include "kernels/math/log.hpp"
 #include "kernels/math/special.hpp"
 #include "kernels/math/trig.hpp"
+#include "special/bessel/fits.hpp"
 
 namespace reel::kernels {
 namespace math {
