@@ -246,7 +246,7 @@ Tensor vonmises_density(const char* op, bool logarithm, const Operand& x, const 
   const Tensor k = valid_kappa(c.x[2]);
   const Operand at(c.x[0]), origin(c.x[1]), concentration(k);
   const Tensor power = bounded(vonmises_power, {&at, &origin, &concentration});
-  const Tensor value = or_infinite(power - log_i0e(k) - log_2pi, isinf(c.x[0]));
+  const Tensor value = minus_infinity_outside(power - log_i0e(k) - log_2pi, isinf(c.x[0]));
   return cast_to(logarithm ? value : exp(value), c.result);
 }
 

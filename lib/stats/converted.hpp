@@ -52,7 +52,7 @@ inline Tensor beside(const Tensor& below, double low, const Tensor& above, doubl
 }
 
 /// The value, or -inf if the point is outside the support. NaN values stay NaN.
-inline Tensor or_infinite(const Tensor& value, const Tensor& outside) {
+inline Tensor minus_infinity_outside(const Tensor& value, const Tensor& outside) {
   return where(logical_and(outside, logical_not(isnan(value))), -infinity, value);
 }
 

@@ -26,7 +26,7 @@ constexpr double root_of_third = std::numbers::inv_sqrt3;
 
 Lane positive_or_nan(L x) { return where(x > 0, x, not_a_number); }
 // The value, or inf where P is somewhere that Q is not. NaN values stay NaN.
-Lane or_infinite(const LaneMask& beyond, L value) { return where(beyond && !isnan(value), infinity, value); }
+Lane infinity_where(const LaneMask& beyond, L value) { return where(beyond && !isnan(value), infinity, value); }
 // The divergence of -log: r - 1 - log(r), r = x / y.
 Lane of_ratio(L x, L y) { return kl_div(0 * x + 1, x / y); }
 
@@ -108,12 +108,12 @@ Lane weibull_min_kl_of(X x) {
 }
 Lane uniform_kl_of(X x) {
   const Lane scale1 = positive_or_nan(x[1]), scale2 = positive_or_nan(x[3]), y = log(scale2 / scale1);
-  return or_infinite(x[0] < x[2] || x[0] + scale1 > x[2] + scale2, y + 0 * (x[0] - x[2]));
+  return infinity_where(x[0] < x[2] || x[0] + scale1 > x[2] + scale2, y + 0 * (x[0] - x[2]));
 }
 Lane pareto_kl_of(X x) {
   const Lane b1 = positive_or_nan(x[0]), scale1 = positive_or_nan(x[1]), b2 = positive_or_nan(x[2]),
              scale2 = positive_or_nan(x[3]);
-  return or_infinite(scale1 < scale2, of_ratio(b2, b1) + b2 * log(scale1 / scale2));
+  return infinity_where(scale1 < scale2, of_ratio(b2, b1) + b2 * log(scale1 / scale2));
 }
 Lane lognorm_kl_of(X x) {
   const Lane mean = log(positive_or_nan(x[1]) / positive_or_nan(x[3]));
@@ -202,7 +202,7 @@ Lane beta_norm_kl_of(X x) {
 // The last operand is loc2 + scale2, rounded to the dtype of the caller's operands.
 Lane beta_uniform_kl_of(X x) {
   const Lane scale = positive_or_nan(x[3]);
-  return or_infinite(x[2] > 0 || x[4] < 1, from_power(x[0], x[1], 0 * x[2] + 1) + log(scale));
+  return infinity_where(x[2] > 0 || x[4] < 1, from_power(x[0], x[1], 0 * x[2] + 1) + log(scale));
 }
 
 Lane gamma_norm_kl_of(X x) {
@@ -262,8 +262,8 @@ Lane pareto_spread(L b) { return growth_rest(log1p(-1 / b)); }
 Lane pareto_gamma_kl_of(X x) {
   const Lane b = positive_or_nan(x[0]), a2 = positive_or_nan(x[2]), finite = where(b <= 1, 2, b);
   const Lane mean = positive_or_nan(x[1]) * (finite / (finite - 1));
-  return or_infinite(b <= 1,
-                     from_gamma(mean, a2, positive_or_nan(x[3])) + a2 * pareto_spread(finite) + log(finite) - 1);
+  return infinity_where(b <= 1,
+                        from_gamma(mean, a2, positive_or_nan(x[3])) + a2 * pareto_spread(finite) + log(finite) - 1);
 }
 Lane pareto_expon_kl_of(X x) {
   const Lane operands[] = {x[0], x[1], 0 * x[2] + 1, x[2]};
@@ -272,7 +272,8 @@ Lane pareto_expon_kl_of(X x) {
 Lane pareto_norm_kl_of(X x) {
   const Lane b = positive_or_nan(x[0]), finite = where(b <= 2, 3, b), scale = positive_or_nan(x[1]) / (finite - 1);
   const Lane negentropy = pareto_spread(finite) - 0.5 * log1p(-2 / finite) + (log_root_2pi - 0.5);
-  return or_infinite(b <= 2, negentropy + from_norm(finite * scale, sqrt(finite / (finite - 2)) * scale, x[2], x[3]));
+  return infinity_where(b <= 2,
+                        negentropy + from_norm(finite * scale, sqrt(finite / (finite - 2)) * scale, x[2], x[3]));
 }
 
 // A uniform law, and for x from it log(end) minus the mean of log(x).
@@ -291,20 +292,20 @@ Lane uniform_beta_kl_of(X x) {
   // The mean of log(1 - x) is that of log(y), y from [1 - end, 1 - start].
   const Lane rest = 1 - from.end + where(beyond, 0, x[4]);
   const Lane below_one = kl_div(rest, 1 - from.start) / from.length - log1p(-from.start);
-  return or_infinite(beyond, beta_kl_of(both) - log(from.length) + (a2 - 1) * (from.below_end - log(from.end) - 1) +
-                                 (b2 - 1) * (below_one - 1));
+  return infinity_where(beyond, beta_kl_of(both) - log(from.length) + (a2 - 1) * (from.below_end - log(from.end) - 1) +
+                                    (b2 - 1) * (below_one - 1));
 }
 Lane uniform_expon_kl_of(X x) {
   const Lane width = positive_or_nan(x[1]), start = where(x[0] < 0, 0, x[0]), mean = start + 0.5 * width;
-  return or_infinite(x[0] < 0,
-                     kl_div(0 * mean + 1, mean / positive_or_nan(x[2])) + log1p(2 * start / width) + (1 - ln2));
+  return infinity_where(x[0] < 0,
+                        kl_div(0 * mean + 1, mean / positive_or_nan(x[2])) + log1p(2 * start / width) + (1 - ln2));
 }
 Lane uniform_gamma_kl_of(X x) {
   const Lane width = positive_or_nan(x[1]), a2 = positive_or_nan(x[2]);
   const Interval from(where(x[0] < 0, 1, x[0]), width);
   const Lane part = width / from.end;
-  return or_infinite(x[0] < 0, from_gamma(from.start + 0.5 * width, a2, positive_or_nan(x[3])) +
-                                   a2 * log1p(-0.5 * part) - log(part) + (a2 - 1) * from.below_end);
+  return infinity_where(x[0] < 0, from_gamma(from.start + 0.5 * width, a2, positive_or_nan(x[3])) +
+                                      a2 * log1p(-0.5 * part) - log(part) + (a2 - 1) * from.below_end);
 }
 Lane uniform_gumbel_r_kl_of(X x) {
   const Lane scale2 = positive_or_nan(x[3]), q = positive_or_nan(x[1]) / scale2, d = (x[0] - x[2]) / scale2;
@@ -320,8 +321,8 @@ Lane uniform_pareto_kl_of(X x) {
   const Lane width = positive_or_nan(x[1]), b2 = positive_or_nan(x[2]), scale2 = positive_or_nan(x[3]);
   const LaneMask beyond = x[0] < scale2;
   const Interval from(where(beyond, scale2, x[0]), width);
-  return or_infinite(beyond,
-                     b2 * (log(from.end / scale2) - from.below_end) + log(from.end / width) - log(b2) - from.below_end);
+  return infinity_where(
+      beyond, b2 * (log(from.end / scale2) - from.below_end) + log(from.end / width) - log(b2) - from.below_end);
 }
 
 enum Divergence : std::size_t {

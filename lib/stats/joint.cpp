@@ -45,7 +45,7 @@ Tensor multivariate_normal_logpdf(const Operand& x, const Operand& mean, const O
   const Tensor y = triangular_solve(factor, expand_dims(d, -1));
   const Tensor value =
       -0.5 * sum(square(y), {-2, -1}) - sum(log(diagonal(factor)), -1) - static_cast<double>(n) * ops::log_root_2pi;
-  return ops::cast_to(ops::or_infinite(value, any(far, -1)), c.result);
+  return ops::cast_to(ops::minus_infinity_outside(value, any(far, -1)), c.result);
 }
 
 Tensor dirichlet_logpdf(const Operand& x, const Operand& alpha) {
@@ -62,7 +62,7 @@ Tensor dirichlet_logpdf(const Operand& x, const Operand& alpha) {
   const Tensor outside = logical_or(off, any(less(p, 0), -1)), all_out = expand_dims(outside, -1);
   const Tensor inside = where(logical_and(all_out, logical_not(isnan(p))), 0.5, p);
   const Tensor value = sum(xlogy(a - 1, inside) - lgamma(a), -1) + lgamma(sum(a, -1));
-  return ops::cast_to(ops::or_infinite(value, outside), c.result);
+  return ops::cast_to(ops::minus_infinity_outside(value, outside), c.result);
 }
 
 }  // namespace reel
