@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "interpolate/interpolate.hpp"
-#include "special/special_loops.hpp"
+#include "special/gauss_legendre.hpp"
 #include "tape/observe/observe.hpp"
 
 namespace reel {
@@ -67,7 +67,7 @@ struct GaussRule {
   std::vector<double> nodes, weights;
   explicit GaussRule(int n) {
     std::vector<long double> x(static_cast<std::size_t>(n)), w(x.size());
-    loops::gauss_legendre(n, x.data(), w.data());
+    kernels::special::gauss_legendre(n, x.data(), w.data());
     nodes.assign(x.begin(), x.end());
     weights.assign(w.begin(), w.end());
   }

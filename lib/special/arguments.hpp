@@ -1,5 +1,6 @@
 // How special functions take their arguments and return the requested derivative.
 #pragma once
+#include "special/special.hpp"
 #include "special/taylor.hpp"
 
 namespace reel::kernels::special {
@@ -69,14 +70,20 @@ inline bool is_whole(Real x) { return x == std::floor(x); }
 /// (-1)^n
 inline Real alternating(Real n) { return std::fmod(n, 2.0L) == 0 ? 1 : -1; }
 
-// The families of functions, each in its own file. They return the derivative of the given orders. `second`: the
-// function of the second kind.
+// The families of functions, each in its own file: the last column of REEL_SPECIAL_FUNCTIONS. They return the
+// derivative of the given orders; inverses and quantiles return the value.
+Real gamma_or_beta(Function f, const Arguments& a);
+Real incomplete(Function f, const Arguments& a);
+Real incomplete_inverse(Function f, const Arguments& a);
 Real gamma_like(Function f, const Arguments& a);
+Real lambert_w(Function f, const Arguments& a);
 Real integral(Function f, const Arguments& a);
 Real bessel(Function f, const Arguments& a);
-Real bessel_real_order(const Arguments& a, bool second);
 Real elliptic(Function f, const Arguments& a);
 Real polynomial(Function f, const Arguments& a);
 Real distribution_function(Function f, const Arguments& a);
+
+/// J, or Y, the function of the second kind, of a real order.
+Real bessel_real_order(const Arguments& a, bool second);
 
 }  // namespace reel::kernels::special

@@ -67,7 +67,7 @@ Real log_beta_tail(const Arguments& a, bool upper) {
   return m == 0 || (m == 1 && a.orders[0] == 1) ? log_slope_at_zero(k) : nan;
 }
 
-// ---- Von Mises's law: the probability F(kappa, x) of an angle from -pi to x.
+// ---- Von Mises's distribution: the probability F(kappa, x) of an angle from -pi to x.
 
 // sin(Real) of <cmath> might be that of double.
 Real sine(Real x) { return std::sin(x); }
@@ -192,7 +192,8 @@ Real smallest(Real guess, Real most, const F& reached) {
   return high;
 }
 
-/// Of a law of whole numbers: the mean, the standard deviation, and the cumulants of order 3 to 6 in units of it.
+/// Of a distribution of whole numbers: the mean, the standard deviation, and the cumulants of order 3 to 6 in units of
+/// it.
 struct Moments {
   Real mean, deviation, cumulant[4];
 

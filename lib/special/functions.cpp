@@ -1,6 +1,6 @@
 // Special functions: one primitive for each, whose attributes are the function and the order of the derivative by each
 // argument. The derivative of the primitive is the primitive with one order increased. All functions share the code;
-// their primitives differ only in the name. Where several laws have the same function, each has a primitive.
+// their primitives differ only in the name. Where several distributions have the same function, each has a primitive.
 #include "special/functions.hpp"
 
 #include <reel/ops/make.hpp>
@@ -19,12 +19,12 @@ namespace {
 using Function = loops::SpecialFunction;
 using Arguments = SpecialArguments;
 
-// The name that the law gives to a function.
+// The name that a distribution gives to a function.
 struct NamedFunction {
   const char* name;
   Function f;
 };
-constexpr NamedFunction laws[] = {
+constexpr NamedFunction distribution_functions[] = {
     {"chi2_logcdf", Function::log_gammainc},   {"chi2_logsf", Function::log_gammaincc},
     {"poisson_logsf", Function::log_gammainc}, {"poisson_logcdf", Function::log_gammaincc},
     {"t_logcdf", Function::log_betainc},       {"t_logcdf", Function::log_betaincc},
@@ -34,10 +34,10 @@ constexpr NamedFunction laws[] = {
     {"vonmises_sf", Function::vonmises_cdf},   {"vonmises_logsf", Function::vonmises_logcdf}};
 constexpr std::size_t function_count = std::size(loops::signatures);
 
-// Attribute 0 is the index of the primitive: functions come first, laws follow.
+// Attribute 0 is the index of the primitive: functions come first, those of distributions follow.
 Function function_of(Attributes attributes) {
   const auto i = static_cast<std::size_t>(attributes[0]);
-  return i < function_count ? static_cast<Function>(i) : laws[i - function_count].f;
+  return i < function_count ? static_cast<Function>(i) : distribution_functions[i - function_count].f;
 }
 /// The number of differentiable arguments, which come first.
 std::size_t variables(Function f) { return std::size_t{loops::signature(f).arguments} - loops::signature(f).constants; }
@@ -52,8 +52,10 @@ Tensor derivative(const tape::Record& r, std::size_t by);
 
 constexpr Primitive special_primitive_of(std::size_t k) {
   using Rules = RuleOf<derivative>;
-  const loops::Signature& s = k < function_count ? loops::signatures[k] : loops::signature(laws[k - function_count].f);
-  return {.rule = batched({k < function_count ? s.name : laws[k - function_count].name, Rules::vjp, Rules::jvp}),
+  const loops::Signature& s =
+      k < function_count ? loops::signatures[k] : loops::signature(distribution_functions[k - function_count].f);
+  return {.rule = batched(
+              {k < function_count ? s.name : distribution_functions[k - function_count].name, Rules::vjp, Rules::jvp}),
           .infer = infer_special,
           .evaluate = evaluate_partial,
           .keeps = keep_inputs(s.arguments),
@@ -64,7 +66,7 @@ constexpr auto one_of_each(Make make, std::index_sequence<K...>) {
   return std::array<Primitive, sizeof...(K)>{make(K)...};
 }
 constexpr auto special_primitives =
-    one_of_each(special_primitive_of, std::make_index_sequence<function_count + std::size(laws)>());
+    one_of_each(special_primitive_of, std::make_index_sequence<function_count + std::size(distribution_functions)>());
 
 // ValueError where a derivative of these orders has more coefficients than the kernels hold.
 void require_orders(const char* op, std::span<const std::int64_t> orders) {
@@ -157,9 +159,10 @@ constexpr Primitive inverse_of(const loops::Signature& s) {
           .evaluate = evaluate_quantile,
           .keeps = kept};
 }
-constexpr Primitive inverses[] = {
-    inverse_of(loops::signature(Function::gammaincinv)), inverse_of(loops::signature(Function::gammainccinv)),
-    inverse_of(loops::signature(Function::betaincinv)), inverse_of(loops::signature(Function::vonmises_ppf))};
+constexpr Function inverse_functions[] = {Function::gammaincinv, Function::gammainccinv, Function::betaincinv,
+                                          Function::vonmises_ppf};
+constexpr auto inverses = one_of_each([](std::size_t k) { return inverse_of(loops::signature(inverse_functions[k])); },
+                                      std::make_index_sequence<std::size(inverse_functions)>());
 
 // ---- operands
 
@@ -192,9 +195,9 @@ Tensor run_special(Function f, const Arguments& x) {
 }
 Tensor run_inverse(Function f, const Arguments& x) {
   const std::int64_t attributes[] = {static_cast<std::int64_t>(f)};
-  const std::size_t at =
-      f == Function::vonmises_ppf ? 3 : static_cast<std::size_t>(f) - static_cast<std::size_t>(Function::gammaincinv);
-  return apply(inverses[at], Inputs(x.data(), variables(f)), attributes);
+  const auto at = std::find(std::begin(inverse_functions), std::end(inverse_functions), f);
+  return apply(inverses[static_cast<std::size_t>(at - std::begin(inverse_functions))], Inputs(x.data(), variables(f)),
+               attributes);
 }
 
 template <class... X>
@@ -210,7 +213,7 @@ Tensor inverse(Function f, const X&... operands) {
 
 }  // namespace
 
-Tensor law_function(const char* op, Function f, std::initializer_list<const Tensor*> operands) {
+Tensor apply_special(const char* op, Function f, std::initializer_list<const Tensor*> operands) {
   Arguments x = {};
   Tensor all[loops::arguments_max];
   Shape shape;
@@ -222,8 +225,9 @@ Tensor law_function(const char* op, Function f, std::initializer_list<const Tens
   }
   if (f == Function::vonmises_ppf) return run_inverse(f, x);
   std::size_t primitive = static_cast<std::size_t>(f);
-  for (std::size_t k = 0; k < std::size(laws); ++k)
-    if (laws[k].f == f && std::string_view(laws[k].name) == op) primitive = function_count + k;
+  for (std::size_t k = 0; k < std::size(distribution_functions); ++k)
+    if (distribution_functions[k].f == f && std::string_view(distribution_functions[k].name) == op)
+      primitive = function_count + k;
   constexpr std::int64_t orders[loops::arguments_max] = {};
   return apply_partial(primitive, {orders, variables(f)}, x);
 }

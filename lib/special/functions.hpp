@@ -15,8 +15,8 @@ using SpecialArguments = std::array<const Tensor*, loops::arguments_max>;
 /// dtype, float32 or float64. ValueError where the orders are too high.
 Tensor partial(loops::SpecialFunction f, std::span<const std::int64_t> orders, const SpecialArguments& x);
 
-/// f, a function of a law, recorded under the name `op`. Floating operands of one dtype, which broadcast.
-Tensor law_function(const char* op, loops::SpecialFunction f, std::initializer_list<const Tensor*> operands);
+/// f of floating operands of one dtype, which broadcast. Recorded under the name `op`, that of f or of a distribution.
+Tensor apply_special(const char* op, loops::SpecialFunction f, std::initializer_list<const Tensor*> operands);
 
 /// A rule from derivative(record, k), the derivative by argument k.
 template <Tensor (*derivative)(const tape::Record& r, std::size_t k)>

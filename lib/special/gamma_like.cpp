@@ -140,7 +140,7 @@ Real lambert_guess(Real x, Real p) {
   const Real l = std::log(std::abs(x)), ll = std::log(std::abs(l));
   return l - ll + ll / l;
 }
-Real lambert_w(Real x, int order, bool lower) {
+Real lambert_w_of(Real x, int order, bool lower) {
   constexpr Real rounding = 1e-16L;   // of x, at the branch point
   constexpr Real series_max = 0.01L;  // of p, for derivatives, which cancel near the branch point
   constexpr Real settled = 1e-19L;    // the last step, relative to w
@@ -178,11 +178,13 @@ Real gamma_like(Function f, const Arguments& a) {
       return comb(a);
     case Function::zeta:
       return zeta(a);
-    case Function::riemann_zeta:
-      return riemann_zeta(a.at[0], a.orders[0]);
     default:
-      return lambert_w(a.at[0], a.orders[0], f == Function::lambertw_lower);
+      return riemann_zeta(a.at[0], a.orders[0]);
   }
+}
+
+Real lambert_w(Function f, const Arguments& a) {
+  return lambert_w_of(a.at[0], a.orders[0], f == Function::lambertw_lower);
 }
 
 }  // namespace reel::kernels::special

@@ -3,7 +3,6 @@
 #include <reel/tensor.hpp>
 #include <span>
 
-#include "special/gauss_legendre.hpp"
 #include "special/special.hpp"
 
 namespace reel::loops {
@@ -16,7 +15,5 @@ using kernels::special::Signature, kernels::special::signature, kernels::special
 /// and are float32 or float64; `in` has any strides.
 void special(SpecialFunction f, std::span<const std::int64_t> orders, std::span<const Tensor* const> in,
              const Tensor& out);
-
-using kernels::special::gauss_legendre;
 
 }  // namespace reel::loops

@@ -10,7 +10,7 @@
 #include <limits>
 #include <utility>
 
-#include "special/special.hpp"
+#include "special/bounds.hpp"
 
 namespace reel::kernels::special {
 

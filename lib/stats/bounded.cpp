@@ -258,7 +258,7 @@ Tensor vonmises_tail(const char* op, Tail tail, const Operand& x, const Operand&
   const Tensor d = c.x[0] - c.x[2], below = less(d, -pi), above = greater(d, pi);
   const Tensor z = where(logical_or(below, above), 0, d), angle = is_lower(tail) ? z : -z, k = valid_kappa(c.x[1]);
   const auto f = is_log(tail) ? loops::SpecialFunction::vonmises_logcdf : loops::SpecialFunction::vonmises_cdf;
-  const Tensor inside = law_function(op, f, {&k, &angle});
+  const Tensor inside = apply_special(op, f, {&k, &angle});
   return cast_to(beside(below, at_bottom(tail), above, at_top(tail), inside), c.result);
 }
 
@@ -285,7 +285,7 @@ Tensor vonmises_quantile(const char* op, bool upper, const Operand& p, const Ope
   const tape::OpScope scope(p);
   const Converted c(op, {&p, &kappa, &loc});
   broadcast_all(op, c.x);
-  const Tensor angle = law_function("vonmises_ppf", loops::SpecialFunction::vonmises_ppf, {&c.x[1], &c.x[0]});
+  const Tensor angle = apply_special("vonmises_ppf", loops::SpecialFunction::vonmises_ppf, {&c.x[1], &c.x[0]});
   return cast_to(upper ? c.x[2] - angle : c.x[2] + angle, c.result);
 }
 

@@ -53,9 +53,9 @@ Tensor gamma_of(const char* op, Tail t, const Tensor& a, const Tensor& x) {
     case Tail::sf:
       return gammaincc(a, x);
     case Tail::logcdf:
-      return law_function(op, Function::log_gammainc, {&a, &x});
+      return apply_special(op, Function::log_gammainc, {&a, &x});
     default:
-      return law_function(op, Function::log_gammaincc, {&a, &x});
+      return apply_special(op, Function::log_gammaincc, {&a, &x});
   }
 }
 Tensor beta_of(const char* op, Tail t, const Tensor& a, const Tensor& b, const Tensor& x) {
@@ -65,9 +65,9 @@ Tensor beta_of(const char* op, Tail t, const Tensor& a, const Tensor& b, const T
     case Tail::sf:
       return betaincc(a, b, x);
     case Tail::logcdf:
-      return law_function(op, Function::log_betainc, {&a, &b, &x});
+      return apply_special(op, Function::log_betainc, {&a, &b, &x});
     default:
-      return law_function(op, Function::log_betaincc, {&a, &b, &x});
+      return apply_special(op, Function::log_betaincc, {&a, &b, &x});
   }
 }
 
@@ -252,7 +252,7 @@ Tensor number_quantile(const char* op, Function f, std::initializer_list<const O
   Tensor x[3];
   for (std::size_t k = 0; k < c.x.size(); ++k) x[k] = cast_to(stop_gradient(c.x[k]), DType::float64);
   x[0] = lowest_of(x[0], c.result);
-  return cast_to(c.x.size() == 2 ? law_function(op, f, {&x[0], &x[1]}) : law_function(op, f, {&x[0], &x[1], &x[2]}),
+  return cast_to(c.x.size() == 2 ? apply_special(op, f, {&x[0], &x[1]}) : apply_special(op, f, {&x[0], &x[1], &x[2]}),
                  c.result);
 }
 

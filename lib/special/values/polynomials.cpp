@@ -54,7 +54,9 @@ Factors factors(Function f, int k) {
   }
 }
 bool is_plain(Function f) { return f == Function::hermite || f == Function::hermite_e; }
-bool is_on_unit(Function f) { return f < Function::hermite; }
+bool is_on_unit(Function f) {
+  return f == Function::legendre || f == Function::chebyshev_t || f == Function::chebyshev_u;
+}
 
 /// Of one degree, by one of the recurrences.
 void of_degree(Function f, int degree, bool plain, const double* x, double* p) {

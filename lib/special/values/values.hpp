@@ -1,4 +1,4 @@
-// Values of functions of lib/kernels/special in double, by methods that take less time than the general ones: those
+// Values of special functions in double, by methods that take less time than the general ones: those
 // evaluate in long double, on Taylor polynomials too. Derivatives, but the first of gammainc by x, are left to the
 // general methods. float32 operands are converted.
 #pragma once
