@@ -100,7 +100,7 @@ void Saver::add_leaf(const std::string& name, const Variable& leaf) {
 template <class Optimizer>
 void Saver::add_optimizer(const char* kind, const Optimizer& optimizer) {
   const std::string prefix = state_prefix(states_++, kind);
-  OptimizerAccess::for_each_option(optimizer.options, [&](const char* name, const auto& option) {
+  OptimizerAccess::for_each_option(optimizer.options, [&](const char* name, const auto& option, OptionDomain) {
     insert(tensors_, prefix + name, tensor_of(option));
   });
   const auto& states = OptimizerAccess::states(optimizer);
@@ -185,7 +185,7 @@ std::int64_t Loader::take_part(const std::string& name, const StateNumber<std::i
 template <class Optimizer>
 void Loader::check_options(const Optimizer& optimizer, const std::string& prefix) {
   std::remove_cvref_t<decltype(optimizer.options)> options;
-  OptimizerAccess::for_each_option(options, [&]<class Option>(const char* name, Option& option) {
+  OptimizerAccess::for_each_option(options, [&]<class Option>(const char* name, Option& option, OptionDomain) {
     using Number = std::conditional_t<std::is_same_v<Option, bool>, bool, double>;
     option = take(prefix + name, dtype_of<Number>, {}).template item<Number>();
   });
@@ -209,15 +209,16 @@ void Loader::find_optimizer(const char* kind, Optimizer& optimizer) {
         OptimizerAccess::set(number, value, fresh);
     });
   };
-  OptimizerAccess::for_each_option(optimizer.options, [&]<class Option>(const char* name, Option& option) {
-    if constexpr (std::is_same_v<Option, bool>) {
-      const bool value = take(prefix + name, DType::boolean, {}).template item<bool>();
-      assignments_.push_back([&option, value] { option = value; });
-    } else {
-      const Tensor value = take(prefix + name, DType::float64, {});
-      assign(option, value.item(), detail::alias(value));
-    }
-  });
+  OptimizerAccess::for_each_option(optimizer.options,
+                                   [&]<class Option>(const char* name, Option& option, OptionDomain) {
+                                     if constexpr (std::is_same_v<Option, bool>) {
+                                       const bool value = take(prefix + name, DType::boolean, {}).template item<bool>();
+                                       assignments_.push_back([&option, value] { option = value; });
+                                     } else {
+                                       const Tensor value = take(prefix + name, DType::float64, {});
+                                       assign(option, value.item(), detail::alias(value));
+                                     }
+                                   });
   auto& states = OptimizerAccess::states(optimizer);
   using States = std::remove_reference_t<decltype(states)>;
   for (const NamedVariable& named : distinct(variables_)) {

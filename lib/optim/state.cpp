@@ -1,7 +1,9 @@
 #include "optim/state.hpp"
 
+#include <cmath>
 #include <reel/ops/make.hpp>
 
+#include "core/fail.hpp"
 #include "ops/apply/effect.hpp"
 
 namespace reel {
@@ -109,6 +111,15 @@ const Variable& OptimizerAccess::square(Adam& adam, const Variable& of) {
 }
 const Variable& OptimizerAccess::steps(Adam& adam, const Variable& of) {
   return made(adam.states_[VariableAccess::state_key(of)].steps, "steps");
+}
+
+void optim::require_option(const char* op, const char* name, double value, OptionDomain domain) {
+  if (domain == OptionDomain::rate && (!(value >= 0) || std::isinf(value)))
+    fail<ValueError>(op, "{} is {}, must be finite and not negative", name, value);
+  if (domain == OptionDomain::decay && !(value >= 0 && value < 1))
+    fail<ValueError>(op, "{} is {}, must lie in [0, 1)", name, value);
+  if (domain == OptionDomain::not_negative && !(value >= 0))
+    fail<ValueError>(op, "{} is {}, must not be negative", name, value);
 }
 
 }  // namespace reel

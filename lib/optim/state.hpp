@@ -16,6 +16,9 @@ constexpr DType kept_dtype(DType of) noexcept {
   return of == DType::float16 || of == DType::bfloat16 ? DType::float32 : of;
 }
 
+/// The values that an option may have.
+enum class OptionDomain : std::uint8_t { rate, decay, not_negative, choice };
+
 struct OptimizerAccess {
   /// The variable behind a number of the options: float64, []. The first call makes it.
   static const Variable& variable(Hyperparameter& number, const char* name) { return made(number, name); }
@@ -30,17 +33,28 @@ struct OptimizerAccess {
   static const Variable& made(detail::StateNumber<T>& number, const char* name);
   static const Variable& made(detail::StateTensor& state, const Variable& of, const char* name);
 
-  /// Calls f(name, option) for each of an optimiser's options.
+  /// Calls f(name, option, domain) for each of an optimiser's options.
   template <class Options, class F>
-  static void for_each_option(Options& options, F&& f) {
-    f("learning_rate", options.learning_rate);
-    if constexpr (requires { options.momentum; }) f("momentum", options.momentum);
-    if constexpr (requires { options.nesterov; }) f("nesterov", options.nesterov);
-    if constexpr (requires { options.beta1; }) f("beta1", options.beta1);
-    if constexpr (requires { options.beta2; }) f("beta2", options.beta2);
-    if constexpr (requires { options.rho; }) f("rho", options.rho);
-    if constexpr (requires { options.epsilon; }) f("epsilon", options.epsilon);
-    if constexpr (requires { options.weight_decay; }) f("weight_decay", options.weight_decay);
+  static constexpr void for_each_option(Options& options, F&& f) {
+    f("learning_rate", options.learning_rate, OptionDomain::rate);
+    if constexpr (requires { options.momentum; }) f("momentum", options.momentum, OptionDomain::decay);
+    if constexpr (requires { options.nesterov; }) f("nesterov", options.nesterov, OptionDomain::choice);
+    if constexpr (requires { options.beta1; }) f("beta1", options.beta1, OptionDomain::decay);
+    if constexpr (requires { options.beta2; }) f("beta2", options.beta2, OptionDomain::decay);
+    if constexpr (requires { options.rho; }) f("rho", options.rho, OptionDomain::decay);
+    if constexpr (requires { options.epsilon; }) f("epsilon", options.epsilon, OptionDomain::not_negative);
+    if constexpr (requires { options.weight_decay; })
+      f("weight_decay", options.weight_decay, OptionDomain::not_negative);
+  }
+  /// How many of them are numbers.
+  template <class Options>
+  static constexpr std::size_t number_of_options() {
+    Options options;
+    std::size_t count = 0;
+    for_each_option(options, [&]<class Option>(const char*, const Option&, OptionDomain) {
+      count += std::is_same_v<Option, Hyperparameter>;
+    });
+    return count;
   }
   /// The state of each variable, by its id.
   template <class Optimizer>
@@ -97,5 +111,21 @@ struct OptimizerAccess {
     number.value_ = *detail::mutable_data<T>(scratch);
   }
 };
+
+namespace optim {
+
+/// ValueError for `op` unless the option is in its domain.
+void require_option(const char* op, const char* name, double value, OptionDomain domain);
+/// The same for all options that are numbers.
+template <class Options>
+void require(const char* op, const Options& options) {
+  OptimizerAccess::for_each_option(options,
+                                   [op]<class Option>(const char* name, const Option& option, OptionDomain domain) {
+                                     if constexpr (std::is_same_v<Option, Hyperparameter>)
+                                       require_option(op, name, option, domain);
+                                   });
+}
+
+}  // namespace optim
 
 }  // namespace reel

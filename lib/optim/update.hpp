@@ -15,17 +15,20 @@
 #include "ops/apply/effect.hpp"
 #include "ops/elementwise/trace.hpp"
 #include "ops/index/rows.hpp"
+#include "optim/state.hpp"
 #include "tape/record.hpp"
 
 namespace reel {
 
 /// The primitives of a formula. It has
-///   name                 the optimiser's
-///   states, counters     how many tensors it changes: the value and the optimiser's state; then int64 counters, 0 or 1
-///   options, numbers     how many numbers it reads, and how many it computes from them
-///   compute(options, step)          those; ValueError for options that it refuses
-///   apply(states, gradient, numbers)  the new states: arrays of lanes, a lane and numbers. It must not read a state's
-///                                   old value once it has made the new one.
+///   name                    the optimiser's
+///   Options                 the optimiser's; options, if it reads the first of them only, how many
+///   state                   the names of the tensors that the optimiser keeps of each variable
+///   counts_steps            true if it keeps the number of steps too
+///   compute(options, step)  the numbers of the formula
+///   apply(states, gradient, numbers)  the new states, the first of which is the variable's value: arrays of lanes, a
+///   lane
+///                           and numbers. It must not read a state's old value once it has made the new one.
 ///
 /// Inputs: the states, all of one shape and dtype, except that the optimiser's state of a half is float32; the counter,
 /// an int64; the options, a float64 each; then the gradient, or, of the primitive `rows`, positions in range [m] and
@@ -34,8 +37,15 @@ namespace reel {
 template <class Formula>
 class Update {
  public:
-  static constexpr std::size_t states = Formula::states, written = states + Formula::counters,
-                               options = Formula::options;
+  static constexpr std::size_t states = 1 + Formula::state.size();
+  static constexpr bool counts_steps = requires { Formula::counts_steps; };
+  static constexpr std::size_t written = states + counts_steps;
+  static constexpr std::size_t options = [] {
+    if constexpr (requires { Formula::options; })
+      return Formula::options;
+    else
+      return OptimizerAccess::number_of_options<typename Formula::Options>();
+  }();
 
   static const ops::Primitive& dense() noexcept {
     static constexpr ops::Primitive primitive = {
@@ -62,12 +72,12 @@ class Update {
  private:
   static constexpr std::uint8_t effects = ops::reads_variables | ops::writes_variables | ops::may_throw;
   using States = std::array<Tensor, states>;
-  using Numbers = std::array<double, Formula::numbers>;
+  using Numbers = decltype(Formula::compute({}, 0));
 
   [[gnu::cold]] static loops::Graph traced() {
     ops::Trace trace(states + 1, ops::Trace::Numbers::parameters);
     std::array<Lane, states> x;
-    std::array<Lane, Formula::numbers> numbers;
+    std::array<Lane, std::tuple_size_v<Numbers>> numbers;
     for (std::size_t i = 0; i < states; ++i) x[i] = trace.lane(static_cast<std::int32_t>(i));
     for (Lane& number : numbers) number = trace.lane(trace.number(0));
     for (const Lane& y : Formula::apply(x, trace.lane(states), numbers)) trace.graph().outputs.push_back(trace.node(y));
@@ -75,18 +85,22 @@ class Update {
   }
 
   static std::int64_t step_of(const ops::Call& call) {
-    if constexpr (Formula::counters == 0)
+    if constexpr (!counts_steps)
       return 0;
     else
       return *detail::mutable_data<std::int64_t>(call.input(states)) + 1;
   }
+  // ValueError for options out of their domain.
   static Numbers numbers_of(const ops::Call& call) {
-    std::array<double, options> values;
-    for (std::size_t i = 0; i < options; ++i) values[i] = *detail::mutable_data<double>(call.input(written + i));
-    return Formula::compute(values, step_of(call));
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      const typename Formula::Options o{*detail::mutable_data<double>(call.input(written + I))...};
+      optim::require(Formula::name, o);
+      return Formula::compute(o, step_of(call));
+    }
+    (std::make_index_sequence<options>());
   }
   static void count(const ops::Call& call, ops::Outputs& out) {
-    if constexpr (Formula::counters != 0) *detail::mutable_data<std::int64_t>(out[states]) = step_of(call);
+    if constexpr (counts_steps) *detail::mutable_data<std::int64_t>(out[states]) = step_of(call);
   }
 
   using Operands = std::array<const Tensor*, states + 1>;  // the old states, then the gradient
