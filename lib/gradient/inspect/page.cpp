@@ -105,9 +105,9 @@ std::string detail::tape_page(const GradientTape& tape, const List<Target>* targ
     fail<TapeError>("tape_page",
                     "the tape was used up and holds no entries; write the page before the gradient, or make the tape "
                     "persistent (TapeOptions.persistent)");
-  std::string page(autodiff::page_before);
-  page += autodiff::PageData(t, targets).text();
-  return page += autodiff::page_behind;
+  std::string page(autodiff::page_text);
+  return page.replace(page.find(autodiff::page_data), autodiff::page_data.size(),
+                      autodiff::PageData(t, targets).text());
 }
 
 }  // namespace reel
