@@ -46,7 +46,7 @@ struct ThreadState {
   ops::EffectHandler* effects = nullptr;  // ops/apply/effect.hpp: the innermost
   ops::Tracer* tracer = nullptr;          // ops/apply/operation.hpp: null unless a function is traced
   ops::CallListener* calls = nullptr;     // ops/apply/apply.hpp: the innermost
-  void* lane_programs = nullptr;          // ops/elementwise/elementwise.cpp, of a type of its own
+  void* lane_programs = nullptr;          // ops/elementwise/call.cpp, of a type of its own
   void (*sink)(std::string_view line, void* context) = nullptr;  // tape/observe/trace.cpp
   void* sink_context = nullptr;
 

@@ -1,6 +1,6 @@
-// layer_norm, group_norm, batch_norm, rms_norm. The forward pass is one fused function, and so is the vjp where nobody
-// differentiates it; otherwise the vjp is an expression. Statistics of rows are computed again from x: no normalised
-// copy is kept.
+// layer_norm, group_norm, batch_norm: the forward pass is one fused function, and so is the vjp where nobody
+// differentiates it; otherwise the vjp is an expression. Statistics of rows are computed again: no normalised copy is
+// kept. rms_norm is composed of other ops.
 #include <algorithm>
 #include <bit>
 #include <limits>

@@ -131,7 +131,7 @@ auto named(const char* op, const F& f) {
   }
 }
 
-/// The rule of a linear op whose vjp supports the leading axis of cotangents.
+/// The rule, whose vjp supports the leading axis of cotangents.
 constexpr tape::Rule batched(tape::Rule rule) {
   rule.batched = true;
   return rule;

@@ -1,6 +1,6 @@
-// The only way to run an op: evaluates a primitive, and records it on every tape that follows an input. It implements
-// what all ops share: allocation, recording, what a tape keeps, why a result is not followed, notification of
-// observers.
+// Evaluates a primitive and records it on every tape that follows an input: allocation, what a tape keeps, why a result
+// is not followed, notification of observers. Pointwise ops have a shorter way in pointwise.hpp; ops with effects come
+// from effect.hpp.
 #pragma once
 #include <initializer_list>
 
