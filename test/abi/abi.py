@@ -19,12 +19,12 @@ def series(version):
 
 
 def symbols(library):
-    """Exported functions and objects, but those that every user of a header makes too (weak ones)."""
+    """Exported functions and objects, but those that every user of a header makes too (weak ones), without their version."""
     listed = subprocess.run(["nm", "-D", "-P", "--defined-only", library], check=True, capture_output=True, text=True)
     for line in listed.stdout.splitlines():
         name, kind, *_ = line.split()
-        if kind not in "WwVv":
-            yield f"symbol {name} {kind}"
+        if kind not in "AWwVv":  # A: the version itself
+            yield f"symbol {name.split('@')[0]} {kind}"
 
 
 def types(headers):

@@ -1,5 +1,5 @@
-"""What a user's build relies on: every exported symbol is reel's own, the SONAME carries the version that the ABI belongs
-to, and the library needs nothing that its pkg-config file does not name.
+"""What a user's build relies on: every exported symbol is reel's own and has the version of the series that the ABI belongs to, as has
+the SONAME, and the library needs nothing that its pkg-config file does not name.
 
 Usage: contract.py NM READELF LIBRARY VERSION
 """
@@ -18,15 +18,17 @@ bad = []
 # Type information and virtual tables of reel's own classes, and what the tree's C++ exports.
 OWN = re.compile(r"^(?:(?:vtable|typeinfo|typeinfo name|guard variable|VTT) for )?(?:[\w:<>,&* ]+ )?reel::|"
                  r"^(?:non-)?virtual thunk to reel::")
+series = ".".join(version.split(".")[:2 if version.startswith("0.") else 1])
 exported = [line.split(maxsplit=2)[2] for line in lines(nm, "-D", "-C", "--defined-only", library)]
 bad += [f"exported, but not in namespace reel: {name}" for name in exported
         if not OWN.match(name) and not name.startswith("REEL_")]
+bad += [f"exported without the version REEL_{series}: {name}" for name in exported if not name.endswith(f"REEL_{series}")]
 if len(exported) < 300:
     bad.append(f"only {len(exported)} exported symbols: is this the library?")
 
 dynamic = "\n".join(lines(readelf, "-d", library))
 soname = re.search(r"SONAME.*\[(.*)\]", dynamic)
-wanted = "libreel.so." + ".".join(version.split(".")[:2 if version.startswith("0.") else 1])
+wanted = f"libreel.so.{series}"
 if not soname or soname[1] != wanted:
     bad.append(f"SONAME is {soname and soname[1]}, not {wanted}")
 ALLOWED = re.compile(r"lib(?:stdc\+\+|m|gcc_s|c|tbb|fmt|openblas|sleef|z|asan|ubsan|pthread)(?:\.|$)|ld-linux")
