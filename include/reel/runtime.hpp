@@ -5,7 +5,7 @@
 
 namespace [[gnu::visibility("default")]] reel {
 
-/// "0.1.0"
+/// "0.2.0"
 const char* version() noexcept;
 
 /// The number of threads that ops use at most: REEL_NUM_THREADS, or the machine's, until it is set. Results do not

@@ -11,6 +11,7 @@
 
 #include "core/fail.hpp"
 #include "core/thread.hpp"
+#include "core/version.hpp"
 
 namespace reel {
 
@@ -141,7 +142,7 @@ void detail::warn(std::string_view text) {
   std::fprintf(stderr, "reel: warning: %.*s\n", static_cast<int>(text.size()), text.data());
 }
 
-const char* version() noexcept { return REEL_VERSION; }
+const char* version() noexcept { return detail::library_version; }
 
 }  // namespace reel
 

@@ -15,7 +15,7 @@ TREE = ("meson.build", "meson_options.txt", "LICENSE", "include/*", "lib/*", "be
 
 class ReelConan(ConanFile):
     name = "reel"
-    version = "0.1.0"
+    version = "0.2.0"
     license = "Apache-2.0"
     description = "Automatic differentiation of dense arrays: gradient tapes, forward mode, fused SIMD kernels"
     package_type = "library"
