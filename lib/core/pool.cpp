@@ -3,13 +3,9 @@
 // lists is empty. Memory of lists (allocate(), deallocate()) is kept by the thread that frees it, up to a limit, and is
 // spare memory of the process beyond. A pool outlives its thread: at exit it is abandoned, and the next new thread
 // adopts it. The rest of the thread's state (core/thread.hpp) is stored in it and ends with the thread.
-#include <pthread.h>
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <new>
@@ -18,6 +14,7 @@
 
 #include "core/block.hpp"
 #include "core/fail.hpp"
+#include "core/system/system.hpp"
 #include "core/task.hpp"
 #include "core/thread.hpp"
 #ifdef REEL_ADDRESS_SANITIZER  // free blocks are poisoned, so that it sees uses after free
@@ -131,14 +128,11 @@ void end_thread(void* p) noexcept {
   give_up(pool);
 }
 
-// The destructor of a pthread key runs after those of thread_local objects, and again if one of them allocated
-// meanwhile.
-pthread_key_t exit_key;
-int exit_key_error = 0;
-[[gnu::constructor(101)]] void make_exit_key() { exit_key_error = pthread_key_create(&exit_key, end_thread); }
+bool ends_threads = false;
+[[gnu::constructor(101)]] void reserve_end_of_threads() { ends_threads = os::reserve_thread_value(end_thread); }
 // The library must not be unloaded, as part of a plugin, before threads that call into it at their end.
-[[gnu::destructor(101)]] void drop_exit_key() {
-  if (exit_key_error == 0) pthread_key_delete(exit_key);
+[[gnu::destructor(101)]] void drop_end_of_threads() {
+  if (ends_threads) os::drop_thread_value();
 }
 
 Pool& new_or_adopted() {
@@ -161,10 +155,10 @@ Pool& new_or_adopted() {
 // Gives this thread a pool. If that fails, the thread is unchanged and may try again.
 [[gnu::noinline]] Pool& acquire() {
   if (on_first_use) on_first_use();
-  if (exit_key_error)
+  if (!ends_threads)
     fail_without_line<ValueError>("memory", "the process has no pthread key left for the library's per-thread state");
   Pool& p = new_or_adopted();
-  if (pthread_setspecific(exit_key, &p)) {
+  if (!os::set_thread_value(&p)) {
     give_up(p);
     throw std::bad_alloc();
   }
@@ -172,7 +166,7 @@ Pool& new_or_adopted() {
   if (on_new_thread) try {
       on_new_thread();
     } catch (...) {
-      pthread_setspecific(exit_key, nullptr);
+      os::set_thread_value(nullptr);
       end_thread(&p);
       throw;
     }
@@ -190,7 +184,7 @@ void give_back(Pool& p, std::size_t size_class) noexcept {
   p.lists[size_class] = f->next;
   bump(p.cached_large, -static_cast<std::int64_t>(bytes_of(size_class)));
   unpoison(f, bytes_of(size_class));
-  std::free(f);
+  os::deallocate(f);
 }
 
 // Whether the cache has room for one more block of a large class. Blocks of other classes are evicted, the largest
@@ -208,7 +202,7 @@ inline void put(Pool& p, Free* f, std::size_t size_class) noexcept {
   if (bytes >= large_bytes) {
     if (!make_room(p, size_class)) {
       unpoison(f, bytes);
-      return std::free(f);
+      return os::deallocate(f);
     }
     bump(p.cached_large, static_cast<std::int64_t>(bytes));
   }
@@ -229,7 +223,7 @@ void drain(Pool& p) noexcept {
 // Makes the memory of a list spare: the next thread that has none of its class takes it.
 [[gnu::cold, gnu::noinline]] void make_spare(void* memory, std::size_t size_class) noexcept {
   const std::size_t bytes = bytes_of(size_class);
-  if (bytes >= large_bytes) return std::free(memory);
+  if (bytes >= large_bytes) return os::deallocate(memory);
   auto* f = new (memory) Free{spare[size_class].load(std::memory_order_relaxed)};
   poison(static_cast<std::byte*>(memory) + sizeof(Block), bytes - sizeof(Block));
   while (!spare[size_class].compare_exchange_weak(f->next, f, std::memory_order_release, std::memory_order_relaxed)) {
@@ -254,12 +248,10 @@ void trim(Pool& p) noexcept {
 // pass over the memory.
 Free* from_system(std::size_t bytes) noexcept {
   constexpr std::size_t huge_page = std::size_t{2} << 20;  // bytes; x86-64's, and AArch64's with pages of 4 KiB
-  if (bytes < 2 * huge_page) return static_cast<Free*>(std::aligned_alloc(64, bytes));
+  if (bytes < 2 * huge_page) return static_cast<Free*>(os::allocate(64, bytes));
   const std::size_t whole = (bytes + huge_page - 1) / huge_page * huge_page;
-  auto* f = static_cast<Free*>(std::aligned_alloc(huge_page, whole));
-#ifdef MADV_HUGEPAGE
-  if (f) madvise(f, whole, MADV_HUGEPAGE);  // a failure has no consequences
-#endif
+  auto* f = static_cast<Free*>(os::allocate(huge_page, whole));
+  if (f) os::advise_huge_pages(f, whole);
   return f;
 }
 
@@ -275,7 +267,7 @@ Free* from_system(std::size_t bytes) noexcept {
   Free* f = nullptr;
   if (bytes <= largest_in_slab) {
     if (static_cast<std::size_t>(p.slab_end - p.slab) < bytes) {
-      auto* slab = static_cast<std::byte*>(std::aligned_alloc(64, slab_bytes));
+      auto* slab = static_cast<std::byte*>(os::allocate(64, slab_bytes));
       if (!slab) throw std::bad_alloc();
       p.slabs = new (slab) Slab{p.slabs};
       p.slab = slab + sizeof(Slab);

@@ -1,13 +1,6 @@
 #include "io/input_file.hpp"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <bit>
-#include <cerrno>
-#include <cstring>
 
 namespace reel::io {
 
@@ -20,50 +13,51 @@ void require_whole_path(const char* op, const std::string& path) {
 
 InputFile::InputFile(const char* reader, const std::string& path) : reader_(reader), path_(path) {
   require_whole_path(reader_, path);
-  const auto close_file = [](const int* descriptor) {
-    ::close(*descriptor);
-    delete descriptor;
-  };
-  auto descriptor = std::make_unique<int>(-1);
-  // Without O_NONBLOCK, opening a named pipe without a writer would block.
-  *descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (*descriptor < 0) fail<IoError>(reader_, "{}: cannot be opened: {}", path_, std::strerror(errno));
-  descriptor_ = std::shared_ptr<const int>(descriptor.release(), close_file);
-  struct stat status {};
-  if (::fstat(*descriptor_, &status) != 0) fail<IoError>(reader_, "{}: {}", path_, std::strerror(errno));
-  if (!S_ISREG(status.st_mode)) fail<IoError>(reader_, "{}: not a regular file", path_);
-  size_ = static_cast<std::uint64_t>(status.st_size);
-}
-
-void InputFile::read(std::uint64_t offset, void* to, std::uint64_t count) const {
-  if (offset > size_ || count > size_ - offset)
-    refuse(offset, "{} bytes are needed here, the file ends at byte {}", count, size_);
-  auto* out = static_cast<char*>(to);
-  while (count > 0) {
-    const ::ssize_t got = ::pread(*descriptor_, out, static_cast<std::size_t>(count), static_cast<::off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) refuse(offset, "{}", std::strerror(errno));
-    if (got == 0) refuse(offset, "the file was cut short while it was read");
-    out += got;
-    offset += static_cast<std::uint64_t>(got);
-    count -= static_cast<std::uint64_t>(got);
+  try {
+    file_ = os::ReadableFile(path);
+  } catch (const os::FileError& error) {
+    fail<IoError>(reader_, "{}: {}", path_, error.text);
   }
 }
 
+void InputFile::read(std::uint64_t offset, void* to, std::uint64_t count) const {
+  require(offset, count);
+  auto* out = static_cast<char*>(to);
+  while (count > 0) {
+    const std::size_t got = read_some(offset, out, static_cast<std::size_t>(count));
+    if (got == 0) refuse(offset, "the file was cut short while it was read");
+    out += got;
+    offset += got;
+    count -= got;
+  }
+}
+
+std::size_t InputFile::read_some(std::uint64_t offset, void* to, std::size_t count) const {
+  try {
+    return file_.read(offset, to, count);
+  } catch (const os::FileError& error) {
+    refuse(offset, "{}", error.text);
+  }
+}
+
+void InputFile::require(std::uint64_t offset, std::uint64_t count) const {
+  if (offset > size() || count > size() - offset)
+    refuse(offset, "{} bytes are needed here, the file ends at byte {}", count, size());
+}
+
 std::string InputFile::text(std::uint64_t offset, std::uint64_t count) const {
-  if (offset > size_ || count > size_ - offset)
-    refuse(offset, "{} bytes are needed here, the file ends at byte {}", count, size_);
+  require(offset, count);
   std::string result(static_cast<std::size_t>(count), '\0');
   read(offset, result.data(), count);
   return result;
 }
 
 std::shared_ptr<const std::byte> InputFile::map() const {
-  const auto length = static_cast<std::size_t>(size_);
-  void* begin = ::mmap(nullptr, length, PROT_READ, MAP_PRIVATE, *descriptor_, 0);
-  if (begin == MAP_FAILED) fail<IoError>(reader_, "{}: cannot be mapped: {}", path_, std::strerror(errno));
-  const auto unmap = [length](const std::byte* p) { ::munmap(const_cast<std::byte*>(p), length); };
-  return {static_cast<const std::byte*>(begin), unmap};
+  try {
+    return file_.map();
+  } catch (const os::FileError& error) {
+    fail<IoError>(reader_, "{}: {}", path_, error.text);
+  }
 }
 
 std::string InputFile::place(std::uint64_t offset) { return fmt::format("byte {}", offset); }

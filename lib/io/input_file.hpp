@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "core/fail.hpp"
+#include "core/system/system.hpp"
 
 namespace reel::io {
 
@@ -18,7 +19,7 @@ class InputFile {
   /// `reader` is the public function that errors name. IoError unless the path leads to a regular file.
   InputFile(const char* reader, const std::string& path);
 
-  std::uint64_t size() const noexcept { return size_; }
+  std::uint64_t size() const noexcept { return file_.size(); }
   const std::string& path() const noexcept { return path_; }
   /// Copies `count` bytes from `offset` on. IoError when there are fewer.
   void read(std::uint64_t offset, void* to, std::uint64_t count) const;
@@ -50,12 +51,14 @@ class InputFile {
 
  private:
   static std::string place(std::uint64_t offset);
+  // IoError unless the file has `count` bytes from `offset` on.
+  void require(std::uint64_t offset, std::uint64_t count) const;
+  std::size_t read_some(std::uint64_t offset, void* to, std::size_t count) const;
   [[noreturn]] void refuse_at(std::string_view place, const std::string& text) const;
 
   const char* reader_;
   std::string path_;
-  std::uint64_t size_ = 0;
-  std::shared_ptr<const int> descriptor_;
+  os::ReadableFile file_;
 };
 
 /// A stream of bytes that are read once, from first to last.

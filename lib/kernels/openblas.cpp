@@ -1,12 +1,11 @@
 // The state of OpenBLAS: one thread for the library's calls and, on request, kernels that match this processor. On a
 // processor newer than itself, a release of OpenBLAS uses its SSE3 kernels, at a third of the speed.
-#include <dirent.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
 #include <string_view>
 
+#include "core/system/system.hpp"
 #include "kernels/blas.hpp"
 
 extern "C" {
@@ -28,7 +27,7 @@ void prepare_blas() noexcept {
 
 const char* blas_core() noexcept { return openblas_get_corename(); }
 
-#if defined(__x86_64__) && defined(__linux__)
+#ifdef __x86_64__
 
 namespace {
 
@@ -55,20 +54,17 @@ bool outdated(std::string_view core) noexcept {
 
 // Whether the process has no threads except those that OpenBLAS started, which are idle.
 bool alone() noexcept {
-  DIR* tasks = opendir("/proc/self/task");
-  if (!tasks) return false;
-  int count = 0;
-  while (const dirent* task = readdir(tasks)) count += task->d_name[0] != '.';
-  closedir(tasks);
+  const int count = os::thread_count();
+  if (count == 0) return false;
   constexpr int own_threads = 1;  // openblas_get_parallel: sequential 0, its own threads 1, OpenMP 2
   return count <= (openblas_get_parallel() == own_threads ? openblas_get_num_threads() : 1);
 }
 
 void choose_again(const char* core) noexcept {
-  if (core) setenv(variable, core, 1);
+  if (core) os::set_variable(variable, core);
   gotoblas_dynamic_quit();
   gotoblas_dynamic_init();
-  if (core) unsetenv(variable);
+  if (core) os::set_variable(variable, nullptr);
 }
 
 }  // namespace

@@ -11,9 +11,6 @@
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
-#ifdef __linux__
-#include <sched.h>
-#endif
 
 #include <algorithm>
 #include <atomic>
@@ -21,9 +18,9 @@
 #include <cstdlib>
 #include <reel/runtime.hpp>
 #include <string>
-#include <thread>
 
 #include "core/fail.hpp"
+#include "core/system/system.hpp"
 #include "core/task.hpp"
 #include "loops/tuning.hpp"
 // Clang reports the thread sanitizer by __has_feature, GCC by a macro.
@@ -73,14 +70,6 @@ struct Handed {
   return tbb::info::default_concurrency() > 0;
 }();
 
-int allowed_processors() noexcept {
-#ifdef __linux__
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-#endif
-  return static_cast<int>(std::thread::hardware_concurrency());  // more than 1024 processors
-}
-
 // REEL_NUM_THREADS, or the number of processors the process may use.
 int initial_threads() {
   if (const char* text = std::getenv("REEL_NUM_THREADS"); text && *text) {
@@ -89,7 +78,7 @@ int initial_threads() {
     if (*end == 0 && count >= 1 && count <= 1 << 20) return static_cast<int>(count);
     detail::warn(std::string("REEL_NUM_THREADS=") + text + " is not a number of threads and is ignored");
   }
-  return std::max(1, allowed_processors());
+  return std::max(1, os::allowed_processors());
 }
 
 std::atomic<int> threads{0};  // 0: not determined yet

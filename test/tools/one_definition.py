@@ -189,7 +189,9 @@ def included(root, sources):
 def collisions(root):
     """What a unity build would make of names of one file's own that another file of the library declares, too."""
     per_isa = set((root / "lib/kernels/per_isa").glob("*.cpp")) | set((root / "lib").rglob("*_per_isa.cpp"))
-    for sources in per_isa, set((root / "lib").rglob("*.cpp")) - per_isa:
+    systems = set((root / "lib/core/system").glob("*.cpp"))  # a build has one
+    rest = set((root / "lib").rglob("*.cpp")) - per_isa - systems
+    for sources in per_isa, *(rest | {system} for system in systems):
         where = collections.defaultdict(lambda: (set(), set()))
         for path in included(root, sources):
             for scope, name, own in names(path.read_text()):

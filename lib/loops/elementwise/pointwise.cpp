@@ -1,10 +1,9 @@
 // Elementwise loops over broadcast and strided operands. The result is contiguous, so a range of it is a range of flat
 // positions; along the innermost loop each operand is a run with some stride. Results larger than the caches are
 // written with non-temporal stores.
-#include <unistd.h>
-
 #include <algorithm>
 
+#include "core/system/system.hpp"
 #include "kernels/baseline/copy.hpp"
 #include "loops/elementwise/plan.hpp"
 #include "loops/loops.hpp"
@@ -30,10 +29,7 @@ void for_blocks(std::int64_t begin, std::int64_t end, std::int64_t most, const W
 }
 
 std::int64_t half_of_last_cache() {
-  long bytes = 0;
-#ifdef _SC_LEVEL3_CACHE_SIZE
-  bytes = std::max(sysconf(_SC_LEVEL3_CACHE_SIZE), sysconf(_SC_LEVEL2_CACHE_SIZE));
-#endif
+  const std::int64_t bytes = os::last_cache_bytes();
   return bytes > 0 ? bytes / 2 : non_temporal_bytes_default;
 }
 bool too_large_for_caches(std::int64_t bytes, std::int64_t nontemporal_from) {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/fail.hpp"
+#include "core/system/system.hpp"
 #include "tape/tape.hpp"
 
 namespace reel {
@@ -21,7 +22,7 @@ namespace tape {
 
 // Closed in any case.
 struct OutputFile {
-  explicit OutputFile(const char* path) noexcept : file(std::fopen(path, "w")) {}
+  explicit OutputFile(const char* path) noexcept : file(os::open_text(path)) {}
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile() {
