@@ -213,9 +213,12 @@ void Plan<T>::run_chirp(const Rows<T>& rows, bool inverse, double scale, T* scra
   }
 }
 
-template class Direct<float>;
-template class Direct<double>;
-template class Plan<float>;
-template class Plan<double>;
+// plan.cpp instantiates the classes: in a unity build a second time would be an error.
+template std::int64_t Plan<float>::block(std::int64_t, std::int64_t) const noexcept;
+template std::int64_t Plan<double>::block(std::int64_t, std::int64_t) const noexcept;
+template std::int64_t Plan<float>::needed() const noexcept;
+template std::int64_t Plan<double>::needed() const noexcept;
+template void Plan<float>::run(const Rows<float>&, bool, double, float*) const;
+template void Plan<double>::run(const Rows<double>&, bool, double, double*) const;
 
 }  // namespace reel::loops::fft
