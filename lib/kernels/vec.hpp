@@ -18,6 +18,9 @@
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 #include <xsimd/xsimd.hpp>
+#ifdef XSIMD_NO_SUPPORTED_ARCHITECTURE
+#include "kernels/without_vectors.hpp"
+#endif
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
 #endif
