@@ -2,10 +2,10 @@
 #include "compile/check.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <reel/ops/shape.hpp>
 
 #include "core/fail.hpp"
+#include "core/word.hpp"
 #include "gradient/control/deferred.hpp"
 #include "loops/make/random.hpp"
 #include "ops/apply/apply.hpp"
@@ -105,7 +105,7 @@ class Comparison {
     const ops::Primitive* p = a.operation.primitive;
     if (!p || !p->rule.release) return std::equal(x.begin(), x.end(), y.begin(), y.end());
     if (p->evaluate != ops::elementwise_primitive().evaluate) return true;  // each trace makes another object
-    const auto graph = [](ops::Attributes words) { return std::bit_cast<const ops::Program*>(words[0])->graph(); };
+    const auto graph = [](ops::Attributes words) { return detail::pointer_of<const ops::Program>(words[0])->graph(); };
     const loops::Graph was = graph(x), is = graph(y);
     return was.inputs == is.inputs && was.outputs == is.outputs && was.nodes == is.nodes &&
            std::equal(x.begin() + 1, x.end(), y.begin() + 1, y.end());

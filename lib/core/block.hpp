@@ -57,7 +57,8 @@ struct Block : BlockHead {
   bool plain() const noexcept { return flags & plain_flag; }
   Shape shape() const { return {extents(), rank}; }
 };
-static_assert(sizeof(Block) == 64);
+static_assert(sizeof(void*) != 8 || sizeof(Block) == 64);
+static_assert(sizeof(Block) % 8 == 0);  // extents follow
 
 inline constexpr std::uint64_t one_handle = 1, one_saved = (std::uint64_t{1} << 32) | 1;
 

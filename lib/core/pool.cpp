@@ -31,9 +31,10 @@ void (*end_tapes)(ThreadState&) noexcept = nullptr;
 
 namespace {
 
-// Classes 0..7 are multiples of 128 bytes; above, four per doubling, up to 2^51 bytes.
-constexpr std::size_t step = 128, linear_classes = 8, class_count = linear_classes + 4 * 41;
-constexpr std::int64_t most_elements = std::int64_t{1} << 46;
+// Classes 0..7 are multiples of 128 bytes; above, four per doubling, up to 2^51 bytes, with 32-bit pointers to 2^31.
+constexpr bool wide_pointers = sizeof(void*) == 8;
+constexpr std::size_t step = 128, linear_classes = 8, class_count = linear_classes + 4 * (wide_pointers ? 41 : 21);
+constexpr std::int64_t most_elements = std::int64_t{1} << (wide_pointers ? 46 : 26);
 constexpr std::size_t slab_bytes = 256 * 1024, largest_in_slab = 16 * 1024, large_bytes = 1024 * 1024;
 constexpr std::size_t cache_floor = std::size_t{256} << 20;  // least size of the cache of free large blocks
 constexpr std::int64_t flush_bytes = 64 * 1024;              // by which live bytes change before a thread reports them
@@ -59,7 +60,7 @@ constexpr std::size_t bytes_of(std::size_t size_class) noexcept {
   return (5 + k % 4) << (k / 4 + 8);
 }
 static_assert(bytes_of(class_of(1)) == 128 && bytes_of(class_of(1024)) == 1024 && bytes_of(class_of(1025)) == 1280);
-static_assert(bytes_of(class_of(5000)) == 5120 && bytes_of(class_of(std::size_t{1} << 40)) == std::size_t{1} << 40);
+static_assert(bytes_of(class_of(5000)) == 5120 && bytes_of(class_of(std::size_t{1} << 30)) == std::size_t{1} << 30);
 
 // The largest tensor: header and aligned data. Also the limit for lists.
 constexpr std::size_t most_bytes = static_cast<std::size_t>(most_elements) * 16 + sizeof(Block) + 16 * max_rank + 64;
@@ -450,7 +451,7 @@ Block* new_placed(Block* base, std::int64_t bytes, DType dtype, const Shape& sha
 
 Block* new_abstract(DType dtype, const Shape& shape, const Shape& strides, const Maker& maker) {
   // No process maps memory there: reading elements by mistake crashes immediately.
-  constexpr std::uintptr_t nowhere = std::uintptr_t{1} << 47;
+  constexpr auto nowhere = static_cast<std::uintptr_t>(wide_pointers ? std::uint64_t{1} << 47 : std::uint64_t{3} << 30);
   Block* b = new_header(dtype, shape, strides, reinterpret_cast<std::byte*>(nowhere), sizeof(Maker));
   b->flags = static_cast<std::uint8_t>((b->flags & ~plain_flag) | abstract_flag);
   new (b->strides() + b->rank) Maker(maker);

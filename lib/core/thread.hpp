@@ -62,7 +62,7 @@ struct ThisThread {
   tape::Tape* top;
   ThreadState* state;
 };
-static_assert(sizeof(ThisThread) == 16);
+static_assert(sizeof(ThisThread) == 2 * sizeof(void*));
 extern constinit thread_local ThisThread this_thread [[gnu::tls_model("initial-exec")]];
 extern ThreadState& blank_state;
 

@@ -1,6 +1,5 @@
 // Ops of the user: recorded with a function, or with a name that is looked up at replay.
 #include <atomic>
-#include <bit>
 #include <map>
 #include <mutex>
 #include <reel/ops/make.hpp>
@@ -11,6 +10,7 @@
 #include <set>
 
 #include "core/fail.hpp"
+#include "core/word.hpp"
 #include "gradient/control/composite.hpp"
 #include "gradient/gradient.hpp"
 #include "ops/apply/operation.hpp"
@@ -68,7 +68,7 @@ struct UserOp {
   bool transposes;    // see FunctionEntry
 };
 constexpr std::size_t over_reverse = 1;  // an attribute
-UserOp& user_op(std::span<const std::int64_t> attributes) { return *std::bit_cast<UserOp*>(attributes[0]); }
+UserOp& user_op(std::span<const std::int64_t> attributes) { return *detail::pointer_of<UserOp>(attributes[0]); }
 
 void verify_count(std::string_view name, std::size_t found, std::size_t expected) {
   if (found != expected)
@@ -215,7 +215,7 @@ void user_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor
 
 void user_release(std::span<const std::int64_t> attributes) noexcept {
   if (attributes.empty()) return;
-  UserOp* op = std::bit_cast<UserOp*>(attributes[0]);
+  UserOp* op = detail::pointer_of<UserOp>(attributes[0]);
   if (--op->uses == 0) delete op;
 }
 
@@ -291,8 +291,7 @@ void record_function(std::string_view name, std::span<const Tensor> inputs, std:
                         entry.transposes};
   op->rule = {op->name, user_vjp, user_jvp, true, true, user_release, user_retain};
   op->rule.batched = op->batched || op->many;
-  std::int64_t attributes[] = {std::bit_cast<std::int64_t>(op),
-                               entry.transposes && tape::Capture::in_forward_over_reverse()};
+  std::int64_t attributes[] = {detail::word_of(op), entry.transposes && tape::Capture::in_forward_over_reverse()};
   const auto done = [&] { user_release(attributes); };
   try {
     if (entry.function)

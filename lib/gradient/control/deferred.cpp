@@ -7,6 +7,7 @@
 #include <reel/ops/make.hpp>
 
 #include "core/fail.hpp"
+#include "core/word.hpp"
 #include "gradient/programs/derivative.hpp"
 #include "loops/loops.hpp"
 #include "ops/apply/apply.hpp"
@@ -33,7 +34,7 @@ std::optional<Tensors> Deferred::jvp(TensorSpan x, TensorSpan tangents) const {
 namespace {
 
 const Deferred& deferred_of(std::span<const std::int64_t> attributes) {
-  return *std::bit_cast<const Deferred*>(attributes[0]);
+  return *detail::pointer_of<const Deferred>(attributes[0]);
 }
 void retain(std::span<const std::int64_t> attributes) noexcept { ++deferred_of(attributes).uses; }
 void release(std::span<const std::int64_t> attributes) noexcept { deferred_of(attributes).release(); }
@@ -319,7 +320,7 @@ Tensors call_deferred(const Deferred& d, TensorSpan arguments) {
   for (const TensorSpan list : {arguments, TensorSpan(d.captured)})
     for (const Tensor& x : list) inputs.push_back(&x);
   Tensors outputs(d.outputs.size());
-  const std::int64_t attributes[] = {std::bit_cast<std::int64_t>(&d)};
+  const std::int64_t attributes[] = {detail::word_of(&d)};
   ops::apply(primitive_of(d), inputs, attributes, outputs);
   return outputs;
 }

@@ -8,6 +8,7 @@
 #include <reel/ops/shape.hpp>
 
 #include "core/fail.hpp"
+#include "core/word.hpp"
 #include "gradient/control/deferred.hpp"
 #include "gradient/gradient.hpp"
 #include "gradient/programs/derivative.hpp"
@@ -264,7 +265,7 @@ class Traced::Entry {
     for (const List* list : {&entry->inputs_.all, &entry->inputs_.captured})
       for (const Tensor& x : *list) in[k++] = &x;
     for (k = 0; k < results.size(); ++k) out[k] = &results[k];
-    const std::int64_t attributes[] = {std::bit_cast<std::int64_t>(entry)};
+    const std::int64_t attributes[] = {detail::word_of(entry)};
     struct Done {
       std::span<const std::int64_t> attributes;
       ~Done() { release(attributes); }
@@ -276,7 +277,9 @@ class Traced::Entry {
   using Allocator = detail::PoolAllocator<Entry>;
   static inline Allocator allocator;
 
-  static Entry& of(std::span<const std::int64_t> attributes) noexcept { return *std::bit_cast<Entry*>(attributes[0]); }
+  static Entry& of(std::span<const std::int64_t> attributes) noexcept {
+    return *detail::pointer_of<Entry>(attributes[0]);
+  }
   static void retain(std::span<const std::int64_t> attributes) noexcept { ++of(attributes).uses_; }
   static void release(std::span<const std::int64_t> attributes) noexcept {
     Entry& e = of(attributes);

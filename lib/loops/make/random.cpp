@@ -23,18 +23,36 @@ std::uint64_t random_word(RandomStream from, std::int64_t i) {
   return block[static_cast<std::size_t>(i % 2)];
 }
 
+// A product of 128 bits.
+struct WideProduct {
+  std::uint64_t high, low;
+};
+#ifdef __SIZEOF_INT128__
+WideProduct multiply(std::uint64_t a, std::uint64_t b) {
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = static_cast<Wide>(a) * b;
+  return {static_cast<std::uint64_t>(product >> 64), static_cast<std::uint64_t>(product)};
+}
+#else
+WideProduct multiply(std::uint64_t a, std::uint64_t b) {
+  constexpr std::uint64_t low_half = 0xffffffff;
+  const std::uint64_t al = a & low_half, ah = a >> 32, bl = b & low_half, bh = b >> 32;
+  const std::uint64_t low = al * bl, first = ah * bl + (low >> 32), second = al * bh + (first & low_half);
+  return {ah * bh + (first >> 32) + (second >> 32), second << 32 | (low & low_half)};
+}
+#endif
+
 // A draw from [0, count) by a random word, as the high half of their product. Words whose low half is below `least`,
 // 2^64 mod count, would make some numbers likelier; each of them seeds another (Lemire, "Fast random integer generation
 // in an interval", ACM Transactions on Modeling and Computer Simulation 29, 2019). With less than half of the words
 // refused, 64 in a row have a probability below 2^-64.
 std::uint64_t below(std::uint64_t count, std::uint64_t least, std::uint64_t word) {
-  __extension__ using Wide = unsigned __int128;
-  Wide product = static_cast<Wide>(word) * count;
-  for (std::uint64_t k = 0; static_cast<std::uint64_t>(product) < least && k < 64; ++k) {
+  WideProduct product = multiply(word, count);
+  for (std::uint64_t k = 0; product.low < least && k < 64; ++k) {
     word = random_block(word, k)[0];
-    product = static_cast<Wide>(word) * count;
+    product = multiply(word, count);
   }
-  return static_cast<std::uint64_t>(product >> 64);
+  return product.high;
 }
 
 // Fills y, PerBlock elements at a time, by f(words, out).
@@ -221,9 +239,7 @@ void draw_permutation(RandomStream from, const Tensor& y) {
   auto* to = detail::mutable_data<std::int64_t>(y);
   for (std::int64_t i = y.size() - 1; i > 0; --i) {
     // A draw from [0, i] as the high half of a product; the bias is below 2^-64 i.
-    __extension__ using Wide = unsigned __int128;
-    const auto k =
-        static_cast<std::int64_t>(static_cast<Wide>(random_word(from, i)) * static_cast<std::uint64_t>(i + 1) >> 64);
+    const auto k = static_cast<std::int64_t>(multiply(random_word(from, i), static_cast<std::uint64_t>(i + 1)).high);
     std::swap(to[i], to[k]);
   }
 }

@@ -2,6 +2,7 @@
 // draw, the offset in blocks, then the attributes of the draw, of which the first two are the stream.
 #include <algorithm>
 
+#include "core/word.hpp"
 #include "ops/apply/apply.hpp"
 #include "ops/apply/effect.hpp"
 
@@ -9,7 +10,7 @@ namespace reel::ops {
 
 namespace {
 
-const Primitive& drawn_by(const Call& call) { return *std::bit_cast<const Primitive*>(call.attribute(0)); }
+const Primitive& drawn_by(const Call& call) { return *detail::pointer_of<const Primitive>(call.attribute(0)); }
 
 void infer_draw(const Call& call, Metas& out) {
   drawn_by(call).infer({call.inputs.subspan(1), call.attributes.subspan(2)}, out);
@@ -35,7 +36,7 @@ Tensor draw_from(const Tensor& stream, std::int64_t offset, const Effect& e) {
   inputs[0] = &stream;
   std::copy(e.inputs.begin(), e.inputs.end(), inputs.begin() + 1);
   detail::ShortList<std::int64_t, 16> attributes(2 + e.attributes.size());
-  attributes[0] = std::bit_cast<std::int64_t>(&e.primitive);
+  attributes[0] = detail::word_of(&e.primitive);
   attributes[1] = offset;
   std::copy(e.attributes.begin(), e.attributes.end(), attributes.begin() + 2);
   return apply(e.primitive.effects & may_throw ? checked_draw_primitive : draw_primitive,

@@ -5,6 +5,7 @@
 #include <reel/ops/make.hpp>
 #include <reel/ops/shape.hpp>
 
+#include "core/word.hpp"
 #include "loops/loops.hpp"
 #include "ops/apply/apply.hpp"
 #include "ops/apply/operation.hpp"
@@ -27,7 +28,7 @@ void retain(std::span<const std::int64_t> attributes) noexcept;
 
 // Attributes: the program, then the bits of the parameters.
 const Program& program_of(std::span<const std::int64_t> attributes) {
-  return *std::bit_cast<const Program*>(attributes[0]);
+  return *detail::pointer_of<const Program>(attributes[0]);
 }
 
 // Enough for the operands, results and parameters of most programs: such lists need no allocation.
@@ -94,7 +95,7 @@ void run(const Primitive& op, const Program& program, Inputs in, std::span<const
     return program.code().run(dtype, shape, in, parameters, out);
   }
   Words attributes(1 + parameters.size());
-  attributes[0] = std::bit_cast<std::int64_t>(&program);
+  attributes[0] = detail::word_of(&program);
   for (std::size_t i = 0; i < parameters.size(); ++i) attributes[1 + i] = std::bit_cast<std::int64_t>(parameters[i]);
   apply(op, in, attributes, out);
 }
@@ -127,7 +128,7 @@ void evaluate(const tape::Record& record, const Derivative& derivative, std::spa
     if (any_followed(in) || traced(in) || shape.elements() == 0) {
       Words attributes(record.attributes().size());
       std::copy(record.attributes().begin(), record.attributes().end(), attributes.begin());
-      attributes[0] = std::bit_cast<std::int64_t>(&program);
+      attributes[0] = detail::word_of(&program);
       apply(program_primitive, in, attributes, out);
     } else {
       detail::ShortList<loops::Write, few> writes(program.outputs());
