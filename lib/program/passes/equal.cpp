@@ -1,6 +1,6 @@
 // Common subexpression elimination.
+#include <bit>
 #include <cstring>
-#include <map>
 
 #include "program/passes/passes.hpp"
 
@@ -8,28 +8,61 @@ namespace reel::program {
 
 namespace {
 
-// The operation, attributes and operands of an instruction, as words.
+// What identifies an instruction or a constant, as words.
 using Key = std::vector<std::uint64_t>;
 
-Key key_of(const Instruction& i) {
+// The operation, attributes and operands of an instruction.
+void write_key(const Instruction& i, Key& key) {
   const ops::Operation& o = i.operation;
   const auto operand = static_cast<std::uint8_t>(o.operand);
   const unsigned flags = (o.summed ? 2u : 0u) | (i.residuals_wanted ? 1u : 0u);
-  Key key{reinterpret_cast<std::uintptr_t>(o.primitive), reinterpret_cast<std::uintptr_t>(o.check),
-          std::uint64_t{o.definition} << 16 | std::uint64_t{operand} << 8 | flags, i.inputs.size()};
+  key.assign({reinterpret_cast<std::uintptr_t>(o.primitive), reinterpret_cast<std::uintptr_t>(o.check),
+              std::uint64_t{o.definition} << 16 | std::uint64_t{operand} << 8 | flags, i.inputs.size()});
   key.insert(key.end(), i.inputs.begin(), i.inputs.end());
   for (const std::int64_t word : i.attributes.words()) key.push_back(static_cast<std::uint64_t>(word));
-  return key;
 }
 
-// A constant of one element, as words; empty for larger constants.
-Key key_of(const Tensor& constant) {
+// A constant of one element.
+void write_key(const Tensor& constant, Key& key) {
   const detail::Block* b = detail::block(constant);
-  if (b->size != 1) return {};
-  Key key{static_cast<std::uint64_t>(b->dtype), b->rank, 0, 0};
+  key.assign({static_cast<std::uint64_t>(b->dtype), b->rank, 0, 0});
   std::memcpy(&key[2], b->data, item_size(b->dtype));
-  return key;
 }
+
+// Numbers of distinct keys, found by hash. Keys are not stored: `write` writes the key of a number again.
+template <class Write>
+class Distinct {
+ public:
+  Distinct(std::size_t most, Write write) : places_(std::bit_ceil(2 * most + 2), {0, nothing}), write_(write) {}
+  // The first number with the key of this one; itself if it is the first.
+  Index first(Index number) {
+    write_(number, key_);
+    const std::uint64_t hash = hash_of(key_);
+    for (std::size_t at = hash >> 32;; ++at) {
+      auto& [found_hash, found] = places_[at & (places_.size() - 1)];
+      if (found == nothing) {
+        found_hash = static_cast<std::uint32_t>(hash);
+        return found = number;
+      }
+      if (found_hash != static_cast<std::uint32_t>(hash)) continue;
+      write_(found, other_);
+      if (key_ == other_) return found;
+    }
+  }
+
+ private:
+  static std::uint64_t hash_of(const Key& key) noexcept {
+    std::uint64_t hash = 0;
+    for (const std::uint64_t word : key) {
+      hash = (hash ^ word) * 0x9e3779b97f4a7c15u;  // 2^64 / golden ratio
+      hash ^= hash >> 32;
+    }
+    return hash * 0x9e3779b97f4a7c15u;
+  }
+  std::vector<std::pair<std::uint32_t, Index>> places_;
+  Key key_, other_;
+  Write write_;
+};
 
 class Sharing {
  public:
@@ -37,19 +70,15 @@ class Sharing {
     for (Index v = 0; v < same_as_.size(); ++v) same_as_[v] = v;
   }
   void run() {
-    std::map<Key, Index> constants;
-    for (Index v = 0; v < program_.values.size(); ++v) {
-      if (program_.values[v].origin != Value::Origin::constant) continue;
-      if (Key key = key_of(program_.values[v].tensor); !key.empty())
-        same_as_[v] = constants.try_emplace(std::move(key), v).first->second;
-    }
-    std::map<Key, std::size_t> first;  // instructions
-    for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
+    share_constants();
+    Distinct distinct(program_.instructions.size(),
+                      [&](Index i, Key& key) { write_key_with_shapes(program_.instructions[i], key); });
+    for (Index i = 0; i < program_.instructions.size(); ++i) {
       Instruction& instruction = program_.instructions[i];
       for (Index& o : instruction.inputs) o = replaced(o);
-      const auto [at, is_first] = first.try_emplace(shape_key(instruction), i);
-      if (is_first) continue;
-      const std::vector<Index>& outputs = program_.instructions[at->second].outputs;
+      const Index first = distinct.first(i);
+      if (first == i) continue;
+      const std::vector<Index>& outputs = program_.instructions[first].outputs;
       for (std::size_t k = 0; k < outputs.size(); ++k)
         if (instruction.outputs[k] != nothing) same_as_[instruction.outputs[k]] = outputs[k];
     }
@@ -57,9 +86,17 @@ class Sharing {
   }
 
  private:
+  void share_constants() {
+    std::vector<Index> single;
+    for (Index v = 0; v < program_.values.size(); ++v)
+      if (program_.values[v].origin == Value::Origin::constant && detail::block(program_.values[v].tensor)->size == 1)
+        single.push_back(v);
+    Distinct distinct(single.size(), [&](Index v, Key& key) { write_key(program_.values[v].tensor, key); });
+    for (const Index v : single) same_as_[v] = distinct.first(v);
+  }
   // With what the inputs do not determine of the outputs: a derivative may have a larger shape than they have.
-  Key shape_key(const Instruction& i) const {
-    Key key = key_of(i);
+  void write_key_with_shapes(const Instruction& i, Key& key) const {
+    write_key(i, key);
     for (const Index v : i.outputs) {
       if (v == nothing) {
         key.push_back(~std::uint64_t{0});
@@ -69,7 +106,6 @@ class Sharing {
       key.push_back(b->rank);
       for (int d = 0; d < b->rank; ++d) key.push_back(static_cast<std::uint64_t>(b->extents()[d]));
     }
-    return key;
   }
   Index replaced(Index operand) {
     if (operand == nothing) return nothing;
