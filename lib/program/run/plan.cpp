@@ -4,8 +4,8 @@
 #include "program/run/plan.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <map>
-#include <set>
 
 #include "ops/product/matmul.hpp"
 
@@ -13,20 +13,18 @@ namespace reel::program {
 
 namespace {
 
-// First fit: the lowest free place that is large enough. Logarithmic in the number of free places, times the number of
-// their different sizes.
+// First fit among free places, in classes by size: the lowest place of all classes whose places are large enough, or
+// one of the first few that fit in the class before. Classes hold one size each up to 2 KiB, then 16 classes an octave.
 class Arena {
  public:
   std::int64_t take(std::int64_t bytes) {
     if (bytes == 0) return 0;
-    const auto lowest = lowest_of(bytes);
-    if (lowest == by_size_.end()) {
-      const std::int64_t begin = end_;
+    const auto [begin, size] = lowest_of(bytes);
+    if (size == 0) {
       end_ += bytes;
       most_ = std::max(most_, end_);
-      return begin;
+      return end_ - bytes;
     }
-    const std::int64_t begin = *lowest->second.begin(), size = lowest->first;
     forget(begin, size);
     if (size > bytes) add(begin + bytes, size - bytes);
     return begin;
@@ -56,26 +54,46 @@ class Arena {
   std::int64_t bytes() const noexcept { return most_; }
 
  private:
-  using BySize = std::map<std::int64_t, std::set<std::int64_t>>;
-  BySize::const_iterator lowest_of(std::int64_t bytes) const {
-    auto lowest = by_size_.lower_bound(bytes);
-    for (auto at = lowest; at != by_size_.end(); ++at)
-      if (*at->second.begin() < *lowest->second.begin()) lowest = at;
+  struct Place {
+    std::int64_t begin, size;  // size 0: there is none
+  };
+  // Sizes are multiples of 64: the class of n such units is its five leading bits and their exponent.
+  static int class_of(std::int64_t bytes) noexcept {
+    const auto units = static_cast<std::uint64_t>(bytes) / 64;
+    const int shift = std::max(static_cast<int>(std::bit_width(units)) - 5, 0);
+    return shift * 16 + static_cast<int>(units >> shift);
+  }
+  Place lowest_of(std::int64_t bytes) const {
+    Place lowest{0, 0};
+    const int own = class_of(bytes);
+    auto at = classes_.lower_bound(own);
+    if (at != classes_.end() && at->first == own) {
+      constexpr int most_tried = 16;
+      int tried = 0;
+      for (const auto& [begin, size] : at->second) {
+        if (size >= bytes) lowest = {begin, size};
+        if (size >= bytes || ++tried == most_tried) break;
+      }
+      ++at;
+    }
+    for (; at != classes_.end(); ++at)
+      if (const auto& [begin, size] = *at->second.begin(); lowest.size == 0 || begin < lowest.begin)
+        lowest = {begin, size};
     return lowest;
   }
   void add(std::int64_t begin, std::int64_t size) {
     free_.emplace(begin, size);
-    by_size_[size].insert(begin);
+    classes_[class_of(size)].emplace(begin, size);
   }
   void forget(std::int64_t begin, std::int64_t size) {
     free_.erase(begin);
-    const auto at = by_size_.find(size);
+    const auto at = classes_.find(class_of(size));
     at->second.erase(begin);
-    if (at->second.empty()) by_size_.erase(at);
+    if (at->second.empty()) classes_.erase(at);
   }
 
-  std::map<std::int64_t, std::int64_t> free_;  // sizes of the free places below end_, by their beginnings
-  BySize by_size_;                             // the same: beginnings by sizes, none empty
+  std::map<std::int64_t, std::int64_t> free_;                    // sizes of places below end_, by their beginnings
+  std::map<int, std::map<std::int64_t, std::int64_t>> classes_;  // the same, divided into classes, none empty
   std::int64_t end_ = 0, most_ = 0;
 };
 
