@@ -80,7 +80,7 @@ struct Instruction {
   bool residuals_wanted = false;
   tape::Site line = {};                      // of the user's call, for errors of a run
   std::shared_ptr<const loops::Code> fused;  // set for a fused instruction: its program, the shape of its elements,
-  Shape shape = {};                          // and what becomes of each output
+  std::shared_ptr<const Shape> shape = {};   // and what becomes of each output
   std::vector<loops::Write> writes = {};
   /// Of a fused instruction that also computes a matrix product, which its program then reads. The product's first
   /// factor takes the place of this input, its second factor is the last input. The product is in the memory of this

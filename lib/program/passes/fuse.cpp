@@ -123,7 +123,7 @@ class Grouping {
 class Fusion {
  public:
   Fusion(const Program& program, const Group& group, const std::vector<Index>& uses) : program_(program) {
-    made_.shape = output_of(program, program.instructions[group.members[0]])->shape();
+    made_.shape = std::make_shared<const Shape>(output_of(program, program.instructions[group.members[0]])->shape());
     for (const std::size_t m : group.members) {
       const Instruction& i = program.instructions[m];
       if (i.pointwise())

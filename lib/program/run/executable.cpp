@@ -115,10 +115,7 @@ void Executable::set_apart(std::span<const std::size_t> results) {
   place_fresh();
 }
 
-bool Executable::reads_argument(std::size_t k) const noexcept {
-  return std::any_of(bound_.begin(), bound_.end(),
-                     [&](const Bound& b) { return program_.operands[b.operand].value == program_.arguments[k]; });
-}
+bool Executable::reads_argument(std::size_t k) const noexcept { return reads_argument_[k]; }
 
 // A result that is a whole computed value is taken from Frame::outputs, the others are operands.
 void Executable::find_results() {
@@ -148,7 +145,8 @@ void Executable::find_bound() {
       if (o != nothing) used[o] = true;
   for (const Result& result : results_)
     if (!result.output) used[result.number] = true;
-  std::vector<bool> bound(program_.arguments.size());  // whether a later operand is bound to the argument
+  std::vector<bool>& bound = reads_argument_;  // so far: whether a later operand is bound to the argument
+  bound.resize(program_.arguments.size());
   for (Index o = static_cast<Index>(program_.operands.size()); o-- > 0;) {
     const Index v = program_.operands[o].value;
     const Value& value = program_.values[v];
@@ -256,7 +254,7 @@ namespace {
   in[i.product->input] = &product.out;
   const detail::Block* c = detail::block(product.out);
   const loops::Producer producer{compute, &product, c->extents()[c->rank - 1]};
-  i.fused->run(c->dtype, i.shape, in, {}, outputs, i.writes, &producer);
+  i.fused->run(c->dtype, *i.shape, in, {}, outputs, i.writes, &producer);
 }
 
 }  // namespace
@@ -270,7 +268,7 @@ namespace {
     const std::span<const Tensor> out(outputs, i.outputs.size());
     if (i.product) [[unlikely]]
       return run_after_product(i, inputs, out);
-    return i.fused->run(detail::block(*outputs)->dtype, i.shape, inputs, {}, out, i.writes);
+    return i.fused->run(detail::block(*outputs)->dtype, *i.shape, inputs, {}, out, i.writes);
   }
   ops::Outputs out(*step.metas, inputs, i.residuals_wanted, outputs);
   i.operation.primitive->evaluate({inputs, i.attributes.words()}, out);

@@ -83,6 +83,7 @@ class Executable {
   std::vector<Origin> origin_;  // for each value
   std::vector<Index> outputs_;  // values, for all steps
   std::vector<Bound> bound_;    // operands of arguments, and of values that outlive the run
+  std::vector<bool> reads_argument_;
   std::vector<Result> results_;
   std::vector<std::uint32_t> made_;               // indices in Frame::outputs that a run fills
   std::vector<std::uint32_t> fresh_;              // those of them that it allocates before the first instruction

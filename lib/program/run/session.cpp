@@ -20,11 +20,14 @@ std::unique_ptr<Executable::SessionFrame> Executable::new_session_frame() const 
   };
   const std::size_t arguments = program_.arguments.size();
   made->tokens.resize(arguments);
+  std::vector<std::vector<Index>> operands(arguments);  // of each argument
+  for (const Bound& b : bound_)
+    if (const Origin& origin = origin_[program_.operands[b.operand].value]; origin.argument)
+      operands[origin.number].push_back(b.operand);
   for (std::size_t k = 0; k < arguments; ++k) {
     made->first.push_back(made->parts.size());
-    for (const auto& [o, last] : bound_) {
+    for (const Index o : operands[k]) {
       const Operand& operand = program_.operands[o];
-      if (operand.value != program_.arguments[k]) continue;
       if (is_token(operand.tensor))
         made->tokens[k].push_back(o);
       else
