@@ -334,6 +334,31 @@ TEST_CASE("compiled loops: unconnected results have no gradient") {
   CHECK(g.item() == 81);
 }
 
+TEST_CASE("scans whose steps read neither the carry nor the rows give these no gradient, compiled or not") {
+  const auto exist = [](const LoopOptions& options) {
+    return [options](const Tensor& x, const Tensor& rows, const Tensor& read) {
+      GradientTape tape({.persistent = true});
+      tape.watch(std::tuple(x, rows, read));
+      const auto [last, all] =
+          scan([&](const Tensor&, const Tensor&) { return std::pair(read * 2., sin(read)); }, x, rows, options);
+      const Tensor y = sum(last * all);
+      tape.stop();
+      std::vector<Tensor> list;
+      for (const Tensor& source : {x, rows, read}) list.push_back(scalar(tape.gradient(y, source) ? 1. : 0.));
+      return list;
+    };
+  };
+  for (const std::int64_t budget : {0, 1})
+    for (const bool compiled : {false, true}) {
+      const auto f = exist({.memory_budget = budget, .compiled = compiled});
+      for (const auto& list : {f(ones({2}), ones({3, 2}), ones({2})), compile(f)(ones({2}), ones({3, 2}), ones({2}))}) {
+        CAPTURE(budget, compiled);
+        CHECK(list[0].item() + list[1].item() == 0);
+        CHECK(list[2].item() == 1);
+      }
+    }
+}
+
 TEST_CASE("compiled loops: an op that may throw is kept though its result is unused") {
   const auto f = compile([](const Tensor& x, const Tensor& in_loop, const Tensor& in_branch) {
     static_cast<void>(while_loop([](const Tensor& y) { return y < 3.; },

@@ -69,6 +69,7 @@ BodyCall::BodyCall(const char* called, std::vector<Body> bodies, const char* con
     body.add_to(reads_);
     may_throw = may_throw || body.may_throw();
     has_rules = has_rules || body.traced().has_rules();
+    derives = derives || body.traced().derives();
     if (const auto& program = body.traced().without_passes()) parts.push_back({names[&body - bodies_.data()], program});
   }
   early_reads_ = reads_.size();
@@ -99,7 +100,7 @@ void BodyCall::set_connections() {
   arguments = own_ + reads_.size();
   late.clear();
   for (const Source& s : reads_.list().subspan(early_reads_)) late.push_back(s);
-  connected.clear();
+  connected = Connections(outputs.size(), inputs());
   const auto leads = [&](std::size_t k, std::size_t i) {
     if (has_rules || i >= arguments) return true;
     return std::any_of(bodies_.begin(), bodies_.begin() + static_cast<std::ptrdiff_t>(giving_), [&](const Body& body) {
@@ -108,7 +109,8 @@ void BodyCall::set_connections() {
     });
   };
   for (std::size_t k = 0; k < outputs.size(); ++k)
-    for (std::size_t i = 0; i < inputs(); ++i) connected.push_back(leads(k, i));
+    for (std::size_t i = 0; i < inputs(); ++i)
+      if (leads(k, i)) connected.set(k, i);
 }
 
 }  // namespace reel::autodiff

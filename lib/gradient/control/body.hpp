@@ -46,7 +46,7 @@ class Body {
   std::size_t inputs() const { return traced_->program().arguments.size(); }
   std::size_t arguments() const { return inputs() - reads_.size(); }
   /// Whether a derivative leads from this argument or read to the result.
-  bool leads(std::size_t result, std::size_t input) const { return traced_->connected()[result * inputs() + input]; }
+  bool leads(std::size_t result, std::size_t input) const { return traced_->connected()(result, input); }
 
  private:
   std::shared_ptr<Traced> traced_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <reel/forward.hpp>
 #include <reel/ops/make.hpp>
 
@@ -58,7 +59,9 @@ class Derivative final : public Deferred {
     arguments = of.arguments + seeded_.size() + has_token;
     captured = of.captured;
     has_rules = of.has_rules;
-    for (const std::size_t to : wanted_) add_connections(to);
+    derives = true;
+    connected = Connections(wanted_.size(), inputs());
+    for (std::size_t k = 0; k < wanted_.size(); ++k) add_connections(k);
   }
 
   Tensors run(TensorSpan x) const override;
@@ -76,7 +79,7 @@ class Derivative final : public Deferred {
             .wanted = {},
             .seeded = {}};
   }
-  void add_connections(std::size_t to);
+  void add_connections(std::size_t row);
   // The Hessian of a function with rules of its own is not that of its tangents.
   bool can_pull_tangents() const {
     return !has_rules && kind_ == Kind::gradient && has_token_ && of_->late.empty() && !rows_;
@@ -100,8 +103,9 @@ class Derivative final : public Deferred {
   std::int64_t rows_;
 };
 
-void Derivative::add_connections(std::size_t to) {
+void Derivative::add_connections(std::size_t row) {
   const bool is_gradient = kind_ == Kind::gradient;
+  const std::size_t to = wanted_[row];
   // Whether input i and `to` share an output: then the derivative for `to` depends on input i.
   const auto meets = [&](std::size_t i) {
     if (has_rules) return true;
@@ -109,11 +113,15 @@ void Derivative::add_connections(std::size_t to) {
     return std::any_of(seeded_.begin(), seeded_.end(),
                        [&](std::size_t k) { return of_->leads(k, to) && of_->leads(k, i); });
   };
-  for (std::size_t i = 0; i < of_->arguments; ++i)
-    connected.push_back(i + of_->late.size() >= of_->arguments || meets(i));
-  for (const std::size_t k : seeded_) connected.push_back(is_gradient ? of_->leads(k, to) : of_->leads(to, k));
-  if (has_token_) connected.push_back(false);
-  for (std::size_t i = of_->arguments; i < of_->inputs(); ++i) connected.push_back(meets(i));
+  std::size_t column = 0;
+  const auto add = [&](bool leads) {
+    if (leads) connected.set(row, column);
+    ++column;
+  };
+  for (std::size_t i = 0; i < of_->arguments; ++i) add(i + of_->late.size() >= of_->arguments || meets(i));
+  for (const std::size_t k : seeded_) add(is_gradient ? of_->leads(k, to) : of_->leads(to, k));
+  if (has_token_) add(false);
+  for (std::size_t i = of_->arguments; i < of_->inputs(); ++i) add(meets(i));
 }
 
 // New handles for the arguments: a tensor that was passed twice is two sources. Derivatives read late variables from
@@ -340,40 +348,53 @@ std::span<const Deferred::Part> parts_of(const program::Instruction& i) {
   return d ? d->parts : std::span<const Deferred::Part>();
 }
 
-std::vector<bool> connections(const program::Program& p) {
+Connections connections(const program::Program& p) {
   const std::size_t inputs = p.arguments.size();
-  std::vector<std::vector<bool>> leads(
-      p.values.size(), std::vector<bool>(inputs));  // [value][argument]: whether a derivative leads there
+  Connections leads(p.values.size(), inputs);  // from arguments to values
   const auto carries = [&](program::Index v) { return is_differentiable(p.values[v].tensor.dtype()); };
-  for (std::size_t i = 0; i < inputs; ++i) leads[p.arguments[i]][i] = carries(p.arguments[i]);
+  for (std::size_t i = 0; i < inputs; ++i)
+    if (carries(p.arguments[i])) leads.set(p.arguments[i], i);
   for (const program::Instruction& i : p.instructions) {
     const Deferred* d = deferred_of(i);
     for (std::size_t k = 0; k < i.outputs.size(); ++k) {
       const program::Index v = i.outputs[k];
       if (v == program::nothing || !carries(v)) continue;
-      for (std::size_t n = 0; n < i.inputs.size(); ++n) {
-        const program::Index o = i.inputs[n];
-        if (o == program::nothing || (d && !d->leads(k, n))) continue;
-        for (std::size_t a = 0; a < inputs; ++a)
-          if (leads[p.operands[o].value][a]) leads[v][a] = true;
-      }
+      for (std::size_t n = 0; n < i.inputs.size(); ++n)
+        if (const program::Index o = i.inputs[n]; o != program::nothing && (!d || d->leads(k, n)))
+          leads.add(v, leads, p.operands[o].value);
     }
   }
   // Arguments may be views of one tensor: a value derived from one is found by the memory of the other.
-  const auto memory = [&](std::size_t i) {
-    const detail::Block* b = detail::block(p.values[p.arguments[i]].tensor);
-    return b->flags & detail::view_flag ? static_cast<const detail::Block*>(b->base) : b;
-  };
-  std::vector<bool> list;
-  for (const program::Index o : p.results) {
-    const std::vector<bool>& from = leads[p.operands[o].value];
-    for (std::size_t i = 0; i < inputs; ++i) {
-      bool leads_here = from[i];
-      for (std::size_t k = 0; !leads_here && k < inputs; ++k) leads_here = from[k] && memory(k) == memory(i);
-      list.push_back(leads_here);
-    }
+  std::map<const detail::Block*, std::size_t> first_of;
+  std::vector<std::size_t> first;  // for each argument, the first with its memory
+  for (const program::Index v : p.arguments) {
+    const detail::Block* b = detail::block(p.values[v].tensor);
+    const auto* memory = b->flags & detail::view_flag ? static_cast<const detail::Block*>(b->base) : b;
+    first.push_back(first_of.try_emplace(memory, first.size()).first->second);
   }
-  return list;
+  Connections all(p.results.size(), inputs);
+  for (std::size_t k = 0; k < p.results.size(); ++k) {
+    std::vector<bool> reached(inputs);
+    for (std::size_t i = 0; i < inputs; ++i)
+      if (leads(p.operands[p.results[k]].value, i)) reached[first[i]] = true;
+    for (std::size_t i = 0; i < inputs; ++i)
+      if (reached[first[i]]) all.set(k, i);
+  }
+  return all;
+}
+
+std::vector<bool> depend_on_derivatives(const program::Program& p) {
+  std::vector<bool> values(p.values.size()), results;
+  for (const program::Instruction& i : p.instructions) {
+    const Deferred* d = deferred_of(i);
+    const bool depends = (d && d->derives) || std::any_of(i.inputs.begin(), i.inputs.end(), [&](program::Index o) {
+                           return o != program::nothing && values[p.operands[o].value];
+                         });
+    for (const program::Index v : i.outputs)
+      if (v != program::nothing) values[v] = depends;
+  }
+  for (const program::Index o : p.results) results.push_back(values[p.operands[o].value]);
+  return results;
 }
 
 }  // namespace reel::autodiff

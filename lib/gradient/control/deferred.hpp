@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "gradient/control/composite.hpp"
+#include "gradient/control/connections.hpp"
 #include "program/program.hpp"
 
 namespace reel::autodiff {
@@ -43,11 +44,11 @@ struct Deferred {
   // The last of them are values of these, which derivatives read and outputs do not depend on.
   std::vector<Source> late = {};
   Tensors captured = {};
-  Tensors outputs = {};  // abstract
-  /// [output k * inputs() + input i]: whether a derivative leads from i to k.
-  std::vector<bool> connected = {};
-  bool may_throw = false;  // for some values of the arguments
-  bool has_rules = false;  // see Traced::has_rules
+  Tensors outputs = {};        // abstract
+  Connections connected = {};  // of outputs and inputs()
+  bool may_throw = false;      // for some values of the arguments
+  bool has_rules = false;      // see Traced::has_rules
+  bool derives = false;        // see Traced::derives
   /// The functions that it runs, as traced, if the enclosing trace keeps them.
   struct Part {
     const char* name;
@@ -58,7 +59,7 @@ struct Deferred {
 
   std::size_t inputs() const noexcept { return arguments + captured.size(); }
   bool leads(std::size_t output, std::size_t input) const {
-    return is_differentiable(outputs[output].dtype()) && connected[output * inputs() + input];
+    return is_differentiable(outputs[output].dtype()) && connected(output, input);
   }
   void release() const noexcept {
     if (--uses == 0) delete this;
@@ -77,7 +78,9 @@ Tensors call_deferred(const Deferred& deferred, TensorSpan arguments);
 /// The parts of a deferred call; empty for other instructions.
 std::span<const Deferred::Part> parts_of(const program::Instruction& instruction);
 
-/// [result * arguments + argument]: whether a derivative leads from the argument of a program to the result.
-std::vector<bool> connections(const program::Program& program);
+/// From each argument of a program to each result.
+Connections connections(const program::Program& program);
+/// For each result, whether it depends on a derivative of a deferred call.
+std::vector<bool> depend_on_derivatives(const program::Program& program);
 
 }  // namespace reel::autodiff

@@ -122,15 +122,14 @@ void DeferredLoop::set_gradient(const std::shared_ptr<const Pullback>& p) {
                            .residuals = p->residuals});
 }
 
-// Dependencies close over iterations: a variable depends on all that the variables it reads depend on.
+// Dependencies close over iterations: a variable depends on all that the variables it reads depend on. A loop with a
+// condition may have no iterations.
 void DeferredLoop::close_connections() {
-  const std::size_t all = inputs();
-  for (std::size_t k = 0; k < loop_.variables; ++k) connected[k * all + k] = true;  // a loop may have no iterations
+  for (std::size_t k = 0; loop_.more && k < loop_.variables; ++k) connected.set(k, k);
   for (bool grows = true; std::exchange(grows, false);)
     for (std::size_t k = 0; k < outputs.size(); ++k)
       for (std::size_t j = 0; j < loop_.variables; ++j)
-        for (std::size_t i = 0; connected[k * all + j] && i < all; ++i)
-          if (connected[j * all + i] && !connected[k * all + i]) grows = connected[k * all + i] = true;
+        if (connected(k, j)) grows |= connected.add(k, connected, j);
 }
 
 // ---- Tangents
@@ -186,6 +185,7 @@ void DeferredLoop::trace_tangents(const std::vector<bool>& followed, const Level
   std::vector<Body> bodies = trace_bodies(loop, variables, rows);
   bodies[0].read_for_rules(all_followed);
   const auto run = make_deferred<DeferredLoop>(loop, options_, bodies, rows.size());
+  run->derives = true;
   run->prepare(all_followed, levels);
   reads_.add(run->reads_.list());
   tangents_ = run;

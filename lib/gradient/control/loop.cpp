@@ -1,6 +1,7 @@
 // Loops as single entries. Without a memory budget the whole loop is a composite with its own tape. With a budget, the
 // entry keeps the loop variables of a few iterations, at a stride that doubles whenever there are too many, and the
 // reverse pass fills the gaps by binomial checkpointing.
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <reel/control.hpp>
@@ -286,13 +287,14 @@ class WalkBack {
     if (!all.defined()) return {};
     return Gradient(rows_ ? squeeze(slice(all, {range(0, rows_), range(i, i + 1)}), 1) : all[i]);
   }
-  // The gradient of an input that is read step by step; none counts as zeros.
+  // The gradient of an input that is read step by step; none counts as zeros, unless no step has one.
   Gradient stacked(std::span<const Gradient> steps, const Tensor& x) const {
-    if (!is_differentiable(x.dtype())) return {};
+    if (!is_differentiable(x.dtype()) ||
+        std::none_of(steps.begin(), steps.end(), [](const Gradient& d) { return bool(d); }))
+      return {};
     const int axis = rows_ ? 1 : 0;  // of the steps
     Shape shape = x.shape();
     if (rows_) shape.insert(0, rows_);
-    if (steps.empty()) return Gradient(zeros(shape, x.dtype()));
     shape.erase(axis);
     Tensors parts;
     for (const Gradient& d : steps) parts.push_back(d ? d.dense() : zeros(shape, x.dtype()));

@@ -109,8 +109,12 @@ Traced::Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor
     drawn_ = trace.drawn();
     has_rules_ = trace.has_rules() || !overrides_in_force().empty();
   }
-  if (enclosing && has_rules_) connected_.assign(program.results.size() * program.arguments.size(), true);
-  if (enclosing && !has_rules_) connected_ = connections(program);
+  if (enclosing) {
+    connected_ =
+        has_rules_ ? Connections(program.results.size(), program.arguments.size(), true) : connections(program);
+    const std::vector<bool> depend = depend_on_derivatives(program);
+    derives_ = std::find(depend.begin(), depend.end(), true) != depend.end();
+  }
   if (enclosing && enclosing->keeps_parts()) without_passes_ = std::make_shared<const program::Program>(program);
   batched_ = takes_many_cotangents(program);
   inner_elements_ = largest_result(program);

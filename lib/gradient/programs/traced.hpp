@@ -7,6 +7,7 @@
 #include <optional>
 #include <reel/compile.hpp>
 
+#include "gradient/control/connections.hpp"
 #include "gradient/programs/recent.hpp"
 #include "program/passes/passes.hpp"
 #include "program/run/executable.hpp"
@@ -72,9 +73,10 @@ class Traced : public std::enable_shared_from_this<Traced> {
   detail::FlatFunction with_tangents(const std::vector<bool>& followed, const std::vector<std::size_t>& moved) const;
   /// The captured tensors that a tape of this thread follows.
   std::vector<Tensor> followed_captured() const;
-  /// [result k * arguments + argument i]: whether a derivative leads from i to k. Only for a part of an enclosing
-  /// trace.
-  const std::vector<bool>& connected() const noexcept { return connected_; }
+  /// From its arguments and reads to its results. Only for a part of an enclosing trace, as derives().
+  const Connections& connected() const noexcept { return connected_; }
+  /// Whether it computes a derivative of a deferred call, or by tangents that a loop carries.
+  bool derives() const noexcept { return derives_; }
   /// The gradient traced by prepare(); null if there is none.
   const std::shared_ptr<const Pullback>& prepared() const noexcept { return prepared_; }
   CompileStats stats() const;
@@ -171,8 +173,8 @@ class Traced : public std::enable_shared_from_this<Traced> {
   std::shared_ptr<const Pullback> prepared_;  // for all results, and for every source that may be wanted
   std::shared_ptr<const Derivative> prepared_push_;
   std::vector<Tensor> moved_;  // the sources with a tangent in prepared_push_, the others empty
-  std::vector<bool> connected_;
-  bool has_rules_ = false;
+  Connections connected_;
+  bool has_rules_ = false, derives_ = false;
   bool batched_ = false;             // whether every rule of the program takes many cotangents at once
   std::int64_t inner_elements_ = 0;  // of the largest result of an instruction
 };
