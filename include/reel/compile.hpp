@@ -4,10 +4,15 @@
 // The first call with arguments of given structure, dtypes, shapes and strides, in borrowed memory or not, traces f: f
 // runs on tensors without elements, nothing is computed, and what its ops would compute becomes a program. This and
 // later calls run the program. Tapes, gradients and nested orders inside f are part of it. Without a tape around the
-// call, results have the bits of f called op by op; derivatives through the call agree to rounding. Two gradients in f
-// may differ. By what only a branch or loop body reads that does not run, the gradient is none op by op and zeros of
-// either sign in a program: an optimiser with state steps on zeros, and leaves out what has none. On a persistent tape
-// that still records, the gradient of a loop with a memory_budget agrees to rounding.
+// call, results have the bits of f called op by op; derivatives through the call agree to rounding. Some derivatives
+// that f takes itself, through loops, branches and checkpoints which become single instructions (see below), differ:
+// - Of second and higher order: they agree to rounding.
+// - Of first order by a tensor or variable of which a body gathers rows: they agree to rounding. Op by op they are
+//   IndexedSlices, in a program they are dense.
+// - Of a loop with a memory_budget, on a persistent tape that still records: they agree to rounding.
+// - By what only a branch or loop body reads that does not run, and by the initial value of a variable that every step
+//   of a while_loop replaces: op by op there is none, in a program they are zeros of either sign.
+// An optimiser with state leaves out what has no gradient, and rows that slices do not name; it steps on zeros.
 //
 // Each tensor that f receives is one of its own, as in JAX: not the same tensor as another argument, or as one that f
 // captures, even if the caller passes that. A tape in f that watches a parameter follows what is computed from this
@@ -89,8 +94,9 @@ struct CompileOptions {
   /// The number of first calls of each signature that are checked: f is traced anew, and runs op by op beside the
   /// program, on copies of the variables that it assigns and the generators that it draws from. Throws Error, naming
   /// the first operation that differs, if f has come to depend on something that the trace has fixed, such as a
-  /// captured number that changed; nothing has been assigned then. Signs of zeros may differ. For debugging: f must
-  /// tolerate the additional calls.
+  /// captured number that changed; nothing has been assigned then. Signs of zeros may differ. What depends on
+  /// derivatives that f takes through loops, branches and checkpoints is compared to rounding, and a larger difference
+  /// is a warning. For debugging: f must tolerate the additional calls.
   int check = 0;
 };
 

@@ -14,6 +14,7 @@
 
 #include "compile/check.hpp"
 #include "core/fail.hpp"
+#include "gradient/control/deferred.hpp"
 #include "gradient/gradient.hpp"
 #include "gradient/programs/recent.hpp"
 #include "gradient/programs/traced.hpp"
@@ -344,19 +345,21 @@ struct Programs::State {
                   "captured tensors as they were; what changes has to be an argument or a Variable",
                   text);
   }
-  // The program of a call, traced if there is none. `checked` tells whether the call has to be checked further.
-  Found find_or_trace_locked(const CallView& call, const CallMakers& make, bool& checked) {
+  using Reference = std::shared_ptr<const program::Program>;
+  // The program of a call, traced if there is none. Sets `checked`, to the program as traced, if the call has to be
+  // checked further.
+  Found find_or_trace_locked(const CallView& call, const CallMakers& make, Reference& checked) {
     const std::lock_guard lock(mutex);
     const CachedProgram& one = entry_for(call, make);
     note_use(table.current(), one);
     if (one.unchecked > 0) {
       --one.unchecked;
-      checked = true;
+      checked = one.reference;
       trace_again(one, call, make);
     }
     return {one, call};
   }
-  Found find_or_trace(const CallView& call, const CallMakers& make, bool& checked) {
+  Found find_or_trace(const CallView& call, const CallMakers& make, Reference& checked) {
     Found found;
     if (options.check == 0) found = find(call);
     return found.known() ? found : find_or_trace_locked(call, make, checked);
@@ -393,6 +396,28 @@ bool agree(const Tensor& a, const Tensor& b) {
   return is_differentiable(a.dtype()) && ops::same_bits(a + 0., b + 0.);
 }
 
+// Whether they agree to rounding.
+bool nearly_agree(const Tensor& a, const Tensor& b) {
+  const tape::Suspend unseen;
+  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+  constexpr double square_roots_of_epsilon[] = {1.5e-8, 3.5e-4, 0.1};  // of 64, 32 and 16 bits
+  const std::size_t bytes = item_size(a.dtype()) / (is_complex(a.dtype()) ? 2 : 1);
+  const double tolerance = square_roots_of_epsilon[bytes == 8 ? 0 : bytes == 4 ? 1 : 2];
+  return allclose(a, b, {.rtol = tolerance, .atol = tolerance, .equal_nan = true});
+}
+
+// Fails if what the program gives differs. `rounds`: it depends on derivatives that agree to rounding only, which its
+// own operations may magnify.
+void compare(const Tensor& plain, const Tensor& got, bool rounds, const std::string& text) {
+  if (agree(plain, got)) return;
+  if (!rounds) fail<Error>(who, "{}", text);
+  if (!nearly_agree(plain, got))
+    warn(fmt::format(
+        "{}: {}, by more than rounding; it depends on a derivative that the function takes through a loop, a branch or "
+        "a checkpoint, which may have other last bits in a program, and zeros where op by op there is no gradient",
+        who, text));
+}
+
 // Runs f op by op, unrecorded, on copies of what it changes.
 struct PlainRun {
   std::vector<Tensor> results;
@@ -404,19 +429,23 @@ struct PlainRun {
     results = make.plain(make.context);
     variables = beside.values();
   }
-  // `assigned`: the variables whose new values `got` has behind the results.
-  void compare(std::span<const Tensor> got, std::span<const Variable> assigned) const {
+  // `assigned`: the variables whose new values `got` has behind the results. `reference`: the program as traced.
+  void compare(std::span<const Tensor> got, std::span<const Variable> assigned,
+               const program::Program& reference) const {
+    const std::vector<bool> rounds = autodiff::depend_on_derivatives(reference);
     for (std::size_t k = 0; k < results.size(); ++k)
-      if (!agree(results[k], got[k]))
-        fail<Error>(who, "result {} of the program differs from what the function gives op by op", k + 1);
+      detail::compare(results[k], got[k], rounds[k],
+                      fmt::format("result {} of the program differs from what the function gives op by op", k + 1));
     const auto new_values = got.last(assigned.size());
+    const std::size_t first = rounds.size() - assigned.size();
     for (const auto& [id, one] : variables) {
       if (!one.written || VariableAccess::abandoned(one.variable)) continue;
       const auto at =
           static_cast<std::size_t>(std::find(assigned.begin(), assigned.end(), one.variable) - assigned.begin());
-      if (!agree(one.value, at < assigned.size() ? new_values[at] : one.variable.read()))
-        fail<Error>(who, "the program gives variable '{}' another value than the function does op by op",
-                    one.variable.name());
+      const bool own = at < assigned.size();
+      detail::compare(one.value, own ? new_values[at] : one.variable.read(), own && rounds[first + at],
+                      fmt::format("the program gives variable '{}' another value than the function does op by op",
+                                  one.variable.name()));
     }
   }
 };
@@ -426,9 +455,10 @@ struct PlainRun {
 CallResult Programs::call(const CallView& call, const CallMakers& make) const {
   for (const Tensor& x : call.tensors)
     if (!x.defined()) fail<ValueError>(who, "an argument holds an empty tensor (default-constructed or moved from)");
-  bool checked = false;
+  State::Reference checked;
   State::Found found = state_->find_or_trace(call, make, checked);
   if (found.needs_ids) {
+    checked.reset();
     const CallWords words = words_with_ids(call);
     found = state_->find_or_trace({call.tensors, words, call.parts, call.variables, call.id_words}, make, checked);
   }
@@ -443,7 +473,7 @@ CallResult Programs::call(const CallView& call, const CallMakers& make) const {
   result.tensors = std::move(made.tensors);
   result.read = std::move(made.read);
   take_unknown_draws(result, traced.size());
-  if (plain) plain->compare(result.tensors, traced.assigned(result.variables));
+  if (plain) plain->compare(result.tensors, traced.assigned(result.variables), *checked);
   result.program = std::move(found.traced);
   return result;
 }

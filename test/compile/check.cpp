@@ -7,6 +7,7 @@
 #include "catch.hpp"
 #include "support/bits.hpp"
 #include "support/ramp.hpp"
+#include "support/warnings.hpp"
 
 using namespace reel;
 using support::ramp;
@@ -242,4 +243,77 @@ TEST_CASE("compile check: elementwise functions and the numbers that they captur
   CHECK_THROWS_WITH(f(x), Catch::Contains("operation 1, elementwise, has other attributes"));
   power = 2;
   CHECK_NOTHROW(f(x));
+}
+
+namespace {
+
+Tensor loop_of(const Tensor& x, const Variable& w) {
+  return while_loop([](const Tensor& a) { return sum(a * a) < 30.; },
+                    [x, w](const Tensor& a) { return tanh(a * w + x) * .7 + a * 1.2 + sin(w * x); }, x);
+}
+// The rows of a table, gathered before a loop and in it, at indices that the data choose.
+Tensor gathered(const Tensor& x, const Variable& table) {
+  const Tensor at = cast(2. + 1.9 * sin(3. * x), DType::int64);
+  const Tensor start = sin(sum(gather(table, at), 0));
+  return start * while_loop([](const Tensor& a) { return sum(a * a) < 30.; },
+                            [=](const Tensor& a) { return a * 1.3 + cos(sum(gather(table, at), 0)) * .3; }, start + x);
+}
+
+}  // namespace
+
+TEST_CASE("compile check: derivatives through loops that agree to rounding") {
+  const WarningLog log;
+  const Variable w(sin(ramp({5}, .7)), "w"), table(sin(ramp({4, 5}, .3)), "table");
+  int different = 0;
+  const auto check = [&](const auto& f) {
+    const auto plain = compile(f), checked = compile(f, {.check = 1000});
+    for (int k = 0; k < 8; ++k) {
+      const Tensor x = sin(ramp({5}, .1 + k) * (1. + k)) * .8, expected = f(x);
+      const Tensor got = plain(x);
+      different += !same_bits(got, expected);
+      CHECK(allclose(got, expected, {.rtol = 1e-12, .atol = 1e-12}));
+      CHECK(same_bits(checked(x), got));
+    }
+  };
+  const auto loss = [&](const Tensor& x) { return sum(square(loop_of(x, w))); };
+  check([&](const Tensor& x) { return hvp(loss)(x, cos(x)); });
+  check([&](const Tensor& x) { return jvp(grad(loss), x, cos(x)).second; });
+  check([&](const Tensor& x) {
+    GradientTape outer;
+    const auto inner = [&] {
+      GradientTape tape;
+      const Tensor y = sum(gathered(x, table));
+      return *tape.gradient(y, table);
+    };
+    return *outer.gradient(sum(inner() * table), table);
+  });
+  check([&](const Tensor& x) {
+    GradientTape tape;
+    const Tensor y = sum(sin(gathered(x, table)));
+    return *tape.gradient(y, table);
+  });
+  CHECK(different > 4);  // else this test tests nothing
+  CHECK(log.texts.empty());
+}
+
+TEST_CASE("compile check: warns where a step magnifies that a gradient is dense, or zero, in a program alone") {
+  const Variable table(sin(ramp({4, 5}, .3)), "table");
+  const auto check = [&](auto optimizer) {
+    const auto step = compile(
+        [&](const Tensor& x) {
+          GradientTape tape;
+          const Tensor y = sum(sin(gathered(x, table)));
+          optimizer.step(tape.gradient(y, table), table);
+          return y;
+        },
+        {.check = 1000});
+    const WarningLog log;
+    for (int k = 0; k < 8; ++k) CHECK_NOTHROW(step(sin(ramp({5}, .1 + k)) * .8));
+    return log.texts;
+  };
+  CHECK(check(SGD({.learning_rate = .1})).empty());
+  // Op by op the gradient is slices, and rows that they do not name keep their state.
+  const std::vector<std::string> texts = check(Adam({.learning_rate = .1}));
+  REQUIRE(!texts.empty());
+  CHECK_THAT(texts[0], Catch::Contains("variable 'table'") && Catch::Contains("by more than rounding"));
 }
