@@ -254,6 +254,26 @@ void collect(const Block& b, unsigned& reads, unsigned& assigns, Contents& c) {
   }
 }
 
+// The order of the derivatives that a program takes itself; whether bodies gather rows, loops have budgets, and tapes
+// are persistent.
+struct Derivatives {
+  int order = 0;
+  bool gathers = false, budget = false, persistent = false;
+};
+void collect(const Block& b, bool body, Derivatives& d) {
+  int order = 0;
+  for (const Statement& s : b.statements) {
+    Derivatives inner;
+    for (const Block& part : s.blocks) collect(part, body || s.kind >= Kind::while_loop, inner);
+    const bool tape = s.kind == Kind::tape;
+    order = std::max(order, inner.order + (s.kind == Kind::step) + tape * (s.style == 7 ? 2 : 1));
+    d.gathers |= inner.gathers || (body && s.kind == Kind::gather);
+    d.budget |= inner.budget || s.budget > 0;
+    d.persistent |= inner.persistent || (tape && (s.style == 1 || s.style == 2));
+  }
+  d.order = std::max(d.order, order);
+}
+
 }  // namespace
 
 Program generate(std::uint64_t seed, const Without& without) { return Generate(seed, without).program(seed); }
@@ -271,7 +291,7 @@ std::vector<Plan> plans_of(const Program& p, const Without& without) {
     const std::string word = words[i];
     const bool forward = word.find('F') != std::string::npos;
     if ((c.both && !word.empty()) || (c.no_jvp && forward)) continue;
-    if (i >= 3 && below(2)) continue;
+    if (i >= 3 && below(i > 6 ? 4 : 2)) continue;  // compiling a third derivative takes as long as all others
     if ((forward && without.has("forward")) || (i > 2 && without.has("second"))) continue;
     for (const char letter : word) {
       const int masks[] = {1, 2, 1, 2, 3, 4, 7, 2};
@@ -294,9 +314,27 @@ std::vector<Plan> plans_of(const Program& p, const Without& without) {
 
 bool may_skip(const Block& b) {
   return std::any_of(b.statements.begin(), b.statements.end(), [](const Statement& s) {
-    return s.kind == Kind::while_loop || s.kind == Kind::cond || s.kind == Kind::switch_case ||
-           std::any_of(s.blocks.begin(), s.blocks.end(), may_skip);
+    return s.kind == Kind::while_loop || s.kind == Kind::fori_tensor || s.kind == Kind::cond ||
+           s.kind == Kind::switch_case || std::any_of(s.blocks.begin(), s.blocks.end(), may_skip);
   });
+}
+
+bool has_bodies(const Block& b) {
+  return std::any_of(b.statements.begin(), b.statements.end(), [](const Statement& s) {
+    return (s.kind >= Kind::while_loop && s.kind != Kind::custom) ||
+           std::any_of(s.blocks.begin(), s.blocks.end(), has_bodies);
+  });
+}
+
+bool rounds(const Program& p, const Plan& plan) {
+  if (!has_bodies(p.body)) return false;
+  Derivatives d;
+  collect(p.body, false, d);
+  const auto is_persistent = [](const Level& l) { return !l.forward && l.style == 1; };
+  const int order = static_cast<int>(plan.levels.size()) + d.order;
+  return order > 1 ||
+         (order == 1 && (d.gathers || (d.budget && (d.persistent || std::any_of(plan.levels.begin(), plan.levels.end(),
+                                                                                is_persistent)))));
 }
 
 }  // namespace random_state

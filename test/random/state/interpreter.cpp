@@ -221,8 +221,11 @@ Tensor step(const Statement& s, const Scope& scope) {
   GradientTape tape;
   const Tensor y = one(s.blocks[0], scope, {scope.at(s.in[0])});
   reel::GradientOptions options;
-  if (may_skip(s.blocks[0])) options.unconnected_gradients = reel::UnconnectedGradients::zero;
+  const bool bodies = has_bodies(s.blocks[0]);
+  if (bodies) options.unconnected_gradients = reel::UnconnectedGradients::zero;
   std::vector<reel::Gradient> g = tape.gradient(loss_of(y), variables, options);
+  for (reel::Gradient& one : g)  // optimisers with state leave rows alone that slices do not name
+    if (bodies) one = reel::Gradient(one.dense());
   if (s.style & 16) g = reel::clip_by_global_norm(g, 0.5).gradients;
   bool stepped = false;
   const auto change = [&] {

@@ -1,9 +1,8 @@
 // Random programs with state: random_state [--seed S] [--count N] [--minutes M] [--only SEED] [--plan K] [--text]
-// [--shrink] [--distinct] [--failures N] [--rounded PERCENT] [--without WORD]. Each program runs in a process of its
+// [--shrink] [--distinct] [--failures N] [--without WORD]. Each program runs in a process of its
 // own, so that a crash is an outcome too. --only runs one program, and --text prints it; --shrink prints the smallest
-// program that fails alike, --distinct one for each kind of failure. --rounded allows derivatives that are taken inside
-// a compiled function to differ from op by op in their last bits, in this share of the runs. --without leaves out a
-// kind of statement by its name, or one of:
+// program that fails alike, --distinct one for each kind of failure. --without leaves out a kind of statement by its
+// name, or one of:
 //   captured        rules of custom_gradient that capture intermediate values
 //   assign_in_body  assignments in bodies that derivatives run again
 //   budget          memory budgets
@@ -34,7 +33,7 @@ namespace {
 struct Settings {
   std::uint64_t seed = 1, only = 0;
   std::int64_t count = 150;
-  double minutes = 0, rounded = 0;
+  double minutes = 0;
   bool shrink = false, distinct = false, text = false;
   int failures = 10, plan = -1;
   Without without;
@@ -54,8 +53,6 @@ Settings parse(int argc, char** argv) {
       s.only = std::strtoull(next(), nullptr, 0);
     else if (a == "--plan")
       s.plan = std::atoi(next());
-    else if (a == "--rounded")
-      s.rounded = std::atof(next());
     else if (a == "--failures")
       s.failures = std::atoi(next());
     else if (a == "--without")
@@ -152,8 +149,6 @@ class Run {
       if (found.empty()) return;
       if (category(found).starts_with("refused"))
         ++refused_[found];
-      else if (s_.rounded > 0 && is_rounded(plans[k], category(found)))
-        ++rounded_;
       else
         report(p, plans[k], s_.plan >= 0 ? s_.plan : static_cast<int>(k), found);
     }
@@ -162,16 +157,12 @@ class Run {
   int end() const {
     for (const auto& [text, count] : refused_) std::printf("refused %d: %s\n", count, text.c_str());
     for (const auto& [text, count] : categories_) std::printf("failed %d: %s\n", count, text.c_str());
-    if (rounded_ > 0) std::printf("last bits of derivatives differ in %d plans\n", rounded_);
     std::printf("%lld programs, %lld plans, %d failures\n", static_cast<long long>(programs_),
                 static_cast<long long>(runs_), failures_);
-    return failures_ > 0 || rounded_ > s_.rounded / 100 * static_cast<double>(runs_);
+    return failures_ > 0;
   }
 
  private:
-  static bool is_rounded(const Plan& plan, const std::string& how) {
-    return !plan.levels.empty() && (how.ends_with(", bits") || how.ends_with(", signs of zeros"));
-  }
   void report(Program p, Plan plan, int number, const std::string& found) {
     ++failures_;
     const std::string how = category(found);
@@ -192,7 +183,7 @@ class Run {
   const Settings& s_;
   std::map<std::string, int> refused_, categories_, kinds_;
   std::int64_t programs_ = 0, runs_ = 0;
-  int failures_ = 0, rounded_ = 0;
+  int failures_ = 0;
 };
 
 }  // namespace

@@ -217,7 +217,8 @@ class Printer {
     if (!(s.style & 8)) optimizers_.insert(k);
     std::string y, t = in_ + "GradientTape t" + id + ";\n" + inlined(s.blocks[0], scope, a, y);
     t += in_ + "std::vector<Gradient> d" + id + " = t" + id + ".gradient(loss(" + y + "), " + vs +
-         (may_skip(s.blocks[0]) ? ", zero" : "") + ");\n";
+         (has_bodies(s.blocks[0]) ? ", zero" : "") + ");\n";
+    if (has_bodies(s.blocks[0])) t += in_ + "for (Gradient& g : d" + id + ") g = Gradient(g.dense());\n";
     if (s.style & 16) t += in_ + "d" + id + " = clip_by_global_norm(d" + id + ", 0.5).gradients;\n";
     if (s.style & 8)
       t += in_ + "{\n" + in_ + "  " + optimizer(k) + ";\n" + in_ + "  for (int i = 0; i < 2; ++i) o" + number(k) +

@@ -92,8 +92,13 @@ Program generate(std::uint64_t seed, const Without& without);
 std::vector<Plan> plans_of(const Program& p, const Without& without);
 
 /// Whether statements of the block, or of blocks in it, may not run, by values: what they alone read has the gradient
-/// none op by op, and zeros of either sign in programs.
+/// none op by op, and zeros of either sign in programs. So has what enters a loop that might have had no steps.
 bool may_skip(const Block& b);
+/// Whether the block has bodies of loops, branches, checkpoints or compiled functions: what rows they gather has slices
+/// as gradient op by op, and dense tensors in programs.
+bool has_bodies(const Block& b);
+/// Whether derivatives inside a compiled function may have other last bits than op by op, as <reel/compile.hpp> says.
+bool rounds(const Program& p, const Plan& plan);
 
 /// As C++ code, with the plan.
 std::string text_of(const Program& p, const Plan& plan);
