@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* op = "linear_solve";
 
-using Record = std::shared_ptr<const LinearSystem>;
+using SharedSystem = std::shared_ptr<const LinearSystem>;
 
 // v -> a^T v: the vjp of a at zero, since a is linear.
 LinearOperator transpose_of(const char* name, const LinearOperator& a, const Tensor& like) {
@@ -34,17 +34,17 @@ LinearOperator transpose_of(const char* name, const LinearOperator& a, const Ten
   };
 }
 
-Record transposed(const Record& system) {
+SharedSystem transposed(const SharedSystem& system) {
   const LinearSystem& s = *system;
   return std::make_shared<const LinearSystem>(
       LinearSystem{s.name, s.transpose, s.product, s.transposed_solver, s.solver});
 }
 
-Tensor solved(const Record& system, const Tensor& b);
+Tensor solved(const SharedSystem& system, const Tensor& b);
 
 // The rules of one entry.
 struct RecordedSolve {
-  Record system;
+  SharedSystem system;
   Inputs inputs;  // the argument is b
   Tensor x;
 
@@ -79,7 +79,7 @@ struct RecordedSolve {
   }
 };
 
-Tensor solved(const Record& system, const Tensor& b) { return solve_system(system, b, system->solver); }
+Tensor solved(const SharedSystem& system, const Tensor& b) { return solve_system(system, b, system->solver); }
 
 }  // namespace
 

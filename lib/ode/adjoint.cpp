@@ -77,7 +77,7 @@ struct RecordedFlow {
     return again([&] { return slope_of(ode, y, t); });
   }
 };
-using Record = std::shared_ptr<const RecordedFlow>;
+using FlowRecord = std::shared_ptr<const RecordedFlow>;
 
 // The slope of [y, l, q...].
 Tensor adjoint_slope(const RecordedFlow& r, const Tensor& state, const Tensor& t) {
@@ -99,7 +99,7 @@ Tensor adjoint_slope(const RecordedFlow& r, const Tensor& state, const Tensor& t
   });
 }
 
-std::vector<Gradient> pull(const Record& r, const Tensor& g) {
+std::vector<Gradient> pull(const FlowRecord& r, const Tensor& g) {
   const auto& [y, from, to] = std::tie(r->inputs.arguments[0], r->inputs.arguments[1], r->inputs.arguments[2]);
   const Tensor cotangent[] = {g};
   const double scale = scale_of(cotangent);
@@ -131,7 +131,7 @@ Tensor tangent_slope(const RecordedFlow& r, const MovedSources& moved, const Ten
   });
 }
 
-Tensor push(const Record& r, std::span<const Tensor> tangents) {
+Tensor push(const FlowRecord& r, std::span<const Tensor> tangents) {
   const auto& [y, from, to] = std::tie(r->inputs.arguments[0], r->inputs.arguments[1], r->inputs.arguments[2]);
   MovedSources moved = moved_sources(r->inputs.sources({}), tangents.subspan(3));
   Quantity w = tangents[0].defined() ? tangents[0] : zeros(y.shape(), y.dtype());

@@ -226,9 +226,9 @@ bool trust_region_step(LinearModel& model, double radius, double previous_mu, St
   return found && step.length > 0;
 }
 
-using Indices = std::vector<std::size_t>;
+using ParameterIndices = std::vector<std::size_t>;
 
-Vector chosen(const Vector& x, const Indices& which) {
+Vector chosen(const Vector& x, const ParameterIndices& which) {
   Vector some(which.size());
   for (std::size_t k = 0; k < which.size(); ++k) some[k] = x[which[k]];
   return some;
@@ -308,7 +308,7 @@ class Fitter {
   }
   // The linear model of some parameters; false when LAPACK reports an error.
   bool factorise(LinearModel& model, const Vector& jacobian, const Vector& residuals, const Vector& d,
-                 const Indices& some) const {
+                 const ParameterIndices& some) const {
     const std::size_t p = d.size();
     if (some.size() == p) return model.factorise(jacobian, residuals, d);
     Vector columns;
@@ -347,7 +347,8 @@ class Fitter {
   }
 
   // The parameters after part of a step of those that are free.
-  Vector moved(const Vector& from, const Indices& some, const Vector& z, const Vector& d, double fraction) const {
+  Vector moved(const Vector& from, const ParameterIndices& some, const Vector& z, const Vector& d,
+               double fraction) const {
     Vector y(from);
     for (std::size_t k = 0; k < some.size(); ++k) {
       const std::size_t j = some[k];
@@ -422,9 +423,9 @@ class Fitter {
   // Parameters that leave the bounds end there, and the others solve again, until none leaves them.
   Vector stop_and_solve(const Vector& d, double radius, const TrialStep& trial) const {
     Vector held(fit_.parameters), to(trial.parameters);
-    Indices some(free_);
+    ParameterIndices some(free_);
     while (true) {
-      Indices inside;
+      ParameterIndices inside;
       for (const std::size_t j : some) {
         held[j] = std::clamp(to[j], problem_.lower[j], problem_.upper[j]);
         if (held[j] == to[j]) inside.push_back(j);
@@ -555,7 +556,7 @@ class Fitter {
   const LeastSquaresProblem& problem_;
   const LevenbergMarquardtOptions& options_;
   LeastSquaresFit fit_;
-  Indices free_;  // parameters that a step may move
+  ParameterIndices free_;  // parameters that a step may move
   double norm_ = 0;
   bool blocked_ = false;  // the last trial had no step, or its residuals or Jacobian were not finite
 };

@@ -101,12 +101,12 @@ def types_of(parameters):
 
 def declared(statement):
     """What a declaration at namespace scope names: its name, with the types of its parameters if it is a function, or with
-    "using" before it if it is an alias, which may be declared again."""
+    "using" before it and the type behind it if it is an alias, which may be declared again."""
     at, head = 0, ()
     while at < len(statement):
         t = statement[at]
         if t == "using" and statement[at + 2:at + 3] == ["="]:
-            return "using", statement[at + 1]
+            return "using", statement[at + 1], " ".join(statement[at + 3:])
         if t in ("static_assert", "friend", "extern", "requires", "typedef", "using", "operator"):
             return None
         if t == "template":
@@ -203,8 +203,21 @@ def collisions(root):
                 continue
             if own and len(own | named) > 1:
                 yield f"a unity build defines twice {scope}::{name if isinstance(name, str) else name[name[0] == 'using']}: {', '.join(sorted(own | named))}"
+        yield from of_two_types(where)
         yield from hidden(root, where)
         yield from of_two_kinds(where)
+
+
+def of_two_types(where):
+    """Aliases that are one file's own, and another type in another file."""
+    types = collections.defaultdict(dict)
+    for (scope, name), (named, own) in where.items():
+        if name[0] == "using":
+            types[scope, name[1]][name[2]] = named, own
+    for (scope, name), found in sorted(types.items()):
+        paths = set().union(*(named | own for named, own in found.values()))
+        if len(found) > 1 and len(paths) > 1 and any(own for _, own in found.values()):
+            yield f"a unity build defines as two types {scope}::{name}: {', '.join(sorted(paths))}"
 
 
 def hidden(root, where):
@@ -257,12 +270,12 @@ def main():
     assert definitions("namespace a { struct X { struct Y {}; }; template <class T> class Z {}; namespace { enum E {}; } }"
                        "namespace a::b { enum class E : int { one }; struct X; void f() { struct L {}; } }"
                        ) == ["a::X", "a::Z", "a::b::E"]
-    for text in collisions(root):
+    for text in dict.fromkeys(collisions(root)):
         bad += 1
         print(text)
     assert names("namespace a { namespace { constexpr int x[] = {1, 2}; using U = int; template <class T> T f(const B& b, int n = g(1)) "
                  "{ return {b}; } struct S : B { int y; }; } void S::m() {} namespace b { inline const T<int> z{1}; int f(const B&, int); } }"
-                 ) == [("a", "x", True), ("a", ("using", "U"), True), ("a", ("f", ("class",), ("const B &", "int")), True), ("a", "S", True), ("a::b", "z", False),
+                 ) == [("a", "x", True), ("a", ("using", "U", "int"), True), ("a", ("f", ("class",), ("const B &", "int")), True), ("a", "S", True), ("a::b", "z", False),
                        ("a::b", ("f", (), ("const B &", "int")), False)]
     print(f"{total} types, {bad} names defined twice")
     sys.exit(bad > 0 or total < 200)
