@@ -1,10 +1,12 @@
 // Compilation of programs: liveness, registers, and which steps write an output in place.
 #include <bit>
 #include <cstring>
+#include <memory>
 
 #include "kernels/comparisons.hpp"
 #include "kernels/pointwise.hpp"
 #include "loops/program/program.hpp"
+#include "loops/program/scalar.hpp"
 
 namespace reel::loops {
 
@@ -158,6 +160,7 @@ class Code::Allocation {
     for (Step& step : code_.steps_)
       for (std::int32_t& x : step.node.in)
         if (x < 0) x = last;
+    code_.graph_ = std::move(graph_);
   }
 
  private:
@@ -252,13 +255,25 @@ class Code::Allocation {
   }
 
   Code& code_;
-  const Graph graph_;
+  Graph graph_;
   std::vector<Value> node_;
   std::int32_t first_register_ = 0;
   std::vector<std::int32_t> free_[2];  // of lanes, of masks
 };
 
 Code::Code(const Graph& graph) { Allocation(*this, graph); }
+Code::~Code() {
+  for (const auto& code : scalar_code_) delete code.load(std::memory_order_acquire);
+}
+
+const ScalarCode& Code::scalar_code(DType dtype) const {
+  std::atomic<const ScalarCode*>& place = scalar_code_[dtype == DType::float64];
+  if (const ScalarCode* known = place.load(std::memory_order_acquire)) return *known;
+  auto made = std::make_unique<const ScalarCode>(graph_, dtype);
+  const ScalarCode* first = nullptr;
+  if (place.compare_exchange_strong(first, made.get(), std::memory_order_acq_rel)) return *made.release();
+  return *first;  // of another thread
+}
 
 std::int32_t Code::last_output() const {
   return steps_.empty() || !copies_.empty() ? -1 : steps_.back().to - static_cast<std::int32_t>(inputs_.size());

@@ -1,51 +1,17 @@
 // Programs over the pointwise table, run block by block: each instruction is one kernel call on buffers in the
 // first-level cache, so that a program of any length is one pass over memory.
 #pragma once
-#include <array>
-#include <bit>
+#include <atomic>
 #include <reel/tensor.hpp>
 #include <span>
 #include <vector>
 
-#include "kernels/comparisons.hpp"
+#include "loops/program/graph.hpp"
 #include "loops/range_function.hpp"
 
 namespace reel::loops {
 
-/// The kind of a node. A parameter is a number that each run passes; a literal is fixed by the program.
-enum class Opcode : std::uint8_t {
-  input,
-  parameter,
-  literal,
-  value,
-  derivative,
-  comparison,
-  predicate,
-  logical,
-  select,
-  choice  // a select by a comparison, made by compilation: `function` is a kernels::Choice
-};
-
-/// The most operands of a node: g, x, y, w, z.
-inline constexpr std::size_t node_operands = 5;
-
-/// One instruction. Its operands are earlier nodes, in the order in which its kernel reads them; -1 for none.
-/// Comparisons, predicates and logic give masks: booleans that only logic and the condition of a select read.
-struct Node {
-  Opcode opcode;
-  std::uint8_t operand = 0;    // derivative: the operand by which it differentiates
-  std::uint16_t function = 0;  // index in the pointwise table, or the Comparison, Predicate or Logical
-  std::int32_t in[node_operands] = {
-      -1, -1, -1, -1, -1};  // input, parameter: the first attribute is its index; literal: the bits of its double
-
-  friend bool operator==(const Node& a, const Node& b) noexcept {
-    using Words = std::array<std::uint64_t, 3>;
-    const auto x = std::bit_cast<Words>(a), y = std::bit_cast<Words>(b);
-    return ((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2])) == 0;
-  }
-};
-Node literal(double value);
-double literal_value(const Node& node);
+class ScalarCode;
 
 /// What a run does with an output: write it; add it to the array, with the bits of a separate addition, but without the
 /// intermediate array; or sum it, with the bits of reduce(), from elements of which one run (reduce/reduce.hpp) is in
@@ -60,17 +26,16 @@ struct Producer {
   std::int64_t row;
 };
 
-struct Graph {
-  std::int32_t inputs = 0;  // the first nodes, in order
-  std::vector<Node> nodes;
-  std::vector<std::int32_t> outputs;  // lanes, not masks
-};
-
 /// A graph without unused nodes, as steps on places: inputs, outputs, constants, and registers of one block each, as
 /// few as lifetimes allow. A step writes an output in place.
 class Code {
  public:
   explicit Code(const Graph& graph);
+  Code(const Code&) = delete;
+  Code& operator=(const Code&) = delete;
+  ~Code();
+  /// Without unused nodes at the end; selects by comparisons are choices.
+  const Graph& graph() const noexcept { return graph_; }
 
   /// out[k] = output k, unless writes[k] says otherwise. If out[k] has one element and `shape` has more, out[k] is the
   /// sum of the elements, in an order of its own unless it is a total. All tensors have one dtype, float32 or float64.
@@ -106,6 +71,9 @@ class Code {
   };
   class Allocation;
   void write_constants(DType dtype, std::span<const double> parameters, double* to) const;
+  const ScalarCode& scalar_code(DType dtype) const;
+  void run_scalar(DType dtype, std::span<const Tensor* const> in, std::span<const double> parameters,
+                  std::span<const Tensor> out, std::span<const Write> writes) const;
   bool run_short(DType dtype, const Shape& shape, std::int64_t size, std::span<const Tensor* const> in,
                  std::span<const double> parameters, std::span<const Tensor> out) const;
 
@@ -114,6 +82,9 @@ class Code {
   std::vector<Constant> constants_;
   std::vector<Step> steps_;
   std::vector<Copy> copies_;
+  Graph graph_;
+  mutable std::atomic<const ScalarCode*> scalar_code_[2] =
+      {};  // for float32, float64; made by the first run that needs it
 };
 
 }  // namespace reel::loops

@@ -9,6 +9,7 @@
 #include "loops/elementwise/layout.hpp"
 #include "loops/loops.hpp"
 #include "loops/program/program.hpp"
+#include "loops/program/scalar.hpp"
 #include "loops/reduce/reduce.hpp"
 #include "loops/workspaces.hpp"
 
@@ -645,11 +646,32 @@ bool Code::run_short(DType dtype, const Shape& shape, std::int64_t size, std::sp
   return true;
 }
 
+// The run for one element.
+void Code::run_scalar(DType dtype, std::span<const Tensor* const> in, std::span<const double> parameters,
+                      std::span<const Tensor> out, std::span<const Write> writes) const {
+  const ScalarCode& code = scalar_code(dtype);
+  const std::size_t bytes = item_size(dtype);
+  ScalarFile memory(code.bytes());
+  std::byte* const file = memory.data();
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (uses(i)) std::memcpy(file + i * bytes, detail::block(*in[i])->data, bytes);
+  code.run(file, parameters);
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    const std::byte* z = file + code.first_output() + k * bytes;
+    std::byte* to = detail::block(out[k])->data;
+    if (write_of(writes, k) == Write::sum)
+      kernels::reduction(kernels::ReduceFunction::sum, dtype).merge(to, z, 1);
+    else
+      std::memcpy(to, z, bytes);
+  }
+}
+
 void Code::run(DType dtype, const Shape& shape, std::span<const Tensor* const> in, std::span<const double> parameters,
                std::span<const Tensor> out, std::span<const Write> writes, const Producer* producer) const {
   std::int64_t size = 1;  // Shape::elements() would check extents that tensors have already
   for (const std::int64_t extent : shape) size *= extent;
   if (size == 0) return;
+  if (size == 1 && !producer) return run_scalar(dtype, in, parameters, out, writes);
   const bool only_writes = std::all_of(writes.begin(), writes.end(), [](Write how) { return how == Write::place; });
   if (only_writes && !producer && run_short(dtype, shape, size, in, parameters, out)) return;
   Run run(*this, dtype);
