@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "loops/program/program.hpp"
+#include "loops/program/scalar.hpp"
 #include "ops/apply/operation.hpp"
 
 namespace reel::program {
@@ -90,7 +91,9 @@ struct Instruction {
   };
   std::optional<Product> product = {};
 
-  bool pointwise() const noexcept { return !fused && operation.pointwise(); }
+  std::shared_ptr<const loops::ScalarProgram> scalars = {};  // set for a program on elements of the inputs
+
+  bool pointwise() const noexcept { return !fused && !scalars && operation.pointwise(); }
   /// Whether a run may throw for some values of the inputs: such an instruction is kept even if nobody reads its
   /// outputs.
   bool may_throw() const noexcept {

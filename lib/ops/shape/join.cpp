@@ -1,5 +1,7 @@
 // Joining and splitting along an axis: concatenate and stack; split and unstack, whose parts are views, recorded as one
 // op with many outputs. The two of each pair are each other's transpose.
+#include "ops/shape/join.hpp"
+
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 
@@ -195,6 +197,9 @@ detail::List<Tensor> promoted(const char* op, std::span<const Tensor> parts) {
 }
 
 }  // namespace
+
+const Primitive& concatenate_of_parts() noexcept { return concatenate_primitive; }
+const Primitive& stack_of_parts() noexcept { return stack_primitive; }
 
 }  // namespace ops
 

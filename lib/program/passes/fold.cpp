@@ -21,7 +21,7 @@ class Folding {
     const bool constant = std::all_of(i.inputs.begin(), i.inputs.end(), [&](Index o) {
       return o == nothing || program_.values[program_.operands[o].value].origin == Value::Origin::constant;
     });
-    if (!small || !constant || i.fused) return false;
+    if (!small || !constant || i.fused || i.scalars) return false;
     std::vector<Tensor> outputs;
     try {
       outputs = evaluate(i);

@@ -18,6 +18,8 @@ void join_places(Program& program);
 /// Makes a sum of a value and a matrix product one product that is added in place, where nobody else reads the two and
 /// sums along the inner dimension are complete before they are added.
 void accumulate_products(Program& program);
+/// Makes operations on single elements one program that runs on a file of numbers.
+void join_scalars(Program& program);
 /// Fuses pointwise operations on float32 or float64 of one shape into single passes over memory, where that is faster.
 void fuse_pointwise(Program& program);
 /// Whether fusion makes what reads the product part of its instruction, if there is nothing else against it.

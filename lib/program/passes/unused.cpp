@@ -52,7 +52,7 @@ std::vector<PassCounts> simplify(Program& program) {
 }
 
 std::vector<PassCounts> fuse(Program& program) {
-  return {counted("accumulate_products", program, accumulate_products),
+  return {counted("accumulate_products", program, accumulate_products), counted("join_scalars", program, join_scalars),
           counted("fuse_pointwise", program, fuse_pointwise)};
 }
 

@@ -264,14 +264,15 @@ namespace {
   const ops::Inputs inputs{frame.inputs.data() + step.first_input, i.inputs.size()};
   Tensor* outputs = frame.outputs.data() + step.first_output;
   if (i.pointwise()) return ops::evaluate_pointwise(i.operation, inputs, *outputs);
+  const std::span<const Tensor> out(outputs, i.outputs.size());
+  if (i.scalars) return i.scalars->run(inputs, out);
   if (i.fused) {
-    const std::span<const Tensor> out(outputs, i.outputs.size());
     if (i.product) [[unlikely]]
       return run_after_product(i, inputs, out);
     return i.fused->run(detail::block(*outputs)->dtype, *i.shape, inputs, {}, out, i.writes);
   }
-  ops::Outputs out(*step.metas, inputs, i.residuals_wanted, outputs);
-  i.operation.primitive->evaluate({inputs, i.attributes.words()}, out);
+  ops::Outputs made(*step.metas, inputs, i.residuals_wanted, outputs);
+  i.operation.primitive->evaluate({inputs, i.attributes.words()}, made);
   if (step.makes_token) [[unlikely]]
     hand_over_token(step, frame);
 }
