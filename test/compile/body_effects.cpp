@@ -293,6 +293,38 @@ TEST_CASE("effects in bodies: loops with .compiled assign variables") {
   CHECK(same_bits(loop(true), loop(false)));
 }
 
+TEST_CASE("effects in bodies: loops in unrolled loops and in rules read and assign, where nobody differentiates") {
+  const auto inner = [](const Variable& v, const Tensor& x) {
+    return fori_loop(
+        0, 3,
+        [v](const Tensor&, const Tensor& z) {
+          v.assign(v * .5 + z);
+          return z + v * .1;
+        },
+        x);
+  };
+  for (const std::int64_t budget : {0, 100}) {
+    const LoopOptions options{.memory_budget = budget};
+    const Variable v(ramp({3}, .7), "v"), twin(v.read(), "v");
+    const auto f = [=](const Variable& to) {
+      return [=](const Tensor& x) {
+        const Tensor y = fori_loop(
+            0, 2, [=](std::int64_t, const Tensor& z) { return inner(to, z); }, x, options);
+        const auto [last, all] = scan([=](const Tensor& c, const Tensor& r) { return std::pair(inner(to, c) * r, c); },
+                                      y, ramp({2, 3}), options);
+        const auto custom = custom_gradient(
+            [=](const Tensor& z) { return std::pair(inner(to, z), [](const Tensor& dy) { return dy * 2.; }); });
+        return custom(last) + sum(all, 0);
+      };
+    };
+    const auto compiled = compile(f(v));
+    for (int call = 0; call < 2; ++call) {
+      CHECK(same_bits(compiled(ramp({3}, .2)), f(twin)(ramp({3}, .2))));
+      CHECK(same_bits(v.read(), twin.read()));
+    }
+  }
+}
+
 TEST_CASE("effects in bodies: a call that throws assigns nothing and draws nothing") {
   Variable v(scalar(1.), "v");
   const auto f = compile([&](const Tensor& x, const Tensor& index, Generator& g) {

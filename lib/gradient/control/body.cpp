@@ -42,7 +42,7 @@ bool Body::may_throw() const {
 }
 
 void Body::read_for_rules(std::vector<bool> followed) {
-  if (!traced_->has_rules() || !tape::active()) return;
+  if (!traced_->has_rules() || !any_tape()) return;
   Reads own;
   own.add(traced_->reads());
   for (const bool is : followed_of(own.values(true))) followed.push_back(is);

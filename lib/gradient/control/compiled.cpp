@@ -40,7 +40,7 @@ class Branches final : public BodyCall {
                  bodies.size(), arguments_of_bodies.size() + (bodies.size() > 1)),
         late_(bodies.size()) {
     for (const Body& body : bodies_) body.reveal(captured);
-    for (std::size_t b = 0; tape::active() && b < bodies_.size(); ++b) {
+    for (std::size_t b = 0; any_tape() && b < bodies_.size(); ++b) {
       Body& body = bodies_[b];
       body.traced().prepare(followed_sources(body, followed_of(arguments_of_bodies)));
       body.set_pullback(body.traced().prepared());

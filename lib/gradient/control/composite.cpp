@@ -330,10 +330,11 @@ namespace detail {
 
 std::vector<Tensor> composite(const char* name, const FlatFunction& first, FlatFunction again,
                               std::span<const Tensor> arguments, Keep keep) {
+  // One instruction whether or not a tape is there: the derivative of a program traces the same instructions.
+  if (keep == Keep::inputs && ops::Tracer::current()) return trace_checkpoint(name, first, again, arguments);
   // Results are made contiguous, as in a program: the order in which a sum adds depends on strides.
-  if (!tape::active()) return contiguous_all(first(aliases(arguments)));
+  if (!any_tape()) return contiguous_all(first(aliases(arguments)));
   if (keep == Keep::inputs) {
-    if (ops::Tracer::current()) return trace_checkpoint(name, first, again, arguments);
     const auto c = std::make_shared<autodiff::Composite>(name, std::move(again));
     return c->record(
         c, c->first_run(arguments, [&](TensorSpan x, const tape::Capture&) { return contiguous_all(first(x)); }));
@@ -348,7 +349,7 @@ std::vector<Tensor> composite(const char* name, const FlatFunction& first, FlatF
 namespace autodiff {
 
 Tensors recomputed(const char* name, const detail::FlatFunction& f, TensorSpan arguments) {
-  if (!tape::active()) return f(arguments);
+  if (!any_tape()) return f(arguments);
   const auto c = std::make_shared<Composite>(name, f);
   const Tensors results = c->first_run(arguments, [&](TensorSpan x, const tape::Capture&) { return f(x); });
   c->like = abstract_like(results);

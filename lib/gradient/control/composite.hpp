@@ -69,9 +69,11 @@ struct Inputs {
   ops::FrozenReads same_reads() const { return frozen_reads(reads.list(), read, constants, constant_values); }
 };
 
-/// Whether this thread has an active tape or accumulator; a Capture counts for the tapes it hides.
+/// Whether this thread has an active tape or accumulator; a Capture counts for the tapes it hides. Observers, of which
+/// a trace is one, do not count.
 bool any_reverse();
 bool any_forward();
+inline bool any_tape() { return any_reverse() || any_forward(); }
 /// record_operation for ops of the library, which can be traced.
 /// `many` is the backward function for many rows of cotangents at once; without it, `backward` is called for each row.
 using ManyBackward = Callback<std::vector<Gradient>(std::span<const Gradient> cotangents, std::int64_t rows)>;

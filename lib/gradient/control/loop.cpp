@@ -383,7 +383,7 @@ std::vector<Tensor> run_loop(const FlatLoop& loop, std::span<const Tensor> initi
   const FlatFunction whole = [loop, options, repetition = Repetition()](std::span<const Tensor> x) mutable {
     return run_plainly(loop, options, repetition, x);
   };
-  if (!tape::active() || options.memory_budget == 0 || (!loop.more && loop.steps == 0))
+  if (!any_tape() || options.memory_budget == 0 || (!loop.more && loop.steps == 0))
     return composite(loop.name, whole, whole, arguments, Keep::record);
   const auto c = std::make_shared<Checkpointed>(loop, options);
   return Checkpointed::record(

@@ -178,7 +178,7 @@ Run run_unrecorded(const Callback<CustomResult()>& run) {
 
 std::vector<Tensor> custom(const char* name, std::span<const Tensor> arguments, const Callback<CustomResult()>& run) {
   if (program::Trace* trace = program::Trace::current()) trace->note_rule();
-  if (!tape::active()) return run().results;
+  if (!autodiff::any_tape()) return run().results;
   const std::uint64_t last_before = fresh_id();
   std::optional<tape::FunctionScope> function;
   if (tape::may_differentiate_twice()) function.emplace();

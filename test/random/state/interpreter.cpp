@@ -289,10 +289,12 @@ Tensor while_loop(const Statement& s, const Scope& scope) {
     return next;
   };
   options.max_iterations = s.trips;
-  if (plain(scope))
+  if (plain(scope)) {
+    for (Tensor& x : state) x = 1.0 * x;  // the results of a loop are tensors of their own, also without steps
     for (int i = 0; i < s.trips && bool(condition(state)); ++i) state = body(state);
-  else
+  } else {
     state = reel::while_loop(condition, body, state, options);
+  }
   return total(state);
 }
 
