@@ -20,13 +20,15 @@
 // functions given to cond, switch_case, loops and recompute_grad, in a program or not.
 //
 // Variables are arguments in two ways, and one program serves all variables of a shape and dtype in both. Where f takes
-// a tensor (const Tensor&, auto), it receives the value, which is read at each call. Where it takes const Variable&, or
-// a vector, array, map, pair or tuple of Variables alone, it receives a variable to read, assign, step and
-// differentiate by, as TensorFlow's function does: tapes around the call follow the variable that was passed. A
-// variable that is passed twice is one variable in f too, so such calls have a program of their own. Each variable has
-// programs of its own where f captures the variable that is passed, keeps an optimiser's state of it, or reads its
-// name; and always as a member of a struct with leaves(). While f is traced the id() is not that of the variable: key
-// nothing by it. A Variable that f keeps from a trace is a TraceError when it is used.
+// a tensor (const Tensor&, auto), it receives the value, which is read at each call. Where it takes const Variable&, a
+// tree with Variables such as std::pair<Tensor, Variable>, or a struct with Variables among its leaves(), it receives a
+// variable to read, assign, step and differentiate by, as TensorFlow's function does: tapes around the call follow the
+// variable that was passed. (For a tree it is all Variables outside of structs or none.) A variable that is passed
+// twice is one variable in f too, so such calls have a program of their own. Each variable has programs of its own
+// where f captures the variable that is passed, keeps an optimiser's state of it, or reads its name; f is then traced
+// once more. So has a variable that a struct's leaves() refers to but that is no member of the struct, or const. While
+// f is traced the id() is not that of the variable: key nothing by it. A Variable that f keeps from a trace is a
+// TraceError when it is used.
 //
 // The structure of a tree is the sizes of its vectors, the keys of its maps, the variables of its structs, and what
 // signature() of these returns. A struct with members beside its leaves() must have one, because a program keeps what f
@@ -65,7 +67,8 @@
 //
 // Threads: a call that reads and assigns a variable, as assign_add and the steps of optimisers do, runs anew if another
 // thread has assigned the variable between the two, so that no update is lost. Threads that update one variable so take
-// turns. While f is traced, calls of the same object by other threads wait: f must not wait for one of them.
+// turns. Threads trace f one after another. If f, while it is traced, waits for another thread that calls the same
+// object, that thread goes on after 200 ms in which f has called no op, and traces f too.
 //
 // A call is one entry on the tapes and accumulators that follow its arguments, its variables or captured tensors, to
 // any order; its derivative is a program too, traced on first request. For that the entry keeps a copy of f and runs
@@ -73,6 +76,7 @@
 // results that its caller differentiates, capture by value.
 #pragma once
 #include <array>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -177,7 +181,7 @@ struct CallView {
   const CallWords& words;
   std::span<const ArgumentPart> parts;
   std::span<const Variable> variables;
-  std::span<const std::size_t> id_words;  // see CallArguments
+  std::span<const std::size_t> id_words;  // see BoundObjects
 };
 
 // A function of flat lists, and the structure of its results as a tree, known after a run.
@@ -188,12 +192,12 @@ struct FlatCall {
 };
 // A call that has assigned nothing yet.
 struct CallResult {
-  List<Tensor> tensors;  // the results, then the new values of variables
-  List<Tensor> read;     // the values that were read of these variables; empty where none was
-  std::shared_ptr<const void> structure;
-  List<std::int64_t> draws;  // number of blocks taken from each generator
-  std::shared_ptr<void> program;
+  List<Tensor> tensors;                 // the results, then the new values of variables
+  List<Tensor> read;                    // the values that were read of these variables; empty where none was
+  List<std::int64_t> draws;             // number of blocks taken from each generator
   std::span<const Variable> variables;  // of the call, where f has parameters for them
+  std::shared_ptr<const void> program;
+  const void* structure;  // of the program
 };
 
 // While it lives, a function is called as it is, as a part of the trace that has the list, if it is one of a trace.
@@ -259,14 +263,19 @@ inline constexpr char types = 0;
 template <class T>
 concept StaticArgument = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 
+// What f has parameters for, and a call binds them to.
+struct BoundObjects {
+  List<Generator*> generators;  // distinct
+  List<Variable> variables;     // distinct
+  // For each variable its word that is 0, or the id where the program is one of this variable alone.
+  List<std::size_t> id_words;
+  std::uint64_t newest = 0;  // the largest id of a variable
+};
 // The leaves of all arguments in order, and everything else that the program depends on.
 struct CallArguments {
   List<Tensor> tensors;
   CallWords words;
-  List<Generator*> generators;  // distinct
-  List<Variable> variables;     // distinct; those that f receives as such, outside of structs
-  // For each variable its word that is 0, or the id where the program is one of this variable alone.
-  List<std::size_t> id_words;
+  BoundObjects* bound = nullptr;  // null where no argument can have any
   void add(const Variable& v);
 };
 
@@ -351,6 +360,22 @@ inline constexpr std::size_t size_of_parts = []<std::size_t... I>(std::index_seq
 template <class S>
 inline constexpr bool has_only_leaves = std::is_empty_v<S> || sizeof(S) == size_of_parts<typename Node<S>::Parts>;
 
+// Whether a tree holds a struct.
+template <class T>
+inline constexpr bool holds_struct = HasLeaves<T>;
+template <template <class...> class Branch, class... T>
+inline constexpr bool holds_struct<Branch<T...>> = HasLeaves<Branch<T...>> || (holds_struct<T> || ...);
+template <class T, std::size_t N>
+inline constexpr bool holds_struct<std::array<T, N>> = holds_struct<T>;
+
+// Whether `part`, which leaves() ties, is a member of the struct, so that a copy of the struct has one of its own.
+template <class S, class T>
+bool owns(const S& whole, const T& part) {
+  const auto *first = reinterpret_cast<const char*>(std::addressof(whole)),
+             *at = reinterpret_cast<const char*>(std::addressof(part));
+  return !std::less<>()(at, first) && std::less<>()(at, first + sizeof(S));
+}
+
 // What a program knows of a Variable in a tree: its value as an input, its id, or a parameter.
 enum class VariableAs { value, id, parameter };
 
@@ -369,7 +394,13 @@ void add_struct(S& x, CallArguments& to) {
   if constexpr (HasSignature<Struct>) add_static(x.signature(), to.words);
   std::conditional_t<std::is_const_v<S>, Struct, S&> own(x);
   auto parts = own.leaves();
-  add_tree<VariableAs::id>(parts, to);
+  const auto add_part = [&]<class T>(T& part) {
+    if (!std::is_const_v<T> && owns(own, part))
+      add_tree<VariableAs::parameter>(part, to);
+    else
+      add_tree<VariableAs::id>(part, to);
+  };
+  std::apply([&](auto&... part) { (add_part(part), ...); }, parts);
 }
 
 template <VariableAs variables, class T>
@@ -382,7 +413,7 @@ void add_tree(T& x, CallArguments& to) {
       to.tensors.push_back(Target(x).tensor());
     else if constexpr (variables == VariableAs::parameter)
       to.add(x);
-    else if constexpr (std::is_same_v<X, Variable>)  // f receives a struct's variables themselves
+    else if constexpr (std::is_same_v<X, Variable>)
       to.words.push_back(static_cast<std::int64_t>(x.id()));
   } else if constexpr (HasLeaves<X>) {
     add_struct(x, to);
@@ -411,12 +442,36 @@ struct StandIns {
   const Variable& operator()(const Variable& v) const;
 };
 
+// Puts stand-ins in the place of the variables of a tree, and takes its tensors away.
+template <class T>
+void put_stand_ins(T& x, const StandIns& known) {
+  if constexpr (std::is_const_v<T>) {
+    return;  // f receives the variables themselves
+  } else if constexpr (std::is_same_v<T, Variable>) {
+    const Variable stand_in = known(x);
+    std::destroy_at(&x);
+    std::construct_at(&x, stand_in);
+  } else if constexpr (std::is_same_v<T, Tensor>) {
+    x = Tensor();
+  } else if constexpr (HasLeaves<T>) {
+    auto parts = x.leaves();
+    std::apply([&](auto&... part) { ((owns(x, part) ? put_stand_ins(part, known) : void()), ...); }, parts);
+  } else if constexpr (requires { typename T::mapped_type; }) {
+    for (auto& entry : x) put_stand_ins(entry.second, known);
+  } else if constexpr (requires { typename T::allocator_type; }) {
+    for (auto& one : x) put_stand_ins(one, known);
+  } else {
+    std::apply([&](auto&... one) { (put_stand_ins(one, known), ...); }, x);
+  }
+}
+
 // ---- Arguments by kind. add() lists the leaves and words; the object holds the rest of the argument; pass() makes of
 // it and of leaves from a list what f receives.
 
 // A number that is part of the signature.
 template <class T>
 struct StaticNumber {
+  static constexpr bool binds = false;
   static constexpr const char* type = std::is_same_v<T, double>  ? "double"
                                       : std::is_same_v<T, float> ? "float"
                                       : std::is_same_v<T, bool>  ? "bool"
@@ -432,6 +487,7 @@ struct StaticNumber {
 // A number that is an input of the program.
 template <class T>
 struct WeakNumber {
+  static constexpr bool binds = false;
   static constexpr const char* type = "number";
   OperandKind kind;
   WeakNumber(const T& x, StandIns&) : kind(kind_of(x)) {}
@@ -459,19 +515,38 @@ struct WeakNumber {
   }
 };
 
+// A tree of variables alone, outside of structs.
 template <class T>
-inline constexpr const char* name_of_type = "variables";
+concept VariableTree = Tree<T> && std::is_same_v<map_t<Variable, T>, T> && !std::is_empty_v<T>;
+template <class T>
+inline constexpr const char* name_of_type = VariableTree<T> ? "variables" : "tree";
 template <>
 inline constexpr const char* name_of_type<Variable> = "Variable";
 
-// A variable, or a tree of variables alone, that f receives as such.
+// A tree that f receives with its variables as such.
 template <class T>
-struct VariableArgument {
+struct KeptTree {
+  static constexpr bool binds = true;
   static constexpr const char* type = name_of_type<T>;
   T tree;
-  VariableArgument(const T& x, const StandIns& known) : tree(map_leaves<Variable>(x, known)) {}
+  KeptTree(const T& x, const StandIns& known) : tree(x) { put_stand_ins(tree, known); }
   static void add(const T& x, CallArguments& to) { add_tree<VariableAs::parameter>(x, to); }
-  const T& pass(std::span<const Tensor>, std::size_t&) const { return tree; }
+  decltype(auto) pass(std::span<const Tensor> leaves, std::size_t& next) const {
+    if constexpr (VariableTree<T>)
+      return (tree);
+    else
+      return with_tensors(tree, [&](const Tensor&) { return leaves[next++]; });
+  }
+  /// x with other tensors.
+  template <class F>
+  static T with_tensors(const T& x, const F& f) {
+    T made(x);
+    const auto replace = [&](auto& leaf) {
+      if constexpr (std::is_same_v<decltype(leaf), Tensor&>) leaf = f(leaf);
+    };
+    Node<T>::each(made, replace);
+    return made;
+  }
 };
 
 template <class T>
@@ -480,8 +555,11 @@ struct TreeArgument {
   static constexpr const char* type = std::is_same_v<T, Tensor>     ? "Tensor"
                                       : std::is_same_v<T, Variable> ? "Variable"
                                                                     : "tree";
+  static constexpr bool binds = holds_struct<T>;
   map_t<Input, T> tree;
-  TreeArgument(const T& x, StandIns&) : tree(map_leaves<Input>(x, [](const auto&) { return Tensor(); })) {}
+  TreeArgument(const T& x, const StandIns& known) : tree(map_leaves<Input>(x, [](const auto&) { return Tensor(); })) {
+    if constexpr (binds) put_stand_ins(tree, known);
+  }
   static void add(const T& x, CallArguments& to) { add_tree<VariableAs::value>(x, to); }
   auto pass(std::span<const Tensor> leaves, std::size_t& next) const {
     return map_leaves<Input>(tree, [&](const auto&) { return leaves[next++]; });
@@ -490,6 +568,7 @@ struct TreeArgument {
 
 // A generator: draws are taken from the stream that its leaf stands for.
 struct GeneratorArgument {
+  static constexpr bool binds = true;
   static constexpr const char* type = "Generator";
   std::shared_ptr<Generator> local;  // the generator for f; parameters that are the same generator share it
   bool first;
@@ -506,17 +585,20 @@ Tensor fresh_argument(const Tensor& x);
 /// ValueError: a compiled function of a signature was called that holds none.
 [[noreturn]] void fail_empty_function();
 
-// A tree of variables outside of structs.
+// A tree of tensors and variables that f may receive with the variables, or with their values instead.
 template <class T>
-concept VariableTree = Tree<T> && std::is_same_v<map_t<Variable, T>, T> && !std::is_empty_v<T>;
+concept TreeWithVariables = Tree<T> && !std::is_same_v<map_t<Input, T>, T> && !holds_gradient<T>;
 
 // What f receives for an argument when it is called without a program.
-template <bool as_variables, class T>
+template <bool kept, class T>
 decltype(auto) plain_argument(T& x) {
-  if constexpr (Tree<T> && !as_variables)
-    return map_leaves<Input>(x, [](const auto& leaf) { return fresh_argument(Target(leaf).tensor()); });
-  else
+  using X = std::remove_const_t<T>;
+  if constexpr (!Tree<T> || (kept && VariableTree<X>))
     return (x);
+  else if constexpr (kept)
+    return KeptTree<X>::with_tensors(x, fresh_argument);
+  else
+    return map_leaves<Input>(x, [](const auto& leaf) { return fresh_argument(Target(leaf).tensor()); });
 }
 
 // A set of arguments, by their indices.
@@ -526,23 +608,23 @@ constexpr bool contains(ArgumentSet set, std::size_t k) { return k < 64 && (set 
 template <class T>
 concept Number = std::is_arithmetic_v<T> || std::is_same_v<T, WeakScalar>;
 // Whether F takes a WeakScalar as its I-th argument.
-template <class F, std::size_t I, ArgumentSet variables, class... A, std::size_t... J>
+template <class F, std::size_t I, ArgumentSet kept, class... A, std::size_t... J>
 constexpr bool takes_weak(std::index_sequence<J...>) {
-  return std::is_invocable_v<F&, std::conditional_t<I == J, WeakScalar&,
-                                                    std::remove_cvref_t<decltype(plain_argument<contains(variables, J)>(
-                                                        std::declval<A&>()))>&>...>;
+  return std::is_invocable_v<
+      F&, std::conditional_t<I == J, WeakScalar&,
+                             std::remove_cvref_t<decltype(plain_argument<contains(kept, J)>(std::declval<A&>()))>&>...>;
 }
-template <class F, std::size_t I, ArgumentSet variables, class... A>
+template <class F, std::size_t I, ArgumentSet kept, class... A>
 constexpr auto argument_kind() {
   using T = std::tuple_element_t<I, std::tuple<A...>>;
-  if constexpr (contains(variables, I))
-    return std::type_identity<VariableArgument<T>>();
+  if constexpr (contains(kept, I))
+    return std::type_identity<KeptTree<T>>();
   else if constexpr (std::is_same_v<T, Generator>)
     return std::type_identity<GeneratorArgument>();
   else if constexpr (std::is_same_v<T, WeakScalar>)
     return std::type_identity<WeakNumber<T>>();
   else if constexpr (std::is_arithmetic_v<T>) {
-    if constexpr (takes_weak<F, I, variables, A...>(std::index_sequence_for<A...>()))
+    if constexpr (takes_weak<F, I, kept, A...>(std::index_sequence_for<A...>()))
       return std::type_identity<WeakNumber<T>>();
     else
       return std::type_identity<StaticNumber<T>>();
@@ -551,17 +633,21 @@ constexpr auto argument_kind() {
   else
     return std::type_identity<TreeArgument<T>>();
 }
-template <class F, ArgumentSet variables, class List, class Numbers>
+template <class F, ArgumentSet kept, class List, class Numbers>
 struct KeptArguments;
-template <class F, ArgumentSet variables, class... A, std::size_t... I>
-struct KeptArguments<F, variables, std::tuple<A...>, std::index_sequence<I...>> {
-  using type = std::tuple<typename decltype(argument_kind<F, I, variables, A...>())::type...>;
+template <class F, ArgumentSet kept, class... A, std::size_t... I>
+struct KeptArguments<F, kept, std::tuple<A...>, std::index_sequence<I...>> {
+  using type = std::tuple<typename decltype(argument_kind<F, I, kept, A...>())::type...>;
 };
 
 template <class Kind>
-inline constexpr bool is_variables = false;
+inline constexpr bool is_kept_tree = false;
 template <class T>
-inline constexpr bool is_variables<VariableArgument<T>> = true;
+inline constexpr bool is_kept_tree<KeptTree<T>> = true;
+template <class Kept>
+inline constexpr bool binds_objects = false;
+template <class... K>
+inline constexpr bool binds_objects<std::tuple<K...>> = (K::binds || ...);
 
 template <class T>
 concept CompiledArgument = Tree<T> || Number<T> || std::is_enum_v<T> || std::is_same_v<T, Generator>;
@@ -574,25 +660,25 @@ inline constexpr bool takes_kept<F, std::tuple<K...>> = requires(F& f, std::span
   f(std::declval<std::remove_reference_t<decltype(x.pass(leaves, next))>&>()...);
 };
 
-template <class F, class Types, ArgumentSet variables>
-using KeptWith = typename KeptArguments<F, variables, Types, std::make_index_sequence<std::tuple_size_v<Types>>>::type;
+template <class F, class Types, ArgumentSet kept>
+using KeptWith = typename KeptArguments<F, kept, Types, std::make_index_sequence<std::tuple_size_v<Types>>>::type;
 template <class... A, std::size_t... I>
-constexpr ArgumentSet variable_trees(std::type_identity<std::tuple<A...>>, std::index_sequence<I...>) {
-  return ((ArgumentSet{VariableTree<A> && I < 64} << (I & 63)) | ... | ArgumentSet{0});
+constexpr ArgumentSet trees_with_variables(std::type_identity<std::tuple<A...>>, std::index_sequence<I...>) {
+  return ((ArgumentSet{TreeWithVariables<A> && I < 64} << (I & 63)) | ... | ArgumentSet{0});
 }
-// The first subset of `all`, from `chosen` on in the order of numbers, that F takes as variables: the smallest one, so
-// that a generic F is not instantiated for others.
+// The first subset of `all`, from `chosen` on in the order of numbers, that F takes with variables: the smallest one,
+// so that a generic F is not instantiated for others.
 template <class F, class Types, ArgumentSet all, ArgumentSet chosen = 0>
-constexpr ArgumentSet received_as_variables() {
+constexpr ArgumentSet received_with_variables() {
   if constexpr (chosen == all || takes_kept<F, KeptWith<F, Types, chosen>>)
     return chosen;
   else
-    return received_as_variables<F, Types, all, ((chosen - all) & all)>();
+    return received_with_variables<F, Types, all, ((chosen - all) & all)>();
 }
 
 }  // namespace detail
-/// A function made by compile(). Copies share its programs. Several threads may call it at once: tracing is serialised,
-/// runs share nothing but constants, and no update of a variable is lost.
+/// A function made by compile(). Copies share its programs. Several threads may call it at once: one of them
+/// traces, runs share nothing but constants, and no update of a variable is lost.
 template <class F>
 class Compiled {
  public:
@@ -606,8 +692,8 @@ class Compiled {
     static_assert(valid, "a compiled function takes tensors, trees of them, numbers, enumerations and Generator&");
     if constexpr (valid) {
       using Types = std::tuple<std::remove_cvref_t<A>...>;
-      constexpr auto trees = detail::variable_trees(std::type_identity<Types>(), std::index_sequence_for<A...>());
-      using Kept = detail::KeptWith<F, Types, detail::received_as_variables<F, Types, trees>()>;
+      constexpr auto trees = detail::trees_with_variables(std::type_identity<Types>(), std::index_sequence_for<A...>());
+      using Kept = detail::KeptWith<F, Types, detail::received_with_variables<F, Types, trees>()>;
       constexpr bool takes = detail::takes_kept<F, Kept>;
       static_assert(takes,
                     "the compiled function does not take these arguments: tensors and trees of them arrive as "
@@ -651,8 +737,8 @@ class Compiled {
   }
   template <class Result, class... K, class... A>
   Result call_with(std::type_identity<std::tuple<K...>>, A&... args) const {
-    std::tuple<decltype(detail::plain_argument<detail::is_variables<K>>(args))...> passed{
-        detail::plain_argument<detail::is_variables<K>>(args)...};
+    std::tuple<decltype(detail::plain_argument<detail::is_kept_tree<K>>(args))...> passed{
+        detail::plain_argument<detail::is_kept_tree<K>>(args)...};
     if constexpr (std::is_same_v<Result, std::tuple<>>) {
       std::apply([&](auto&... x) { f_(x...); }, passed);
       return {};
@@ -687,15 +773,24 @@ class Compiled {
   Result run(A&... args) const {
     if (const auto plainly = programs_.inlined()) return call_plainly<Result, Kept>(args...);
     constexpr auto numbers = std::index_sequence_for<A...>();
+    constexpr bool binds = detail::binds_objects<Kept>;
     detail::CallArguments arguments;
+    [[maybe_unused]] std::conditional_t<binds, detail::BoundObjects, std::tuple<>> bound;
+    std::span<const Variable> variables;
+    std::span<const std::size_t> id_words;
+    if constexpr (binds) arguments.bound = &bound;
     arguments.tensors.reserve(sizeof...(A));
     arguments.words.reserve(1 + 2 * sizeof...(A));
     arguments.words.push_back(
         static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(&detail::types<Result, Kept>)));
     const auto parts = add_all<Kept>(arguments, numbers, args...);
+    if constexpr (binds) {
+      variables = bound.variables;
+      id_words = bound.id_words;
+    }
     const auto make = [&](bool with_parameters) {
       auto structure = std::make_shared<std::optional<Result>>();
-      detail::StandIns stand_ins{{}, arguments.variables, {}};
+      detail::StandIns stand_ins{{}, variables, {}};
       if (with_parameters) stand_ins.make_parameters();
       auto flat = [f = f_, kept = keep_all<Kept>(stand_ins, numbers, args...),
                    structure](std::span<const Tensor> leaves) mutable -> std::vector<Tensor> {
@@ -715,22 +810,23 @@ class Compiled {
     using Both = std::remove_const_t<decltype(both)>;
     for (;;) {
       detail::CallResult made =
-          programs_.call({arguments.tensors, arguments.words, parts, arguments.variables, arguments.id_words},
+          programs_.call({arguments.tensors, arguments.words, parts, variables, id_words},
                          {[](const void* context, bool with_parameters) {
                             return (*static_cast<const Both*>(context)->first)(with_parameters);
                           },
                           [](const void* context) { return (*static_cast<const Both*>(context)->second)(); }, &both});
       const auto take_effect = [&] {
         if (!programs_.commit(made)) return false;
-        for (std::size_t k = 0; k < arguments.generators.size(); ++k)
-          arguments.generators[k]->take(static_cast<std::uint64_t>(made.draws[k]));
+        if constexpr (binds)
+          for (std::size_t k = 0; k < bound.generators.size(); ++k)
+            bound.generators[k]->take(static_cast<std::uint64_t>(made.draws[k]));
         return true;
       };
       if constexpr (std::is_same_v<Result, std::tuple<>>) {
         if (take_effect()) return {};
       } else {
         detail::Flat<Tensor> flat{std::move(made.tensors)};
-        auto result = map_leaves<Tensor>(**static_cast<const std::optional<Result>*>(made.structure.get()), flat);
+        auto result = map_leaves<Tensor>(**static_cast<const std::optional<Result>*>(made.structure), flat);
         made.tensors = std::move(flat.values);
         if (take_effect()) return result;
       }

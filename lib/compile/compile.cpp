@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <mutex>
 #include <numeric>
 #include <optional>
 #include <reel/compile.hpp>
@@ -10,7 +9,6 @@
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/shape.hpp>
 #include <set>
-#include <thread>
 
 #include "compile/check.hpp"
 #include "core/fail.hpp"
@@ -18,6 +16,7 @@
 #include "gradient/gradient.hpp"
 #include "gradient/programs/recent.hpp"
 #include "gradient/programs/traced.hpp"
+#include "gradient/programs/turns.hpp"
 #include "ops/apply/operation.hpp"
 #include "ops/engine.hpp"
 #include "program/dot.hpp"
@@ -211,66 +210,52 @@ struct Programs::State {
 
     // Whether it does not serve these variables: it has parameters for them, and reads or assigns one as itself.
     bool needs_ids(std::span<const Variable> variables) const {
+      if (variables.empty() || (traced && captured.empty())) return false;
       return !traced || std::any_of(variables.begin(), variables.end(), [&](const Variable& v) {
         return std::binary_search(captured.begin(), captured.end(), v.id());
       });
     }
   };
-  // What a call takes of it.
-  struct Found {
-    std::shared_ptr<autodiff::Traced> traced;
-    std::shared_ptr<const void> structure;
-    bool needs_ids = false;  // see CachedProgram
-
-    Found() = default;
-    Found(const CachedProgram& one, const CallView& call)
-        : needs_ids(!call.variables.empty() && one.needs_ids(call.variables)) {
-      if (needs_ids) return;
-      traced = one.traced;
-      structure = one.structure;
-    }
-    bool known() const noexcept { return traced || needs_ids; }
-  };
+  using Pointer = std::shared_ptr<const CachedProgram>;
   struct Table {
-    std::vector<std::shared_ptr<const CachedProgram>> programs;  // by ascending signatures
-    mutable std::atomic<const CachedProgram*> latest{nullptr};   // the element that the last call used
+    std::vector<Pointer> programs;                        // by ascending signatures
+    mutable std::atomic<const Pointer*> latest{nullptr};  // the element that the last call used
 
     auto place_of(const CallWords& signature) const {
-      return std::lower_bound(
-          programs.begin(), programs.end(), signature,
-          [](const std::shared_ptr<const CachedProgram>& one, const CallWords& x) { return one->signature < x; });
+      return std::lower_bound(programs.begin(), programs.end(), signature,
+                              [](const Pointer& one, const CallWords& x) { return one->signature < x; });
     }
-    const CachedProgram* find(const CallView& call) const {
-      const CachedProgram* last = latest.load(std::memory_order_acquire);
-      if (last && !thread_state().overrides && is_signature_of(last->signature, call)) return last;
+    // An element; null if there is none.
+    const Pointer* find(const CallView& call) const {
+      const Pointer* last = latest.load(std::memory_order_acquire);
+      if (last && !thread_state().overrides && is_signature_of((*last)->signature, call)) return last;
       const CallWords signature = signature_of(call);
       const auto at = place_of(signature);
-      return at != programs.end() && (*at)->signature == signature ? at->get() : nullptr;
+      return at != programs.end() && (*at)->signature == signature ? &*at : nullptr;
     }
   };
   std::atomic<int> uses{1};
   CompileOptions options;
-  std::mutex mutex;                        // of those who trace
-  std::atomic<std::thread::id> tracing{};  // the thread that traces f
+  autodiff::Turns turns;  // of those who trace f; its mutex guards what changes
   autodiff::Published<Table> table{std::make_unique<Table>()};
   std::atomic<std::int64_t> latest_use{1};
   std::int64_t traces = 0;
   bool warned = false;
 
   explicit State(const CompileOptions& o) : options(o) {}
-  void note_use(const Table& in, const CachedProgram& one) noexcept {
+  void note_use(const Table& in, const Pointer& one) noexcept {
     constexpr auto relaxed = std::memory_order_relaxed;
-    if (one.used.load(relaxed) != latest_use.load(relaxed))
-      one.used.store(latest_use.fetch_add(1, relaxed) + 1, relaxed);
-    if (one.traced && in.latest.load(relaxed) != &one) in.latest.store(&one, std::memory_order_release);
+    if (one->used.load(relaxed) != latest_use.load(relaxed))
+      one->used.store(latest_use.fetch_add(1, relaxed) + 1, relaxed);
+    if (one->traced && in.latest.load(relaxed) != &one) in.latest.store(&one, std::memory_order_release);
   }
-  // Takes no lock. Empty if the call has no program yet.
-  Found find(const CallView& call) {
+  // Takes no lock. Null if the call has no program yet.
+  Pointer find(const CallView& call) {
     return table.read([&](const Table& now) {
-      const CachedProgram* one = now.find(call);
-      if (!one) return Found();
+      const Pointer* one = now.find(call);
+      if (!one) return Pointer();
       note_use(now, *one);
-      return Found(*one, call);
+      return *one;
     });
   }
   void warn_of(std::span<const std::shared_ptr<const CachedProgram>> programs, const Aspects& newest) const {
@@ -286,21 +271,7 @@ struct Programs::State {
                                       [](const auto& a, const auto& b) { return a->used < b->used; }));
     }
   }
-  // While it lives, this thread is the one that traces f.
-  struct Tracing {
-    std::atomic<std::thread::id>& thread;
-    explicit Tracing(State& state) : thread(state.tracing) { thread = std::this_thread::get_id(); }
-    Tracing(const Tracing&) = delete;
-    Tracing& operator=(const Tracing&) = delete;
-    ~Tracing() { thread = std::thread::id(); }
-  };
-  // Under the lock.
-  const CachedProgram& entry_for(const CallView& call, const CallMakers& make) {
-    const CachedProgram* known = table.current().find(call);
-    return known ? *known : trace(call, make);
-  }
-  void trace_into(CachedProgram& made, const CallView& call, FlatCall f) {
-    const Tracing open(*this);
+  void trace_into(CachedProgram& made, const CallView& call, FlatCall f) const {
     if (options.check > 0)
       made.reference = std::make_shared<const program::Program>(traced_program(who, f.function, call.tensors));
     made.traced = std::make_shared<autodiff::Traced>(
@@ -310,7 +281,7 @@ struct Programs::State {
     made.unchecked = options.check;
     made.captured = captured_variables(*made.traced);
   }
-  const CachedProgram& trace(const CallView& call, const CallMakers& make) {
+  Pointer trace(const CallView& call, const CallMakers& make) const {
     auto made = std::make_shared<CachedProgram>();
     made->signature = signature_of(call);
     made->aspects = Aspects(call);
@@ -326,18 +297,21 @@ struct Programs::State {
     }
     if (identified()) made->traced = nullptr;
     if (!made->traced) made->unchecked = 0;
+    return made;
+  }
+  // Under the lock.
+  void add(Pointer made) {
     ++traces;
     auto next = std::make_unique<Table>();
     next->programs = table.current().programs;
     make_room(next->programs, made->aspects);
-    next->programs.insert(next->place_of(made->signature), made);
+    const auto place = next->place_of(made->signature);
+    next->programs.insert(place, std::move(made));
     table.replace(std::move(next));
-    return *made;
   }
   // Throws if f computes something else than when it was traced.
-  void trace_again(const CachedProgram& one, const CallView& call, const CallMakers& make) {
+  static void trace_again(const CachedProgram& one, const CallView& call, const CallMakers& make) {
     const FlatCall f = make.trace(make.context, !names_variables(call));
-    const Tracing open(*this);
     const std::string text = first_difference(*one.reference, traced_program(who, f.function, call.tensors));
     if (!text.empty())
       fail<Error>(who,
@@ -348,21 +322,31 @@ struct Programs::State {
   using Reference = std::shared_ptr<const program::Program>;
   // The program of a call, traced if there is none. Sets `checked`, to the program as traced, if the call has to be
   // checked further.
-  Found find_or_trace_locked(const CallView& call, const CallMakers& make, Reference& checked) {
-    const std::lock_guard lock(mutex);
-    const CachedProgram& one = entry_for(call, make);
-    note_use(table.current(), one);
-    if (one.unchecked > 0) {
-      --one.unchecked;
-      checked = one.reference;
-      trace_again(one, call, make);
+  [[gnu::noinline, gnu::cold]] Pointer find_or_trace_in_turn(const CallView& call, const CallMakers& make,
+                                                             Reference& checked) {
+    const autodiff::Turns::Turn turn(turns);
+    std::unique_lock lock(turns.mutex);
+    if (!table.current().find(call)) {
+      lock.unlock();
+      Pointer made = trace(call, make);
+      lock.lock();
+      if (!table.current().find(call)) add(std::move(made));
     }
-    return {one, call};
+    const Pointer& known = *table.current().find(call);
+    note_use(table.current(), known);
+    const Pointer one = known;
+    if (one->unchecked > 0) {
+      --one->unchecked;
+      lock.unlock();
+      checked = one->reference;
+      trace_again(*one, call, make);
+    }
+    return one;
   }
-  Found find_or_trace(const CallView& call, const CallMakers& make, Reference& checked) {
-    Found found;
-    if (options.check == 0) found = find(call);
-    return found.known() ? found : find_or_trace_locked(call, make, checked);
+  Pointer find_or_trace(const CallView& call, const CallMakers& make, Reference& checked) {
+    if (options.check == 0)
+      if (Pointer found = find(call)) return found;
+    return find_or_trace_in_turn(call, make, checked);
   }
 };
 
@@ -380,7 +364,7 @@ CalledPlainly Programs::inlined() const {
   constexpr int per_op = tape::watch_anomalies | tape::watch_times | tape::watch_lines;
   program::Trace* trace = program::Trace::current();
   if (!trace && !(tape::watching() & per_op)) return {};
-  if (state_->tracing.load() == std::this_thread::get_id() || (trace && trace->inlines(state_)))
+  if (state_->turns.mine() || (trace && trace->inlines(state_)))
     fail<TraceError>(who, "a compiled function calls itself; a program has no recursion: use while_loop or scan");
   if (!trace) return CalledPlainly(nullptr);
   trace->inlined().push_back(state_);
@@ -456,47 +440,49 @@ CallResult Programs::call(const CallView& call, const CallMakers& make) const {
   for (const Tensor& x : call.tensors)
     if (!x.defined()) fail<ValueError>(who, "an argument holds an empty tensor (default-constructed or moved from)");
   State::Reference checked;
-  State::Found found = state_->find_or_trace(call, make, checked);
-  if (found.needs_ids) {
+  State::Pointer found = state_->find_or_trace(call, make, checked);
+  if (found->needs_ids(call.variables)) {
     checked.reset();
     const CallWords words = words_with_ids(call);
     found = state_->find_or_trace({call.tensors, words, call.parts, call.variables, call.id_words}, make, checked);
   }
-  autodiff::Traced& traced = *found.traced;
-  CallResult result;
-  result.structure = std::move(found.structure);
-  result.draws.assign(traced.draws().begin(), traced.draws().end());
+  autodiff::Traced& traced = *found->traced;
   std::optional<PlainRun> plain;
-  if (checked) plain.emplace(make);
+  if (checked) [[unlikely]]
+    plain.emplace(make);
+  CallResult result;
   if (!traced.parameters().empty()) result.variables = call.variables;
-  autodiff::Traced::Made made = traced.make(call.tensors, {}, result.variables);
-  result.tensors = std::move(made.tensors);
-  result.read = std::move(made.read);
-  take_unknown_draws(result, traced.size());
+  traced.make(call.tensors, {}, result.variables, result.tensors, result.read);
+  if (!traced.draws().empty()) {
+    result.draws.assign(traced.draws().begin(), traced.draws().end());
+    take_unknown_draws(result, traced.size());
+  }
   if (plain) plain->compare(result.tensors, traced.assigned(result.variables), *checked);
-  result.program = std::move(found.traced);
+  result.structure = found->structure.get();
+  result.program = std::move(found);
   return result;
 }
 
 bool Programs::commit(CallResult& made) const {
   if (made.read.empty()) return true;
-  return static_cast<const autodiff::Traced*>(made.program.get())->commit(made.tensors, made.read, made.variables);
+  const auto& program = *static_cast<const State::CachedProgram*>(made.program.get());
+  return program.traced->commit(made.tensors, made.read, made.variables);
 }
 
 CompileStats Programs::stats() const {
-  const std::lock_guard lock(state_->mutex);
+  const std::lock_guard lock(state_->turns.mutex);
   const State::Table& table = state_->table.current();
-  const State::CachedProgram* latest = table.latest.load();
-  CompileStats s = latest ? latest->traced->stats() : CompileStats();
+  const State::Pointer* latest = table.latest.load();
+  CompileStats s = latest ? (*latest)->traced->stats() : CompileStats();
   s.signatures = static_cast<std::int64_t>(table.programs.size());
   s.traces = state_->traces;
   return s;
 }
 
 std::string Programs::to_dot() const {
-  const std::lock_guard lock(state_->mutex);
-  const State::CachedProgram* latest = state_->table.current().latest.load();
-  return latest ? program::to_dot(latest->traced->program()) : std::string("digraph program {\n}\n");
+  const std::lock_guard lock(state_->turns.mutex);
+  const State::Pointer* latest = state_->table.current().latest.load();
+  return latest ? program::to_dot((*latest)->traced->program()) : std::string("digraph program {\n}\n");
 }
 
 // ---- Arguments
@@ -534,15 +520,20 @@ const Variable& StandIns::operator()(const Variable& v) const {
 }
 
 // The words of a variable: its number and rank by construction among those of the call, and what a parameter is like.
+// One that is newer than those before it, as the members of a model are, is told without a search.
 void CallArguments::add(const Variable& v) {
-  const auto at = std::find(variables.begin(), variables.end(), v);
-  id_words.push_back(words.size());
+  List<Variable>& variables = bound->variables;
+  const auto count = static_cast<std::int64_t>(variables.size());
+  const bool newest = v.id() > bound->newest;
+  const auto at = newest ? count : std::find(variables.begin(), variables.end(), v) - variables.begin();
+  bound->id_words.push_back(words.size());
   words.push_back(0);
-  words.push_back(at - variables.begin());
-  if (at != variables.end()) return;
+  words.push_back(at);
+  if (at < count) return;
   const auto older = [&](const Variable& other) { return other.id() < v.id(); };
   const Shape shape = v.shape();
-  words.push_back(std::count_if(variables.begin(), variables.end(), older));
+  words.push_back(newest ? count : std::count_if(variables.begin(), variables.end(), older));
+  bound->newest = std::max(bound->newest, v.id());
   words.push_back(static_cast<std::int64_t>(v.dtype()) << 1 | v.trainable());
   words.push_back(shape.rank());
   for (int axis = 0; axis < shape.rank(); ++axis) words.push_back(shape[axis]);
@@ -557,11 +548,12 @@ GeneratorArgument::GeneratorArgument(Generator& x, StandIns& known) {
 }
 
 void GeneratorArgument::add(Generator& x, CallArguments& to) {
-  const auto found = std::find(to.generators.begin(), to.generators.end(), &x);
-  to.words.push_back(found - to.generators.begin());  // the number of the generator
-  if (found != to.generators.end()) return;
+  List<Generator*>& generators = to.bound->generators;
+  const auto found = std::find(generators.begin(), generators.end(), &x);
+  to.words.push_back(found - generators.begin());  // the number of the generator
+  if (found != generators.end()) return;
   to.tensors.push_back(stream_of(x));
-  to.generators.push_back(&x);
+  generators.push_back(&x);
 }
 
 namespace {

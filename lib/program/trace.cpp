@@ -106,7 +106,13 @@ void Trace::note(const Tensor& x) {
     captured_.push_back(x);
 }
 
+namespace {
+thread_local std::atomic<std::uint64_t> ops_added{0};
+}
+const std::atomic<std::uint64_t>& Trace::ops_of_thread() noexcept { return ops_added; }
+
 void Trace::add(const ops::Operation& operation, const ops::Call& call, std::span<const Tensor> outputs) {
+  ops_added.store(ops_added.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   Instruction made;
   made.operation = operation;
   made.line = tape::here();

@@ -2,6 +2,7 @@
 // nothing; they are written down as a program. Tapes and rules work as usual, so that gradients taken inside the
 // function become part of the program. Variables are read and assigned in the trace alone.
 #pragma once
+#include <atomic>
 #include <map>
 #include <reel/tape.hpp>
 #include <unordered_map>
@@ -34,6 +35,8 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   ~Trace();
   /// The innermost trace of this thread; null if there is none.
   static Trace* current() noexcept { return static_cast<Trace*>(ops::Tracer::current()); }
+  /// The number of ops that traces of this thread have added, for other threads to see whether it goes on.
+  static const std::atomic<std::uint64_t>& ops_of_thread() noexcept;
 
   /// From here on, nested traced functions keep their programs as traced, before passes.
   void keep_parts() noexcept { keeps_parts_ = true; }

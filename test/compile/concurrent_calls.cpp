@@ -1,7 +1,9 @@
 // Compiled functions that threads share, and how many programs an object keeps.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <functional>
+#include <future>
 #include <latch>
 #include <reel/compile.hpp>
 #include <reel/control.hpp>
@@ -118,9 +120,10 @@ TEST_CASE("concurrent calls: a call commits only what it has computed from curre
       std::vector{scalar(2.)});
   const std::vector<Tensor> x{scalar(2.)};
   const auto commits = [&](const auto& meanwhile) {
-    autodiff::Traced::Made made = traced->make(x);
+    reel::detail::List<Tensor> made, read;
+    traced->make(x, {}, {}, made, read);
     meanwhile();
-    return traced->commit(made.tensors, made.read);
+    return traced->commit(made, read);
   };
   CHECK(commits([] {}));
   CHECK(updated.read().item() == 3);
@@ -283,4 +286,55 @@ TEST_CASE("effects: a branch that does not run assigns nothing where a function 
   modes(loop);
   CHECK(v.read().item() == 1);
   CHECK_THROWS_AS(jvp(loop, -x, ones({3})), TapeError);  // the branch that assigns
+}
+
+TEST_CASE("concurrent calls: a function that waits, while it is traced, for a thread that calls it") {
+  struct Waiting {
+    std::atomic<bool> waits{false};
+    std::promise<Tensor> of_other, done;
+    std::thread thread;
+  };
+  // The functions of the threads outlive this test if they wait for ever.
+  const auto begin = [](bool gradients) {
+    const auto w = std::make_shared<Waiting>();
+    const auto f = std::make_shared<Compiled<Tensor(const Tensor&)>>();
+    const auto run = [f = f.get(), gradients](const Tensor& x) {
+      return gradients ? grad([&](const Tensor& y) { return sum((*f)(y)); })(x) : (*f)(x);
+    };
+    *f = compile([w, run](const Tensor& x) {
+      if (w->waits.exchange(false)) std::thread([&] { w->of_other.set_value(run(ramp({3}, .5))); }).join();
+      return sin(x) * x;
+    });
+    if (gradients) static_cast<void>((*f)(ramp({3})));
+    w->waits = true;
+    w->thread = std::thread([f, run, w] { w->done.set_value(run(ramp({3}))); });
+    return w;
+  };
+  for (const bool gradients : {false, true}) {
+    CAPTURE(gradients);
+    const auto expected = [gradients](const Tensor& x) { return gradients ? cos(x) * x + sin(x) : sin(x) * x; };
+    const auto w = begin(gradients);
+    std::future<Tensor> done = w->done.get_future();
+    const bool in_time = done.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+    in_time ? w->thread.join() : w->thread.detach();
+    REQUIRE(in_time);
+    check_close(done.get(), expected(ramp({3})));
+    check_close(w->of_other.get_future().get(), expected(ramp({3}, .5)));
+  }
+}
+
+TEST_CASE("concurrent calls: threads that call first at once trace one after another") {
+  int running = 0, most = 0;  // no thread uses them while another does
+  const auto f = compile([&](const Tensor& x) {
+    most = std::max(most, ++running);
+    Tensor y = x;
+    for (int k = 0; k < 200; ++k) y = sin(y) + x;
+    --running;
+    return y;
+  });
+  std::atomic<int> wrong{0};
+  on_threads([&](int) { wrong += !same_bits(f(ramp({3})), f(ramp({3}))); });
+  CHECK(wrong == 0);
+  CHECK(most == 1);
+  CHECK(f.stats().traces == 1);
 }

@@ -379,3 +379,214 @@ TEST_CASE("variables as arguments: threads that update two variables in either o
   CHECK(same_bits(a.read(), ones({2}) * 2200.));
   CHECK(same_bits(b.read(), ones({2}) * 2200.));
 }
+
+namespace {
+
+struct Layer {
+  Variable w;
+  Tensor scale;
+  auto leaves() { return std::tie(w, scale); }
+};
+struct Net {
+  std::vector<Layer> layers;
+  Variable bias;
+  int power = 1;
+  auto leaves() { return std::tie(layers, bias); }
+  auto signature() const { return std::tie(power); }
+};
+// Its variable is shared by copies.
+struct Shared {
+  std::shared_ptr<Variable> v;
+  auto leaves() { return std::tie(*v); }
+  auto signature() const { return std::tuple(); }
+};
+struct Constant {
+  const Variable v;
+  auto leaves() { return std::tie(v); }
+};
+
+using Mixed = std::pair<Tensor, Variable>;
+using ByName = std::map<std::string, std::tuple<Variable, std::vector<Tensor>, Layer>>;
+
+// Derivatives of f of trees made of a variable and a tensor, inside of a program and through a call, for several
+// variables, with one program for all.
+template <class T, class F>
+void check_tree(const F& f, const std::function<T(const Variable&, const Tensor&)>& tree) {
+  const auto call = compile(f);
+  // The variable is passed twice, and is one in the function.
+  const auto by_v = [f](const T& x, const Variable& v) {
+    GradientTape tape;
+    return *tape.gradient(sum(square(f(x))), v, or_zeros);
+  };
+  const auto inside = compile(by_v);
+  const Function plain = [&](const Variable& v, const Tensor& z) { return f(tree(v, z)); };
+  const Function through = [&](const Variable& v, const Tensor& z) { return call(tree(v, z)); };
+  const auto expected = derivatives_of(plain), got = derivatives_of(through);
+  const Tensor x = ramp({3}, .3);
+  for (const double start : {.7, -.4, 1.1}) {
+    const Variable v(ramp({3}, start), "v");
+    for (std::size_t k = 0; k < got.size(); ++k) {
+      INFO("derivative: " << got[k].first);
+      check_close(got[k].second(v, x), expected[k].second(v, x));
+    }
+    check_close(inside(tree(v, x), v), by_v(tree(v, x), v));
+  }
+  CHECK(call.stats().traces == 1);
+  CHECK(inside.stats().traces == 1);
+}
+
+Tensor of_layer(const Layer& l, const Tensor& x) { return tanh(l.w * x) * l.scale; }
+Tensor of_net(Net& net, const Tensor& x) {
+  Tensor y = x;
+  for (const Layer& l : net.layers) y = of_layer(l, y);
+  return pow(y, net.power) + net.bias;
+}
+
+}  // namespace
+
+TEST_CASE("variables as arguments: in trees with tensors and in structs, derivatives and one program for all") {
+  check_tree<Mixed>([](const Mixed& p) { return tanh(p.first * p.second) + square(p.second); },
+                    [](const Variable& v, const Tensor& x) { return Mixed(x, v); });
+  check_tree<std::tuple<std::vector<Variable>, Tensor>>(
+      [](const std::tuple<std::vector<Variable>, Tensor>& t) {
+        const auto& [list, x] = t;
+        return exp(list[0] * x) * list[1];
+      },
+      [](const Variable& v, const Tensor& x) {
+        return std::tuple(std::vector{v, v}, x);
+      });
+  check_tree<Layer>([](const Layer& l) { return of_layer(l, cos(l.scale)); },
+                    [](const Variable& v, const Tensor& x) {
+                      return Layer{v, x};
+                    });
+  check_tree<ByName>(
+      [](const ByName& t) {
+        const auto& [v, list, layer] = t.at("a");
+        return v * of_layer(layer, list[0]) + list[1];
+      },
+      [](const Variable& v, const Tensor& x) {
+        return ByName{{"a", {v, {x, x * 2.}, Layer{v, x}}}};
+      });
+  const Variable bias(ramp({3}, .1), "bias");
+  check_tree<std::pair<Net, Tensor>>(
+      [](const std::pair<Net, Tensor>& p) {
+        Net net = p.first;
+        return of_net(net, p.second);
+      },
+      [=](const Variable& v, const Tensor& x) {
+        return std::pair(Net{{Layer{v, x}, Layer{v, ones({3})}}, bias, 2}, x);
+      });
+}
+
+TEST_CASE("variables as arguments: members of structs are assigned and stepped; what signature() returns counts") {
+  const auto f = [](Net& net, const Tensor& x) {
+    const Tensor y = of_net(net, x);
+    for (const Layer& l : net.layers) l.w.assign_add(y * .1);
+    GradientTape tape;
+    const Tensor loss = sum(square(of_net(net, x)));
+    SGD({.learning_rate = .1}).step(tape.gradient(loss, net.bias), net.bias);
+    return y;
+  };
+  const auto make = [](double start, int power) {
+    return Net{{Layer{Variable(ramp({3}, start)), ones({3})}, Layer{Variable(ramp({3}, -start)), ramp({3})}},
+               Variable(ramp({3}, .2)),
+               power};
+  };
+  const auto call = compile(f, {.check = 1});
+  for (const int power : {1, 2})
+    for (const double start : {.3, .9}) {
+      Net own = make(start, power), twin = make(start, power);
+      for (int k = 0; k < 2; ++k) {
+        CHECK(same_bits(call(own, ramp({3}, .1)), f(twin, ramp({3}, .1))));
+        CHECK(same_bits(own.layers[0].w.read(), twin.layers[0].w.read()));
+        CHECK(same_bits(own.layers[1].w.read(), twin.layers[1].w.read()));
+        CHECK(same_bits(own.bias.read(), twin.bias.read()));
+      }
+    }
+  CHECK(call.stats().signatures == 2);
+  CHECK(call.stats().traces == 2);
+  // An optimiser with state keeps programs of each.
+  Adam adam({.learning_rate = .1}), plain({.learning_rate = .1});
+  const auto step = [](Adam& by) {
+    return [&by](const Layer& l, const Tensor& x) {
+      GradientTape tape;
+      const Tensor loss = sum(square(of_layer(l, x)));
+      by.step(tape.gradient(loss, l.w), l.w);
+      return loss;
+    };
+  };
+  const auto compiled = compile(step(adam));
+  const Layer one{Variable(ramp({3}, .3)), ones({3})}, other{Variable(ramp({3}, .5)), ones({3})};
+  const Layer twins[] = {{Variable(one.w.read()), ones({3})}, {Variable(other.w.read()), ones({3})}};
+  for (int k = 0; k < 3; ++k)
+    for (const int which : {0, 1}) {
+      const Layer& layer = which ? other : one;
+      CHECK(same_bits(compiled(layer, ramp({3})), step(plain)(twins[which], ramp({3}))));
+      CHECK(same_bits(layer.w.read(), twins[which].w.read()));
+    }
+  CHECK(compiled.stats().signatures == 3);
+}
+
+TEST_CASE("variables as arguments: a struct refers to a variable that is none of its members, or const") {
+  const auto check = [](const auto& f, const auto& make, std::int64_t programs) {
+    const auto call = compile(f);
+    for (const double start : {.3, .9}) {
+      const Variable v(ramp({3}, start)), twin(v.read());
+      for (int k = 0; k < 2; ++k) CHECK(same_bits(call(make(v)), f(make(twin))));
+      CHECK(same_bits(v.read(), twin.read()));
+      CHECK(v.read().size() == 3);
+    }
+    CHECK(call.stats().traces == programs);
+  };
+  check(
+      [](const Shared& s) {
+        s.v->assign(*s.v * 2.);
+        return *s.v + 1.;
+      },
+      [](const Variable& v) { return Shared{std::make_shared<Variable>(v)}; }, 2);
+  check(
+      [](const Constant& s) {
+        s.v.assign(s.v * 2.);
+        return s.v + 1.;
+      },
+      [](const Variable& v) { return Constant{v}; }, 2);
+}
+
+TEST_CASE("variables as arguments: values where a function takes a tree of tensors; plain calls and many variables") {
+  const auto values = compile([](const std::pair<Tensor, Tensor>& p) { return p.first - p.second; });
+  const Variable v(ramp({3}, .7));
+  CHECK(same_bits(values(Mixed(ones({3}), v)), ones({3}) - v));
+  const auto inner = compile([](const Mixed& p) {
+    p.second.assign_add(p.first);
+    return p.second * 2.;
+  });
+  const auto outer = compile([inner](const Variable& w, const Tensor& x) { return inner(Mixed(x, w)); });
+  CHECK(same_bits(outer(v, ones({3})), (ramp({3}, .7) + 1.) * 2.));
+  CHECK(same_bits(v.read(), ramp({3}, .7) + 1.));
+  // In every order of construction and with repetitions.
+  std::vector<Variable> list;
+  for (int k = 0; k < 5; ++k) list.emplace_back(scalar(1. + k));
+  using Two = std::pair<std::vector<Variable>, Tensor>;
+  const auto f = [](const Two& p) {
+    Tensor y = p.second;
+    for (const Variable& w : p.first) {
+      y = y * 2. + w;
+      w.assign_add(y);
+    }
+    return y;
+  };
+  const auto call = compile(f);
+  std::vector<Variable> twins;
+  for (const Variable& w : list) twins.emplace_back(w.read());
+  for (const std::vector<std::size_t>& order :
+       std::vector<std::vector<std::size_t>>{{0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {2, 0, 4, 0, 2}, {1, 1, 3, 2, 4}}) {
+    const auto of = [&](const std::vector<Variable>& from) {
+      std::vector<Variable> some;
+      for (const std::size_t k : order) some.push_back(from[k]);
+      return Two(some, scalar(.5));
+    };
+    for (int k = 0; k < 2; ++k) CHECK(same_bits(call(of(list)), f(of(twins))));
+    for (std::size_t k = 0; k < list.size(); ++k) CHECK(same_bits(list[k].read(), twins[k].read()));
+  }
+  CHECK(call.stats().traces == 4);
+}

@@ -90,6 +90,8 @@ Traced::Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor
       pulls_(most_derivatives),
       pushes_(most_derivatives),
       pullbacks_(most_derivatives) {
+  for (std::size_t k = 0; k < parameters_.size(); ++k) parameter_numbers_.emplace_back(parameters_[k].id(), k);
+  std::sort(parameter_numbers_.begin(), parameter_numbers_.end());
   program::Program program;
   {
     program::Trace trace(owner, enclosing);
@@ -138,8 +140,10 @@ bool Traced::Inputs::followed(std::span<const Tensor> also) const {
 
 // The variable that a call with these variables reads or assigns.
 const Variable& Traced::bound(const Variable& v, std::span<const Variable> variables) const noexcept {
-  const auto at = static_cast<std::size_t>(std::find(parameters_.begin(), parameters_.end(), v) - parameters_.begin());
-  return at < parameters_.size() ? variables[at] : v;
+  if (parameter_numbers_.empty()) return v;
+  const auto at =
+      std::lower_bound(parameter_numbers_.begin(), parameter_numbers_.end(), std::pair(v.id(), std::size_t{0}));
+  return at != parameter_numbers_.end() && at->first == v.id() ? variables[at->second] : v;
 }
 
 std::vector<Variable> Traced::assigned(std::span<const Variable> variables) const {
@@ -191,45 +195,46 @@ detail::List<Tensor> Traced::run_keeping(Inputs& inputs) const {
 
 detail::List<Tensor> Traced::call(std::span<const Tensor> arguments, std::span<const Tensor> given) {
   for (;;) {
-    Made made = make(arguments, given);
-    if (!commit(made.tensors, made.read)) continue;
-    made.tensors.resize(results_);
-    return std::move(made.tensors);
+    List made, read;
+    make(arguments, given, {}, made, read);
+    if (!commit(made, read)) continue;
+    made.resize(results_);
+    return made;
   }
 }
 
-Traced::Made Traced::make(std::span<const Tensor> arguments, std::span<const Tensor> given,
-                          std::span<const Variable> variables) {
+void Traced::make(std::span<const Tensor> arguments, std::span<const Tensor> given, std::span<const Variable> variables,
+                  List& made, List& read) {
   for (const Tensor& x : arguments) detail::require_known(owner_, x);
-  Made made;
   List all;
   all.reserve(arguments.size() + reads_.size());
   append(all, arguments);
   append(all, given);
   for (const Source& v : reads().subspan(given.size())) all.push_back(bound(v.variable(), variables).read());
-  made.read.reserve(assigned_.size());
+  if (!read_as_.empty()) read.reserve(read_as_.size());
   for (const std::size_t i : read_as_)
-    made.read.push_back(i >= given.size() && i < reads_.size() ? all[arguments.size() + i] : Tensor());
+    read.push_back(i >= given.size() && i < reads_.size() ? all[arguments.size() + i] : Tensor());
   for (std::size_t i = arguments.size() + given.size(); i < all.size(); ++i)
     if (!detail::block(all[i])->contiguous()) all[i] = contiguous(all[i]);  // the layout that was traced
-  const auto unrecorded = [&] {
-    made.tensors.resize(results_ + assigned_.size());
-    executable_->run_taking(all, made.tensors);
-    return std::move(made);
-  };
-  if (!tape::active()) return unrecorded();
+  if (tape::active() && record_if_followed(all, variables, made)) return;
+  made.resize(results_ + assigned_.size());
+  executable_->run_taking(all, made);
+}
+
+// False, and nothing is run, if no tape follows an input.
+bool Traced::record_if_followed(List& all, std::span<const Variable> variables, List& made) {
   Inputs inputs;
   any_followed(captured_);
   for (const Tensor& x : captured_)
     if (tape::followed(x)) inputs.captured.push_back(x);
-  if (!any_followed(all) && inputs.captured.empty()) return unrecorded();
+  if (!any_followed(all) && inputs.captured.empty()) return false;
   inputs.wanted.reserve(all.size());
   for (const Tensor& x : all) inputs.wanted.push_back(tape::followed(x));
   inputs.all = std::move(all);
   inputs.num_arguments = arguments_;
   inputs.variables = detail::List<Variable>(variables.begin(), variables.end());
-  made.tensors = record(inputs);
-  return made;
+  made = record(inputs);
+  return true;
 }
 
 // Whether an entry with these inputs can have this pullback.
@@ -370,24 +375,35 @@ Traced::Derivative Traced::make_derivative(DerivativeFunction function, Differen
   return {std::move(traced), *exists};
 }
 
+// It assigns nothing.
+detail::List<Tensor> Traced::derivative_of(const Derivative& d, std::span<const Tensor> arguments,
+                                           const Inputs& inputs) {
+  List some, read;
+  d.traced->make(arguments, inputs.read(), inputs.variables, some, read);
+  return with_gaps(some, d.exists);
+}
+
+template <class Value, class Make>
+std::shared_ptr<const Value> Traced::find_or_make(RecentMap<Key, Value>& known, Key key, const Make& make) {
+  if (auto found = known.find(key)) return found;
+  const Turns::Turn turn(turns_);
+  if (auto found = known.find(key)) return found;
+  std::shared_ptr<const Value> made = make();
+  const std::lock_guard lock(turns_.mutex);
+  if (auto found = known.find(key)) return found;
+  known.add(std::move(key), made);
+  return made;
+}
+
 detail::List<Tensor> Traced::differentiate(Derivatives& known, DerivativeFunction function, const Inputs& inputs,
                                            const DefinedTensors& seeds) {
   List arguments(inputs.arguments().begin(), inputs.arguments().end());
   append(arguments, seeds.tensors);
-  Key key = key_of(inputs, seeds);
-  std::shared_ptr<const Derivative> d = known.find(key);
-  if (!d) {
-    const std::lock_guard lock(mutex_);
-    d = known.find(key);
-    if (!d) {
-      d = std::make_shared<const Derivative>(
-          make_derivative(function, differentiated(inputs, seeds.numbers, seeds.rows), arguments));
-      known.add(std::move(key), d);
-    }
-  }
-  // A derivative assigns nothing.
-  detail::List<Tensor> some = d->traced->make(arguments, inputs.read(), inputs.variables).tensors;
-  return with_gaps(some, d->exists);
+  const auto d = find_or_make(known, key_of(inputs, seeds), [&] {
+    return std::make_shared<const Derivative>(
+        make_derivative(function, differentiated(inputs, seeds.numbers, seeds.rows), arguments));
+  });
+  return derivative_of(*d, arguments, inputs);
 }
 
 // Throws if the derivative assigns variables that the function does not: they would be assigned before it runs.
@@ -477,17 +493,9 @@ std::shared_ptr<const Pullback> Traced::pullback(const Inputs& inputs, const Def
     if (p != latest()) static_cast<void>(pullbacks_.find(key_of(inputs, seeds)));  // now it is
     return p;
   }
-  Key key = key_of(inputs, seeds);
-  std::shared_ptr<const Pullback> known = pullbacks_.find(key);
-  if (!known) {
-    const std::lock_guard lock(mutex_);
-    known = pullbacks_.find(key);
-    if (!known) {
-      known = make_pullback(inputs, differentiated(inputs, seeds.numbers, seeds.rows), seeds.tensors);
-      pullbacks_.add(std::move(key), known);
-    }
-  }
-  return known;
+  return find_or_make(pullbacks_, key_of(inputs, seeds), [&] {
+    return make_pullback(inputs, differentiated(inputs, seeds.numbers, seeds.rows), seeds.tensors);
+  });
 }
 
 namespace {
@@ -666,8 +674,7 @@ detail::List<Tensor> Traced::push(const Inputs& inputs, std::span<const Tensor> 
       if (moved_[i].defined())
         arguments.push_back(tangents[i].defined() ? contiguous(tangents[i])
                                                   : zeros(moved_[i].shape(), moved_[i].dtype()));
-    List some = prepared_push_->traced->make(arguments, inputs.read(), inputs.variables).tensors;
-    return with_gaps(some, prepared_push_->exists);
+    return derivative_of(*prepared_push_, arguments, inputs);
   }
   return differentiate(pushes_, tangents_of, inputs, DefinedTensors(tangents));
 }

@@ -3,12 +3,12 @@
 #pragma once
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <reel/compile.hpp>
 
 #include "gradient/control/connections.hpp"
 #include "gradient/programs/recent.hpp"
+#include "gradient/programs/turns.hpp"
 #include "program/passes/passes.hpp"
 #include "program/run/executable.hpp"
 #include "program/trace.hpp"
@@ -37,14 +37,11 @@ class Traced : public std::enable_shared_from_this<Traced> {
   /// where these are variables; the others are variables, which the call reads. Recorded as one entry on the tapes that
   /// follow one of its inputs.
   detail::List<Tensor> call(std::span<const Tensor> arguments, std::span<const Tensor> given = {});
-  /// A call that has assigned nothing yet.
-  struct Made {
-    detail::List<Tensor> tensors;  // the results, then the new values of assigned()
-    detail::List<Tensor> read;     // of each of these variables the value that was read; empty: none was
-  };
-  /// `variables`: one, all distinct, for each of parameters().
-  Made make(std::span<const Tensor> arguments, std::span<const Tensor> given = {},
-            std::span<const Variable> variables = {});
+  /// A call that has assigned nothing yet. `made`: the results, then the new values of assigned(). `read`: of each of
+  /// these variables the value that was read; empty: none was. `variables`: one, all distinct, for each of
+  /// parameters().
+  void make(std::span<const Tensor> arguments, std::span<const Tensor> given, std::span<const Variable> variables,
+            detail::List<Tensor>& made, detail::List<Tensor>& read);
   /// Assigns the new values, unless another thread has assigned a variable between the read and this assign: then it
   /// returns false, assigns none, and the call has to be made again. Allocates before the first variable changes.
   bool commit(std::span<Tensor> tensors, std::span<const Tensor> read, std::span<const Variable> variables = {}) const;
@@ -133,11 +130,15 @@ class Traced : public std::enable_shared_from_this<Traced> {
   List filled_all(std::span<const Tensor> cotangents) const;
   List run(std::span<const Tensor> inputs) const;
   List run_keeping(Inputs& inputs) const;
+  bool record_if_followed(List& all, std::span<const Variable> variables, List& made);
   List record(Inputs& inputs);
   std::shared_ptr<const Pullback> latest() const;
   Differentiated differentiated(const Inputs& inputs, std::span<const std::size_t> seeded, std::int64_t rows = 0) const;
+  static List derivative_of(const Derivative& d, std::span<const Tensor> arguments, const Inputs& inputs);
   List differentiate(Derivatives& known, DerivativeFunction function, const Inputs& inputs,
                      const DefinedTensors& seeds);
+  template <class Value, class Make>
+  std::shared_ptr<const Value> find_or_make(RecentMap<Key, Value>& known, Key key, const Make& make);
   static Key key_of(const Inputs& inputs, const DefinedTensors& seeds);
   std::shared_ptr<const Pullback> pullback(const Inputs& inputs, const DefinedTensors& seeds);
   std::shared_ptr<const Pullback> make_pullback(const Inputs& inputs, const Differentiated& what,
@@ -159,6 +160,7 @@ class Traced : public std::enable_shared_from_this<Traced> {
   std::size_t arguments_ = 0, results_ = 0;
   std::vector<Source> reads_;
   std::vector<Variable> parameters_;
+  std::vector<std::pair<std::uint64_t, std::size_t>> parameter_numbers_;  // by id, ascending
   std::vector<Variable> assigned_, read_and_assigned_;
   std::vector<std::size_t> read_as_;  // for each of assigned_ its index in reads_, or their number
   std::vector<Tensor> captured_;      // differentiable: a tape may follow them
@@ -167,7 +169,7 @@ class Traced : public std::enable_shared_from_this<Traced> {
   std::unique_ptr<program::Executable> executable_;
   std::shared_ptr<const program::Program> without_passes_;
   std::vector<program::PassCounts> passes_;  // that made the program of executable_
-  mutable std::mutex mutex_;                 // of those who trace derivatives
+  Turns turns_;                              // of those who trace derivatives
   Derivatives pulls_, pushes_;
   RecentMap<Key, Pullback> pullbacks_;
   std::shared_ptr<const Pullback> prepared_;  // for all results, and for every source that may be wanted
