@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "kernels/isa.hpp"
+#include "kernels/loop.hpp"
 
 namespace reel::kernels {
 
