@@ -15,8 +15,8 @@
 #include "gradient/control/deferred.hpp"
 #include "gradient/gradient.hpp"
 #include "gradient/programs/recent.hpp"
+#include "gradient/programs/trace_queue.hpp"
 #include "gradient/programs/traced.hpp"
-#include "gradient/programs/turns.hpp"
 #include "ops/apply/operation.hpp"
 #include "ops/engine.hpp"
 #include "program/dot.hpp"
@@ -236,7 +236,7 @@ struct Programs::State {
   };
   std::atomic<int> uses{1};
   CompileOptions options;
-  autodiff::Turns turns;  // of those who trace f; its mutex guards what changes
+  autodiff::TraceQueue tracing;  // of those who trace f; its mutex guards what changes
   autodiff::Published<Table> table{std::make_unique<Table>()};
   std::atomic<std::int64_t> latest_use{1};
   std::int64_t traces = 0;
@@ -324,8 +324,8 @@ struct Programs::State {
   // checked further.
   [[gnu::noinline, gnu::cold]] Pointer find_or_trace_in_turn(const CallView& call, const CallMakers& make,
                                                              Reference& checked) {
-    const autodiff::Turns::Turn turn(turns);
-    std::unique_lock lock(turns.mutex);
+    const autodiff::TraceQueue::Turn turn(tracing);
+    std::unique_lock lock(tracing.mutex);
     if (!table.current().find(call)) {
       lock.unlock();
       Pointer made = trace(call, make);
@@ -364,7 +364,7 @@ CalledPlainly Programs::inlined() const {
   constexpr int per_op = tape::watch_anomalies | tape::watch_times | tape::watch_lines;
   program::Trace* trace = program::Trace::current();
   if (!trace && !(tape::watching() & per_op)) return {};
-  if (state_->turns.mine() || (trace && trace->inlines(state_)))
+  if (state_->tracing.mine() || (trace && trace->inlines(state_)))
     fail<TraceError>(who, "a compiled function calls itself; a program has no recursion: use while_loop or scan");
   if (!trace) return CalledPlainly(nullptr);
   trace->inlined().push_back(state_);
@@ -470,7 +470,7 @@ bool Programs::commit(CallResult& made) const {
 }
 
 CompileStats Programs::stats() const {
-  const std::lock_guard lock(state_->turns.mutex);
+  const std::lock_guard lock(state_->tracing.mutex);
   const State::Table& table = state_->table.current();
   const State::Pointer* latest = table.latest.load();
   CompileStats s = latest ? (*latest)->traced->stats() : CompileStats();
@@ -480,7 +480,7 @@ CompileStats Programs::stats() const {
 }
 
 std::string Programs::to_dot() const {
-  const std::lock_guard lock(state_->turns.mutex);
+  const std::lock_guard lock(state_->tracing.mutex);
   const State::Pointer* latest = state_->table.current().latest.load();
   return latest ? program::to_dot((*latest)->traced->program()) : std::string("digraph program {\n}\n");
 }

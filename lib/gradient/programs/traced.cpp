@@ -386,10 +386,10 @@ detail::List<Tensor> Traced::derivative_of(const Derivative& d, std::span<const 
 template <class Value, class Make>
 std::shared_ptr<const Value> Traced::find_or_make(RecentMap<Key, Value>& known, Key key, const Make& make) {
   if (auto found = known.find(key)) return found;
-  const Turns::Turn turn(turns_);
+  const TraceQueue::Turn turn(tracing_);
   if (auto found = known.find(key)) return found;
   std::shared_ptr<const Value> made = make();
-  const std::lock_guard lock(turns_.mutex);
+  const std::lock_guard lock(tracing_.mutex);
   if (auto found = known.find(key)) return found;
   known.add(std::move(key), made);
   return made;

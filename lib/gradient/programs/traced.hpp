@@ -8,7 +8,7 @@
 
 #include "gradient/control/connections.hpp"
 #include "gradient/programs/recent.hpp"
-#include "gradient/programs/turns.hpp"
+#include "gradient/programs/trace_queue.hpp"
 #include "program/passes/passes.hpp"
 #include "program/run/executable.hpp"
 #include "program/trace.hpp"
@@ -169,7 +169,7 @@ class Traced : public std::enable_shared_from_this<Traced> {
   std::unique_ptr<program::Executable> executable_;
   std::shared_ptr<const program::Program> without_passes_;
   std::vector<program::PassCounts> passes_;  // that made the program of executable_
-  Turns turns_;                              // of those who trace derivatives
+  TraceQueue tracing_;                       // of those who trace derivatives
   Derivatives pulls_, pushes_;
   RecentMap<Key, Pullback> pullbacks_;
   std::shared_ptr<const Pullback> prepared_;  // for all results, and for every source that may be wanted

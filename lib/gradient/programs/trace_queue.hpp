@@ -1,5 +1,5 @@
-// Turns: threads that trace one function do so one after another, since its C++ code need not be made for several
-// threads. A thread does not wait for one that has come to a stop, which may be waiting for it.
+// Trace queues: threads that trace one function do so one after another, since its C++ code need not be made for
+// several threads. A thread does not wait for one that has come to a stop, which may be waiting for it.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace reel::autodiff {
 
-class Turns {
+class TraceQueue {
  public:
   /// Of what the threads share. No function is traced under it.
   std::mutex mutex;
@@ -20,7 +20,7 @@ class Turns {
   /// While it lives, this thread traces the function. Waits for those that trace it already, as long as they go on.
   class Turn {
    public:
-    explicit Turn(Turns& of) : of_(of) {
+    explicit Turn(TraceQueue& of) : of_(of) {
       std::unique_lock lock(of.mutex);
       while (std::any_of(of.open_.begin(), of.open_.end(), [](Turn* t) { return t->goes_on(); }))
         of.ended_.wait_for(lock, patience / 4);
@@ -35,7 +35,7 @@ class Turns {
     }
 
    private:
-    friend class Turns;
+    friend class TraceQueue;
     using Clock = std::chrono::steady_clock;
     // Between two ops of a function that is being traced.
     static constexpr std::chrono::milliseconds patience{200};
@@ -47,7 +47,7 @@ class Turns {
       seen_ = ops;
       return now - since_ < patience;
     }
-    Turns& of_;
+    TraceQueue& of_;
     const std::thread::id thread_ = std::this_thread::get_id();
     const std::atomic<std::uint64_t>& ops_ = program::Trace::ops_of_thread();
     std::uint64_t seen_ = ~std::uint64_t{0};  // when a thread that waits looked last
