@@ -8,6 +8,7 @@
 #include <new>
 #include <reel/error.hpp>
 #include <reel/runtime.hpp>
+#include <thread>
 
 #include "core/fail.hpp"
 #include "core/thread.hpp"
@@ -100,8 +101,20 @@ TraceError::~TraceError() = default;
 IoError::~IoError() = default;
 
 namespace {
+// Held for a few assignments. std::mutex has a destructor on some systems.
+class SpinLock {
+ public:
+  void lock() noexcept {
+    while (held_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+  }
+  void unlock() noexcept { held_.clear(std::memory_order_release); }
+
+ private:
+  std::atomic_flag held_;
+};
+
 struct Handler {
-  std::mutex mutex;
+  SpinLock lock;
   void (*call)(std::string_view, void*) = nullptr;
   void* context = nullptr;
   int times_repeated = 0;
@@ -111,7 +124,7 @@ constinit Handler handler;
 }  // namespace
 
 void set_warning_handler(void (*call)(std::string_view, void*), void* context) {
-  const std::lock_guard lock(handler.mutex);
+  const std::lock_guard guard(handler.lock);
   handler.call = call;
   handler.context = context;
   handler.times_repeated = 0;
@@ -120,7 +133,7 @@ void set_warning_handler(void (*call)(std::string_view, void*), void* context) {
 void detail::warn_some_times(std::string_view text) {
   constexpr int most = 5;  // warnings per process
   {
-    const std::lock_guard lock(handler.mutex);
+    const std::lock_guard guard(handler.lock);
     if (handler.times_repeated++ >= most) return;
   }
   warn(text);
@@ -134,7 +147,7 @@ void detail::warn(std::string_view text) {
   void (*call)(std::string_view, void*);
   void* context;
   {
-    const std::lock_guard lock(handler.mutex);
+    const std::lock_guard guard(handler.lock);
     call = handler.call;
     context = handler.context;
   }
