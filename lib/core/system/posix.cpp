@@ -79,8 +79,6 @@ void set_variable(const char* name, const char* value) noexcept {
 
 std::FILE* open_text(const char* path) noexcept { return std::fopen(path, "w"); }
 
-namespace {
-
 /// A file descriptor, closed at the end; -1 is none.
 class Descriptor {
  public:
@@ -95,6 +93,8 @@ class Descriptor {
  private:
   int number_;
 };
+
+namespace {
 
 // The text of errno.
 [[noreturn]] void fail(const char* what) {

@@ -112,6 +112,8 @@ std::string narrow(std::wstring_view text) {
 }
 constexpr const char* not_regular = "not a regular file";
 
+}  // namespace
+
 /// Closed at the end.
 class Handle {
  public:
@@ -128,6 +130,8 @@ class Handle {
  private:
   HANDLE handle_;
 };
+
+namespace {
 
 // The position of one read or write.
 OVERLAPPED at(std::uint64_t offset) noexcept {

@@ -17,7 +17,7 @@ namespace {
 using TensorList = detail::List<Tensor>;
 
 // A larger number of parts is taken for a mistake: an extent or a size.
-constexpr std::int64_t most_parts = std::int64_t{1} << 20;
+constexpr std::int64_t array_split_parts_max = std::int64_t{1} << 20;
 
 // x with new axes, at their positions in the result.
 Tensor with_rank(const char* op, const Operand& operand, int rank) {
@@ -189,8 +189,8 @@ std::vector<Tensor> array_split(const Operand& operand, std::int64_t parts, std:
   const Tensor x = ops::to_tensor("array_split", operand);
   const int a = ops::normalize("array_split", axis, x);
   if (parts < 1) fail<ValueError>("array_split", "parts is {}; it must be at least 1", parts);
-  if (parts > ops::most_parts)
-    fail<ValueError>("array_split", "parts is {}; there may be {} at most", parts, ops::most_parts);
+  if (parts > ops::array_split_parts_max)
+    fail<ValueError>("array_split", "parts is {}; there may be {} at most", parts, ops::array_split_parts_max);
   const std::int64_t n = x.shape()[a];
   std::vector<Tensor> pieces;
   std::int64_t first = 0;
