@@ -1,0 +1,75 @@
+"""Static analysis of what reads untrusted bytes: cppcheck, and gcc's -fanalyzer where the compiler is gcc 12 or newer.
+
+Usage: analyze.py [COMPILER]. Read are lib/io, lib/core/system/posix.cpp and <reel/dlpack.hpp>, the interface to C. Fails on a finding that
+FALSE does not list with its reason, and on one that it lists and that is no more. Exit status 77: cppcheck is not installed.
+"""
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+root = pathlib.Path(__file__).resolve().parent.parent
+FALSE = {  # (file, finding of cppcheck 2.10): why it is none
+    ("include/reel/shape.hpp", "uninitMemberVar"): "the extents behind the rank are never read",
+    ("lib/io/csv.cpp", "missingReturn"): "refuse() does not return",
+    ("lib/io/safetensors.cpp", "missingReturn"): "refuse() does not return",
+    ("lib/ops/apply/apply.hpp", "syntaxError"): "a lambda with template parameters, of C++20",
+}
+CHECKS = ["--quiet", "--std=c++20", "--language=c++", "--enable=warning,performance,portability", "--suppress=missingInclude",
+          "--suppress=unknownMacro", "--template={file}\t{line}\t{id}\t{message}"]
+KINDS = {  # of gcc's findings: why they are no use in C++ yet (gcc 12 to 14)
+    "use-of-uninitialized-value": "a class that a function returns in memory of the caller is taken for uninitialised",
+    "possible-null-argument": "operator new throws instead of returning null",
+    "possible-null-dereference": "operator new throws instead of returning null",
+}
+DLPACK = """#include <reel/dlpack.hpp>
+#include <reel/reel.hpp>
+reel::Tensor there_and_back(const reel::Tensor& x) { return reel::from_dlpack(reel::to_dlpack(x)); }
+"""
+
+
+def cppcheck(folders):
+    done = subprocess.run(["cppcheck", *CHECKS, f"-I{root / 'include'}", f"-I{root / 'lib'}", *folders], cwd=root, capture_output=True, text=True)
+    for line in done.stderr.splitlines():
+        parts = line.split("\t")
+        if len(parts) == 4:
+            yield os.path.relpath(parts[0], root) if parts[0].startswith("/") else parts[0], parts[2], f"{parts[0]}:{parts[1]}: {parts[3]} [{parts[2]}]"
+        else:
+            yield "", "", line
+
+
+def analyzer(compiler, source):
+    without = [f"-Wno-analyzer-{kind}" for kind in KINDS]
+    command = [compiler, "-std=c++20", "-O1", "-fanalyzer", *without, "-c", "-o", os.devnull, f"-I{root / 'include'}", f"-I{root / 'lib'}", str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
+    return [line for line in done.stderr.splitlines() if re.search(r"(warning|error):", line)]
+
+
+def main():
+    if not shutil.which("cppcheck"):
+        print("skipped: cppcheck is not installed")
+        sys.exit(77)
+    compiler = sys.argv[1] if len(sys.argv) > 1 else "g++"
+    bad, met = [], set()
+    for file, finding, text in cppcheck(["lib/io", "lib/core/system/posix.cpp"]):
+        met.add((file, finding))
+        if (file, finding) not in FALSE:
+            bad.append(text)
+    bad += [f"{file}: {finding} is not found any more: take it off the list" for file, finding in FALSE if (file, finding) not in met]
+    sources = [*sorted((root / "lib/io").rglob("*.cpp")), root / "lib/core/system/posix.cpp"]
+    version = subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout
+    if "Free Software Foundation" in version:
+        with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            interface = pathlib.Path(folder) / "dlpack.cpp"
+            interface.write_text(DLPACK)
+            for found in pool.map(lambda source: analyzer(compiler, source), [*sources, interface]):
+                bad += found
+    print("\n".join(bad) or f"{len(sources)} sources and <reel/dlpack.hpp>: nothing found but {len(FALSE)} false findings")
+    sys.exit(bool(bad))
+
+
+main()
