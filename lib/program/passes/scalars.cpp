@@ -1,6 +1,7 @@
 // Operations on single elements become programs that run on a file of numbers (loops/program/scalar.hpp): pointwise
 // ones, reads of elements of arrays, stacks and concatenations of elements, and elements placed into zeros.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <memory>
@@ -77,6 +78,7 @@ struct Group {
   std::vector<loops::Node> nodes;                            // inputs are -2, -3, ... here
   std::vector<loops::ScalarProgram::Element> inputs;         // elements of values
   std::unordered_map<std::uint64_t, std::int32_t> input_of;  // for elements of operands that are inputs
+  std::unordered_map<std::uint64_t, std::int32_t> inlined;   // nodes of inlined programs, by hash
 };
 
 // Divides instructions into groups, of which each dtype has one that is open. Reading a value from outside closes its
@@ -155,7 +157,7 @@ class Grouping {
     const std::int64_t offset = o.offset / static_cast<std::int64_t>(item_size(group.dtype)) + k;
     if (is_inside(o.value, group)) return node_of_element_[made_[o.value].first + static_cast<std::size_t>(offset)];
     if (program_.values[o.value].origin == Value::Origin::constant)
-      return add_node(group, loops::literal(constant(o.tensor, k, group.dtype)));
+      return literal(group, constant(o.tensor, k, group.dtype));
     const auto [known, added] = group.input_of.try_emplace(std::uint64_t{operand} << 32 | static_cast<std::uint64_t>(k),
                                                            -2 - static_cast<std::int32_t>(group.inputs.size()));
     if (added) group.inputs.push_back({o.value, offset});
@@ -199,6 +201,15 @@ class Grouping {
     made_[value] = {number_of(group), static_cast<std::uint32_t>(node_of_element_.size())};
     node_of_element_.insert(node_of_element_.end(), nodes.begin(), nodes.end());
   }
+  // An equal node of an inlined program, if there is one: a derivative repeats what its function computes.
+  std::int32_t intern(Group& group, const loops::Node& node) {
+    const auto words = std::bit_cast<std::array<std::uint64_t, 3>>(node);
+    constexpr std::uint64_t spread = 0x9e3779b97f4a7c15u;  // 2^64 / golden ratio
+    const std::uint64_t key = ((words[0] * spread ^ words[1]) * spread ^ words[2]) * spread;
+    const auto [known, added] = group.inlined.try_emplace(key, static_cast<std::int32_t>(group.nodes.size()));
+    if (!added && group.nodes[static_cast<std::size_t>(known->second)] == node) return known->second;
+    return add_node(group, node);
+  }
   // The graph of a call of elementwise(), with the numbers that the call passes as literals.
   void inline_program(Group& group, const Instruction& i) {
     const ops::Attributes words = i.attributes.words();
@@ -211,7 +222,7 @@ class Grouping {
         node = loops::literal(std::bit_cast<double>(words[1 + static_cast<std::size_t>(node.in[0])]));
       else if (node.opcode != loops::Opcode::literal)
         for (std::int32_t& x : node.in) x = x < 0 ? -1 : nodes[static_cast<std::size_t>(x)];
-      nodes.push_back(add_node(group, node));
+      nodes.push_back(intern(group, node));
     }
     for (std::size_t k = 0; k < graph.outputs.size(); ++k)
       make(group, i.outputs[k], {&nodes[static_cast<std::size_t>(graph.outputs[k])], 1});
@@ -246,7 +257,7 @@ class Grouping {
       if (node == no_node) node = literal(group, rest);
     return nodes;
   }
-  std::int32_t literal(Group& group, double number) { return add_node(group, loops::literal(number)); }
+  std::int32_t literal(Group& group, double number) { return intern(group, loops::literal(number)); }
   static loops::Node sum(std::int32_t x, std::int32_t y) {
     static const ops::Operation add = ops::value_of<"add">("add");
     return {loops::Opcode::value, 0, add.definition, {x, y, -1, -1, -1}};
