@@ -135,6 +135,34 @@ constexpr int few_ops = 250, many_ops = 2000;
 void tracing_few_ops() { trace_chain(few_ops); }
 void tracing_many_ops() { trace_chain(many_ops); }
 
+// A chain of operations on single elements of x [20, 2], as long as a rollout of 20 steps.
+Tensor steered(const Tensor& x) {
+  Tensor position = scalar(0.), speed = scalar(1.), cost = scalar(0.);
+  for (std::int64_t k = 0; k < 20; ++k) {
+    speed = speed + 0.1 * (x(k, 0) * cos(position) - x(k, 1));
+    position = position + 0.1 * speed;
+    cost = cost + square(position - 1.) + 0.5 * square(speed);
+  }
+  return cost;
+}
+const Tensor& steering() {
+  static const Tensor x = full({20, 2}, 0.25, DType::float64);
+  return x;
+}
+void first_call_on_scalars() { static_cast<void>(compile(value_and_grad(steered))(steering())); }
+void compiled_scalars() {
+  static const auto f = compile(value_and_grad(steered));
+  static_cast<void>(f(steering()));
+}
+void elementwise_on_one_element() {
+  static const auto f = elementwise([](const Lane& x, const Lane& y) {
+    Lane z = x;
+    for (int k = 0; k < 11; ++k) z = (z * y + x - 0.5) * 0.25;
+    return z;
+  });
+  static_cast<void>(f(one(), factor()));
+}
+
 void compiled_multiply_gradient() {
   static const auto f = compile([](const Tensor& x) {
     GradientTape tape;
@@ -266,6 +294,9 @@ constexpr Case cases[] = {
     {"tracing_few_ops", few_ops, tracing_few_ops},
     {"tracing_many_ops", many_ops, tracing_many_ops},
     {"compiled_training_step", 1, compiled_training_step},
+    {"first_call_on_scalars", 1, first_call_on_scalars},
+    {"compiled_scalars", 1, compiled_scalars},
+    {"elementwise_on_one_element", 1, elementwise_on_one_element},
     {"compiled_multiply_gradient", length, compiled_multiply_gradient},
     {"compiled_rosenbrock_gradient", 1, compiled_rosenbrock_gradient},
     {"gradient_through_compiled", 1, gradient_through_compiled},
