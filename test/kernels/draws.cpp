@@ -224,7 +224,7 @@ TEST_CASE("draws: mean, deviation and range are the same bits on every instructi
     // Computed from standard uniform and normal numbers, with each operation rounded.
     const std::vector<T> z = draw<T>(*find("scalar"), Kind::normal, {3, 4}, 1000);
     std::vector<T> doubled(1000);
-    find("scalar")->draws[index(dtype_of<T>)].uniform({3, 4}, {-0.3, 0.1, 2, 0.5}, doubled.data(), 1000);
+    find("scalar")->get<DrawKernels>()[dtype_of<T>].uniform({3, 4}, {-0.3, 0.1, 2, 0.5}, doubled.data(), 1000);
     const std::vector<T> u = draw<T>(*find("scalar"), Kind::uniform, {3, 4}, 1000);
     bool as_defined = true;
     for (std::size_t i = 0; i < 1000; ++i) {

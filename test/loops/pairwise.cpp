@@ -17,10 +17,6 @@ using namespace reel;
 
 namespace {
 
-const kernels::Reduction& reduction(kernels::ReduceFunction kind, DType d = DType::float64) {
-  return kernels::reduction(kind, d);
-}
-
 Shape kept(const Shape& shape, const Shape& axes) {
   Shape left;
   for (int d = 0; d < shape.rank(); ++d)
@@ -30,7 +26,7 @@ Shape kept(const Shape& shape, const Shape& axes) {
 
 Tensor reduced(kernels::ReduceFunction kind, const Tensor& x, const Shape& axes) {
   const Tensor out = detail::empty(x.dtype(), kept(x.shape(), axes));
-  loops::reduce(reduction(kind, x.dtype()), x, axes, out);
+  loops::reduce(kernels::reduction(kind, x.dtype()), x, axes, out);
   return out;
 }
 
