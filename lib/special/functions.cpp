@@ -3,6 +3,7 @@
 // their primitives differ only in the name. Where several distributions have the same function, each has a primitive.
 #include "special/functions.hpp"
 
+#include <cmath>
 #include <reel/ops/make.hpp>
 #include <reel/special.hpp>
 #include <reel/stats/densities.hpp>
