@@ -45,11 +45,11 @@ constexpr Real order_max = 1e9L;  // of E_n: fits int
 Real exponential_integral(Real order_n, Real x, int order) {
   if (!is_whole(order_n) || order_n < 0 || order_n > order_max || !(x >= 0)) return nan;
   const int n = static_cast<int>(order_n) - std::min(order, static_cast<int>(order_n)),
-            further = std::max(0, order - static_cast<int>(order_n));
-  const Real sign = alternating(order - further);
+            beyond = std::max(0, order - static_cast<int>(order_n));
+  const Real sign = alternating(order - beyond);
   if (x == 0) return n > 1 ? sign / (n - 1) : alternating(order) * infinity;
   if (std::isinf(x)) return 0;
-  if (n == 0) return sign * exponential_slope(x, -1, further);
+  if (n == 0) return sign * exponential_slope(x, -1, beyond);
   return sign * (x < 1 ? exponential_series(n, x) : std::exp(-x) * exponential_fraction<Real>(n, x));
 }
 

@@ -1,5 +1,5 @@
-// Truncated normal distributions and von Mises's law of <reel/stats/joint.hpp>, and samples of the former. Those of the
-// truncated normal law are elementwise functions of lanes, of x, a, b, loc and scale.
+// Truncated normal distributions and von Mises's distribution of <reel/stats/joint.hpp>, and samples of the former.
+// Those of the truncated normal distribution are elementwise functions of lanes, of x, a, b, loc and scale.
 #include <numbers>
 #include <reel/ops/index.hpp>
 #include <reel/special.hpp>

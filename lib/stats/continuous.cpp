@@ -20,10 +20,10 @@ using std::numbers::ln2, std::numbers::pi;
 constexpr double inverse_root_2pi = 0.39894228040143267794;
 
 // scale, or NaN if scale or a shape parameter is not positive.
-Lane valid_scale(const Law& law, X x) {
-  LaneMask valid = x[law.shapes + 2] > 0;
-  for (std::size_t k = 1; k <= law.shapes; ++k) valid = valid && x[k] > 0;
-  return where(valid, x[law.shapes + 2], not_a_number);
+Lane valid_scale(const Distribution& distribution, X x) {
+  LaneMask valid = x[distribution.shapes + 2] > 0;
+  for (std::size_t k = 1; k <= distribution.shapes; ++k) valid = valid && x[k] > 0;
+  return where(valid, x[distribution.shapes + 2], not_a_number);
 }
 // power(NaN, 0) is 1: the shape is made NaN too.
 Lane valid_shape(const Lane& a) { return where(a > 0, a, not_a_number); }
@@ -32,28 +32,33 @@ Lane valid_shape(const Lane& a) { return where(a > 0, a, not_a_number); }
 
 // Where z is outside the support or infinite, it is replaced by a number inside; by 1 where that is inside, whose
 // powers do not overflow.
-Lane place(const Law& law, LawFunction kind, X x) {
-  const Lane scale = valid_scale(law, x), d = x[0] - x[law.shapes + 1], z = d / scale;
-  LaneMask below = law.has_lower ? z < law.lower : z <= law.lower,
-           above = law.upper < infinity ? z > law.upper : z >= infinity;
-  if (kind <= pdf && law.vanishes_below < infinity) below = below || (equal(z, law.lower) && x[1] > law.vanishes_below);
-  if (kind <= pdf && law.vanishes_above < infinity) above = above || (equal(z, law.upper) && x[2] > law.vanishes_above);
+Lane place(const Distribution& distribution, DistributionFunction kind, X x) {
+  const Lane scale = valid_scale(distribution, x), d = x[0] - x[distribution.shapes + 1], z = d / scale;
+  LaneMask below = distribution.has_lower ? z < distribution.lower : z <= distribution.lower,
+           above = distribution.upper < infinity ? z > distribution.upper : z >= infinity;
+  if (kind <= pdf && distribution.vanishes_below < infinity)
+    below = below || (equal(z, distribution.lower) && x[1] > distribution.vanishes_below);
+  if (kind <= pdf && distribution.vanishes_above < infinity)
+    above = above || (equal(z, distribution.upper) && x[2] > distribution.vanishes_above);
   const LaneMask outside = below || above;
-  const double replaced = law.upper < infinity ? 0.5 : law.lower > 0 ? 2 : 1;
+  const double replaced = distribution.upper < infinity ? 0.5 : distribution.lower > 0 ? 2 : 1;
   const Lane inside = where(outside, replaced * scale, d);
-  const Lane y = law.functions[kind]({inside / scale, inside, scale, law.shapes > 0 ? valid_shape(x[1]) : scale,
-                                      law.shapes > 1 ? valid_shape(x[2]) : scale});
+  const Lane y =
+      distribution.functions[kind]({inside / scale, inside, scale, distribution.shapes > 0 ? valid_shape(x[1]) : scale,
+                                    distribution.shapes > 1 ? valid_shape(x[2]) : scale});
   constexpr double at_below[] = {-infinity, 0, 0, -infinity, 1, 0}, at_above[] = {-infinity, 0, 1, 0, 0, -infinity};
-  const Lane scaled = kind == logpdf ? y - log(scale) : kind == pdf && !law.pdf_by_scale ? y / scale : y;
+  const Lane scaled = kind == logpdf ? y - log(scale) : kind == pdf && !distribution.pdf_by_scale ? y / scale : y;
   return where(below, at_below[kind], where(above, at_above[kind], scaled));
 }
 
 namespace {
 
-Lane quantile(const Law& law, LawFunction kind, X x) {
+Lane quantile(const Distribution& distribution, DistributionFunction kind, X x) {
   const LaneMask valid = kind == ilogcdf ? x[0] <= 0 : x[0] >= 0 && x[0] <= 1;
   const Lane p = where(valid, x[0] + 0., not_a_number);  // + 0.: the quantile of -0 is that of 0
-  return x[law.shapes + 1] + valid_scale(law, x) * law.quantiles[kind - ppf](p, law.shapes > 0 ? valid_shape(x[1]) : p);
+  return x[distribution.shapes + 1] +
+         valid_scale(distribution, x) *
+             distribution.quantiles[kind - ppf](p, distribution.shapes > 0 ? valid_shape(x[1]) : p);
 }
 
 // The normal quantile of exp(y): above log(1 / 2) by 1 - exp(y).
@@ -124,28 +129,28 @@ Lane log_quotient(const Lane& d, const Lane& scale) {
 struct CauchyTail {
   LaneMask far;
   Lane near, d, w;
-  explicit CauchyTail(const LawPoint& p)
+  explicit CauchyTail(const DistributionPoint& p)
       : far(abs(p.z) > 1), near(where(far, 0, p.z)), d(where(far, p.d, p.scale)), w(p.scale / d) {}
 };
-Lane cauchy_logpdf_of(const LawPoint& p) {
+Lane cauchy_logpdf_of(const DistributionPoint& p) {
   const CauchyTail t(p);
   return where(t.far, -2 * log_quotient(abs(t.d), p.scale) - log1p(t.w * t.w), -log1p(t.near * t.near)) - log_pi;
 }
-Lane cauchy_pdf_of(const LawPoint& p) {
+Lane cauchy_pdf_of(const DistributionPoint& p) {
   const CauchyTail t(p);
   return where(t.far, t.w / (1 + t.w * t.w) / t.d, 1 / (1 + t.near * t.near) / p.scale) / pi;
 }
-Lane cauchy_cdf_of(const LawPoint& p) { return arctan2(p.scale, -p.d) / pi; }
-LawPoint mirrored(const LawPoint& p) { return {-p.z, -p.d, p.scale, p.a, p.b}; }
+Lane cauchy_cdf_of(const DistributionPoint& p) { return arctan2(p.scale, -p.d) / pi; }
+DistributionPoint mirrored(const DistributionPoint& p) { return {-p.z, -p.d, p.scale, p.a, p.b}; }
 // log(arctan(w) / pi) for small w = -scale / d by the series of log(arctan(w) / w).
-Lane cauchy_logcdf_of(const LawPoint& p) {
+Lane cauchy_logcdf_of(const DistributionPoint& p) {
   constexpr double far_min = 64;  // of -z: the next term, w^10 / 21, is below 5e-20
   const LaneMask lower = p.z < 0, far = p.z < -far_min;
   const Lane d = where(far, p.d, -p.scale), w = p.scale / d, u = w * w;
   const Lane series = u * (-1. / 3 + u * (13. / 90 - u * (251. / 2835 - u * (3551. / 56700))));
   const Lane tail = series - log_quotient(-d, p.scale) - log_pi;
-  const LawPoint below = {p.z, where(lower, p.d, -p.scale), p.scale, p.a, p.b};
-  const LawPoint above = {p.z, where(lower, -p.scale, -p.d), p.scale, p.a, p.b};
+  const DistributionPoint below = {p.z, where(lower, p.d, -p.scale), p.scale, p.a, p.b};
+  const DistributionPoint above = {p.z, where(lower, -p.scale, -p.d), p.scale, p.a, p.b};
   return where(far, tail, where(lower, log(cauchy_cdf_of(below)), log1p(-cauchy_cdf_of(above))));
 }
 // log(1 - exp(-u)), log_u = log(u): log(u) - u / 2 + u^2 / 24 - u^4 / 2880 + u^6 / 181440 - ... for small u, to keep
@@ -183,29 +188,29 @@ struct WeibullPower {
   static constexpr double underflow_min = 7;  // of c log(z): exp(-exp(7)) is 0 in every dtype
   LaneMask far;
   Lane z, logarithm, u;
-  explicit WeibullPower(const LawPoint& p)
+  explicit WeibullPower(const DistributionPoint& p)
       : far(p.a * log(p.z) > underflow_min),
         z(where(far, 1, p.z)),
         logarithm(p.a * log_quotient(where(far, p.scale, p.d), p.scale)),
         u(power(z, p.a)) {}
 };
-Lane weibull_logpdf_of(const LawPoint& p) { return log(p.a) + xlogy(p.a - 1, p.z) - power(p.z, p.a); }
-Lane weibull_pdf_of(const LawPoint& p) {
+Lane weibull_logpdf_of(const DistributionPoint& p) { return log(p.a) + xlogy(p.a - 1, p.z) - power(p.z, p.a); }
+Lane weibull_pdf_of(const DistributionPoint& p) {
   const WeibullPower w(p);
   return where(w.far, 0, p.a * power(w.z, p.a - 1) * exp(-w.u));
 }
-Lane weibull_logcdf_of(const LawPoint& p) {
+Lane weibull_logcdf_of(const DistributionPoint& p) {
   const WeibullPower w(p);
   return where(w.far, 0, log1mexp_of(w.u, w.logarithm));
 }
 
-Lane pareto_logcdf_of(const LawPoint& p) {
+Lane pareto_logcdf_of(const DistributionPoint& p) {
   const Lane l = log(p.z);
   return log1mexp_of(p.a * l, log(p.a) + log(l));
 }
 
-// The normal law of log(z) / s.
-Lane log_by_s(const LawPoint& p) { return log_quotient(p.d, p.scale) / p.a; }
+// The normal distribution of log(z) / s.
+Lane log_by_s(const DistributionPoint& p) { return log_quotient(p.d, p.scale) / p.a; }
 Lane lognorm_ppf_of(const Lane& p, const Lane& s) {
   const LaneMask zero = equal(p, 0);
   return where(zero, 0, exp(s * ndtri(where(zero, 0.5, p))));
@@ -220,63 +225,63 @@ Lane lognorm_ilogcdf_of(const Lane& y, const Lane& s) {
   return where(zero, 0, exp(s * normal_quantile_of_log(where(zero, -1, y))));
 }
 
-Lane uniform_logcdf_of(const LawPoint& p) {
+Lane uniform_logcdf_of(const DistributionPoint& p) {
   const LaneMask lower = p.z < 0.5;
   return where(lower, log_quotient(where(lower, p.d, p.scale), p.scale), log(where(lower, 1, p.z)));
 }
 // 1 - z; scale - d is exact toward the upper end.
-Lane uniform_sf_of(const LawPoint& p) { return where(p.z < 0.5, 1 - p.z, (p.scale - p.d) / p.scale); }
-Lane uniform_logsf_of(const LawPoint& p) {
+Lane uniform_sf_of(const DistributionPoint& p) { return where(p.z < 0.5, 1 - p.z, (p.scale - p.d) / p.scale); }
+Lane uniform_logsf_of(const DistributionPoint& p) {
   const LaneMask lower = p.z < 0.5;
   return where(lower, log1p(-where(lower, p.z, 0)), log(where(lower, 1, (p.scale - p.d) / p.scale)));
 }
 
-using P = const LawPoint&;
+using P = const DistributionPoint&;
 using L = const Lane&;
 // Each: the support; logpdf, pdf, cdf, logcdf, sf, logsf; ppf, isf, ilogcdf.
 // clang-format off
-constexpr Law norm_law = {-infinity, infinity, false, 0,
+constexpr Distribution norm_distribution = {-infinity, infinity, false, 0,
     {[](P p) { return log_normal_density(p.z); }, [](P p) { return normal_density(p.z); }, [](P p) { return ndtr(p.z); },
      [](P p) { return log_ndtr(p.z); }, [](P p) { return ndtr(-p.z); }, [](P p) { return log_ndtr(-p.z); }},
     {[](L p, L) { return ndtri(p); }, [](L p, L) { return 0. - ndtri(p); }, [](L y, L) { return normal_quantile_of_log(y); }}};
-constexpr Law expon_law = {0, infinity, true, 0,
+constexpr Distribution expon_distribution = {0, infinity, true, 0,
     {[](P p) { return -p.z; }, [](P p) { return exp(-p.z); }, [](P p) { return -expm1(-p.z); },
      [](P p) { return log1mexp_of(p.z, log_quotient(p.d, p.scale)); }, [](P p) { return exp(-p.z); }, [](P p) { return -p.z; }},
     {[](L p, L) { return -log1p(-p); }, [](L p, L) { return 0. - log(p); }, [](L y, L) { return 0. - log_complement(y); }}};
-constexpr Law laplace_law = {-infinity, infinity, false, 0,
+constexpr Distribution laplace_distribution = {-infinity, infinity, false, 0,
     {[](P p) { return -abs(p.z) - ln2; }, [](P p) { return 0.5 * exp(-abs(p.z)); }, [](P p) { return laplace_cdf_of(p.z); },
      [](P p) { return laplace_logcdf_of(p.z); }, [](P p) { return laplace_cdf_of(-p.z); }, [](P p) { return laplace_logcdf_of(-p.z); }},
     {[](L p, L) { return where(p < 0.5, log(2 * p), -log(2 * (1 - p))); }, [](L p, L) { return where(p < 0.5, -log(2 * p), log(2 * (1 - p))); },
      [](L y, L) { return where(y < -ln2, y + ln2, -ln2 - log_complement(where(y < -ln2, -ln2, y))); }}};
-constexpr Law logistic_law = {-infinity, infinity, false, 0,
+constexpr Distribution logistic_distribution = {-infinity, infinity, false, 0,
     {[](P p) { return logistic_logpdf_of(p.z); }, [](P p) { return exp(logistic_logpdf_of(p.z)); }, [](P p) { return logistic_cdf_of(p.z); },
      [](P p) { return logistic_logcdf_of(p.z); }, [](P p) { return logistic_cdf_of(-p.z); }, [](P p) { return logistic_logcdf_of(-p.z); }},
     {[](L p, L) { return logit(p); }, [](L p, L) { return 0. - logit(p); }, [](L y, L) { return y - log_complement(y); }}};
-constexpr Law cauchy_law = {-infinity, infinity, false, 0,
+constexpr Distribution cauchy_distribution = {-infinity, infinity, false, 0,
     {cauchy_logpdf_of, cauchy_pdf_of, cauchy_cdf_of, cauchy_logcdf_of,
      [](P p) { return cauchy_cdf_of(mirrored(p)); }, [](P p) { return cauchy_logcdf_of(mirrored(p)); }},
     {[](L p, L) { return cauchy_ppf_of(p); }, [](L p, L) { return 0. - cauchy_ppf_of(p); }, [](L y, L) { return cauchy_ilogcdf_of(y); }},
     infinity, infinity, true};
-constexpr Law gumbel_r_law = {-infinity, infinity, false, 0,
+constexpr Distribution gumbel_r_distribution = {-infinity, infinity, false, 0,
     {[](P p) { return gumbel_logpdf_of(p.z); }, [](P p) { return gumbel_pdf_of(p.z); }, [](P p) { return exp(-gumbel_exp(p.z)); },
      [](P p) { return -exp(-p.z); }, [](P p) { return -expm1(-gumbel_exp(p.z)); }, [](P p) { return gumbel_logsf_of(p.z); }},
     {[](L p, L) { return -log(0. - log(p)); }, [](L p, L) { return -log(0. - log1p(-p)); }, [](L y, L) { return -log(0. - y); }}};
-constexpr Law uniform_law = {0, 1, true, 0,
+constexpr Distribution uniform_distribution = {0, 1, true, 0,
     {[](P p) { return 0 * p.z; }, [](P p) { return 0 * p.z + 1; }, [](P p) { return p.z; },
      uniform_logcdf_of, uniform_sf_of, uniform_logsf_of},
     {[](L p, L) { return p; }, [](L p, L) { return 1 - p; }, [](L y, L) { return exp(y); }}};
-constexpr Law pareto_law = {1, infinity, true, 1,
+constexpr Distribution pareto_distribution = {1, infinity, true, 1,
     {[](P p) { return log(p.a) - (p.a + 1) * log(p.z); }, [](P p) { return p.a / p.d * power(p.scale / p.d, p.a); },
      [](P p) { return -expm1(-p.a * log(p.z)); }, pareto_logcdf_of,
      [](P p) { return power(p.scale / p.d, p.a); }, [](P p) { return -p.a * log(p.z); }},
     {[](L p, L b) { return exp(-log1p(-p) / b); }, [](L p, L b) { return exp(-log(p) / b); }, [](L y, L b) { return exp(-log_complement(y) / b); }},
     infinity, infinity, true};
-constexpr Law lognorm_law = {0, infinity, false, 1,
+constexpr Distribution lognorm_distribution = {0, infinity, false, 1,
     {[](P p) { return log_normal_density(log_by_s(p)) - log(p.a) - log_quotient(p.d, p.scale); },
      [](P p) { return normal_density(log_by_s(p)) / (p.a * p.z); }, [](P p) { return ndtr(log_by_s(p)); },
      [](P p) { return log_ndtr(log_by_s(p)); }, [](P p) { return ndtr(-log_by_s(p)); }, [](P p) { return log_ndtr(-log_by_s(p)); }},
     {lognorm_ppf_of, lognorm_isf_of, lognorm_ilogcdf_of}};
-constexpr Law weibull_min_law = {0, infinity, true, 1,
+constexpr Distribution weibull_min_distribution = {0, infinity, true, 1,
     {weibull_logpdf_of, weibull_pdf_of, [](P p) { const WeibullPower w(p); return where(w.far, 1, -expm1(-w.u)); },
      weibull_logcdf_of, [](P p) { const WeibullPower w(p); return where(w.far, 0, exp(-w.u)); },
      [](P p) { return -power(p.z, p.a); }},
@@ -284,50 +289,56 @@ constexpr Law weibull_min_law = {0, infinity, true, 1,
      [](L y, L c) { return power(0. - log_complement(y), 1 / c); }}, 1};
 // clang-format on
 
-template <const Law& law, LawFunction kind>
+template <const Distribution& distribution, DistributionFunction kind>
 Lane quantile_of(X x) {
-  return quantile(law, kind, x);
+  return quantile(distribution, kind, x);
 }
 
 // The distributions in order, each with whether it has a shape parameter.
-#define REEL_LAWS(F) \
-  F(norm, 0)         \
-  F(expon, 0)        \
+#define REEL_DISTRIBUTIONS(F) \
+  F(norm, 0)                  \
+  F(expon, 0)                 \
   F(laplace, 0) F(logistic, 0) F(cauchy, 0) F(gumbel_r, 0) F(uniform, 0) F(pareto, 1) F(lognorm, 1) F(weibull_min, 1)
-#define REEL_FUNCTIONS(law, shapes)                                                           \
-  {#law "_logpdf", placed<law##_law, logpdf>}, {#law "_pdf", placed<law##_law, pdf>},         \
-      {#law "_cdf", placed<law##_law, cdf>}, {#law "_logcdf", placed<law##_law, logcdf>},     \
-      {#law "_sf", placed<law##_law, sf>}, {#law "_logsf", placed<law##_law, logsf>},         \
-      {#law "_ppf", quantile_of<law##_law, ppf>}, {#law "_isf", quantile_of<law##_law, isf>}, \
-      {#law "_ilogcdf", quantile_of<law##_law, ilogcdf>, DType::float64},
-constexpr Composed law_functions[] = {REEL_LAWS(REEL_FUNCTIONS)};
+#define REEL_FUNCTIONS(distribution, shapes)                                  \
+  {#distribution "_logpdf", placed<distribution##_distribution, logpdf>},     \
+      {#distribution "_pdf", placed<distribution##_distribution, pdf>},       \
+      {#distribution "_cdf", placed<distribution##_distribution, cdf>},       \
+      {#distribution "_logcdf", placed<distribution##_distribution, logcdf>}, \
+      {#distribution "_sf", placed<distribution##_distribution, sf>},         \
+      {#distribution "_logsf", placed<distribution##_distribution, logsf>},   \
+      {#distribution "_ppf", quantile_of<distribution##_distribution, ppf>},  \
+      {#distribution "_isf", quantile_of<distribution##_distribution, isf>},  \
+      {#distribution "_ilogcdf", quantile_of<distribution##_distribution, ilogcdf>, DType::float64},
+constexpr Composed continuous_functions[] = {REEL_DISTRIBUTIONS(REEL_FUNCTIONS)};
 #undef REEL_FUNCTIONS
-#define REEL_NUMBER(law, shapes) number_of_##law,
-enum LawNumber : std::size_t { REEL_LAWS(REEL_NUMBER) };
+#define REEL_NUMBER(distribution, shapes) number_of_##distribution,
+enum DistributionNumber : std::size_t { REEL_DISTRIBUTIONS(REEL_NUMBER) };
 #undef REEL_NUMBER
 
-Tensor call(LawNumber law, std::size_t kind, std::initializer_list<const Operand*> operands) {
-  static const ComposedOps& all = *new ComposedOps(law_functions);
+Tensor call(DistributionNumber distribution, std::size_t kind, std::initializer_list<const Operand*> operands) {
+  static const ComposedOps& all = *new ComposedOps(continuous_functions);
   const tape::OpScope scope(**operands.begin());
-  return all.call(std::size_t{law} * functions_of_law + kind, {operands.begin(), operands.size()});
+  return all.call(std::size_t{distribution} * functions_of_distribution + kind, {operands.begin(), operands.size()});
 }
 
 }  // namespace
 
 }  // namespace ops
 
-#define REEL_DEFINE_0(law, kind)                                                    \
-  Tensor law##_##kind(const Operand& x, const Operand& loc, const Operand& scale) { \
-    return ops::call(ops::number_of_##law, ops::kind, {&x, &loc, &scale});          \
+#define REEL_DEFINE_0(distribution, kind)                                                    \
+  Tensor distribution##_##kind(const Operand& x, const Operand& loc, const Operand& scale) { \
+    return ops::call(ops::number_of_##distribution, ops::kind, {&x, &loc, &scale});          \
   }
-#define REEL_DEFINE_1(law, kind)                                                                          \
-  Tensor law##_##kind(const Operand& x, const Operand& shape, const Operand& loc, const Operand& scale) { \
-    return ops::call(ops::number_of_##law, ops::kind, {&x, &shape, &loc, &scale});                        \
+#define REEL_DEFINE_1(distribution, kind)                                                                          \
+  Tensor distribution##_##kind(const Operand& x, const Operand& shape, const Operand& loc, const Operand& scale) { \
+    return ops::call(ops::number_of_##distribution, ops::kind, {&x, &shape, &loc, &scale});                        \
   }
-#define REEL_DEFINE(law, shapes)                                                                       \
-  REEL_DEFINE_##shapes(law, logpdf) REEL_DEFINE_##shapes(law, pdf) REEL_DEFINE_##shapes(law, cdf)      \
-      REEL_DEFINE_##shapes(law, logcdf) REEL_DEFINE_##shapes(law, sf) REEL_DEFINE_##shapes(law, logsf) \
-          REEL_DEFINE_##shapes(law, ppf) REEL_DEFINE_##shapes(law, isf) REEL_DEFINE_##shapes(law, ilogcdf)
-REEL_LAWS(REEL_DEFINE)
+#define REEL_DEFINE(distribution, shapes)                                                     \
+  REEL_DEFINE_##shapes(distribution, logpdf) REEL_DEFINE_##shapes(distribution, pdf)          \
+      REEL_DEFINE_##shapes(distribution, cdf) REEL_DEFINE_##shapes(distribution, logcdf)      \
+          REEL_DEFINE_##shapes(distribution, sf) REEL_DEFINE_##shapes(distribution, logsf)    \
+              REEL_DEFINE_##shapes(distribution, ppf) REEL_DEFINE_##shapes(distribution, isf) \
+                  REEL_DEFINE_##shapes(distribution, ilogcdf)
+REEL_DISTRIBUTIONS(REEL_DEFINE)
 
 }  // namespace reel

@@ -34,7 +34,7 @@ inline Tensor valid_factor(const char* op, const Tensor& factor, const detail::L
   return where(logical_and(diagonal_only, logical_not(greater(factor, 0))), not_a_number, factor);
 }
 
-// Distribution functions of a law.
+// Distribution functions of a distribution.
 
 enum class Tail { cdf, sf, logcdf, logsf };
 constexpr bool is_lower(Tail t) { return t == Tail::cdf || t == Tail::logcdf; }

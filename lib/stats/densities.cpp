@@ -15,7 +15,7 @@ namespace ops {
 namespace {
 
 using X = const Lane*;
-using P = const LawPoint&;
+using P = const DistributionPoint&;
 
 // lgamma(a) minus Stirling's approximation, a >= stirling_min.
 Lane stirling_error(const Lane& a) {
@@ -116,21 +116,24 @@ Lane density_of(P p) {
   return where(tiny, where(tiny, y, 1) * power(where(flat, 1, quotient), e) * rest, y);
 }
 template <Lane (*log_density)(P p)>
-constexpr Law of_density(double lower, double upper, std::size_t shapes, Lane (*pdf)(P p),
-                         double vanishes_below = HUGE_VAL, double vanishes_above = HUGE_VAL) {
+constexpr Distribution of_density(double lower, double upper, std::size_t shapes, Lane (*pdf)(P p),
+                                  double vanishes_below = HUGE_VAL, double vanishes_above = HUGE_VAL) {
   return {lower, upper, lower == 0, shapes, {log_density, pdf}, {}, vanishes_below, vanishes_above};
 }
 using L = const Lane&;
 Lane log_gamma_of(P p) { return log_gamma_density(p.a, p.z); }
 Lane below_a(P p) { return p.a - 1; }
 Lane below_half_a(P p) { return 0.5 * p.a - 1; }
-constexpr Law gamma_law = of_density<log_gamma_of>(0, infinity, 1,
-                                                   density_of<log_gamma_of, below_a, [](L z, P) { return -z; }>, 1),
-              chi2_law = of_density<log_chi2_density>(
-                  0, infinity, 1, density_of<log_chi2_density, below_half_a, [](L z, P) { return -0.5 * z; }>, 2),
-              beta_law = of_density<log_beta_density>(
-                  0, 1, 2, density_of<log_beta_density, below_a, [](L z, P p) { return (p.b - 1) * log1p(-z); }>, 1, 1),
-              t_law = of_density<log_t_density>(-infinity, infinity, 1, [](P p) { return exp(log_t_density(p)); });
+constexpr Distribution gamma_distribution = of_density<log_gamma_of>(
+                           0, infinity, 1, density_of<log_gamma_of, below_a, [](L z, P) { return -z; }>, 1),
+                       chi2_distribution = of_density<log_chi2_density>(
+                           0, infinity, 1, density_of<log_chi2_density, below_half_a, [](L z, P) { return -0.5 * z; }>,
+                           2),
+                       beta_distribution = of_density<log_beta_density>(
+                           0, 1, 2,
+                           density_of<log_beta_density, below_a, [](L z, P p) { return (p.b - 1) * log1p(-z); }>, 1, 1),
+                       t_distribution =
+                           of_density<log_t_density>(-infinity, infinity, 1, [](P p) { return exp(log_t_density(p)); });
 
 // ---- Discrete distributions. x[0] is the count k; it has no gradient, as round() has none.
 
@@ -149,8 +152,8 @@ struct Whole {
 };
 Lane probability_or_nan(const Lane& p) { return where(p >= 0 && p <= 1, p, not_a_number); }
 
-// Where a law has but one possible number, at p = 0, p = 1 or mu = 0, its probabilities are those of their closed form,
-// whose derivatives are finite; logarithms of 0 have the gradient 0, as outside the support.
+// Where a distribution has but one possible number, at p = 0, p = 1 or mu = 0, its probabilities are those of their
+// closed form, whose derivatives are finite; logarithms of 0 have the gradient 0, as outside the support.
 struct Chance {
   LaneMask end;
   Lane p, inside;  // replaced by 1/2 at ends
@@ -224,9 +227,9 @@ Lane geom_of(bool logarithm, X x) {
   const Lane y = with_ends(logarithm, c.end, log(c.inside) + xlog1py(w.k - 1, -c.inside), p * power(1 - p, w.k - 1));
   return w.finish(y, logarithm ? -infinity : 0);
 }
-template <Lane (*law)(bool logarithm, X x), bool logarithm>
+template <Lane (*distribution)(bool logarithm, X x), bool logarithm>
 Lane probability(X x) {
-  return law(logarithm, x);
+  return distribution(logarithm, x);
 }
 
 enum Density : std::size_t {
@@ -242,30 +245,21 @@ enum Density : std::size_t {
 };
 // In the order of the enumerators, the logarithm first.
 constexpr Composed densities[] = {
-    {"gamma_logpdf", placed<gamma_law, logpdf>},
-    {"gamma_pdf", placed<gamma_law, pdf>},
-    {"chi2_logpdf", placed<chi2_law, logpdf>},
-    {"chi2_pdf", placed<chi2_law, pdf>},
-    {"beta_logpdf", placed<beta_law, logpdf>},
-    {"beta_pdf", placed<beta_law, pdf>},
-    {"t_logpdf", placed<t_law, logpdf>},
-    {"t_pdf", placed<t_law, pdf>},
-    {"poisson_logpmf", probability<poisson_of, true>},
-    {"poisson_pmf", probability<poisson_of, false>},
-    {"binom_logpmf", probability<binom_of, true>},
-    {"binom_pmf", probability<binom_of, false>},
-    {"nbinom_logpmf", probability<nbinom_of, true>},
-    {"nbinom_pmf", probability<nbinom_of, false>},
-    {"bernoulli_logpmf", probability<bernoulli_of, true>},
-    {"bernoulli_pmf", probability<bernoulli_of, false>},
-    {"geom_logpmf", probability<geom_of, true>},
-    {"geom_pmf", probability<geom_of, false>},
+    {"gamma_logpdf", placed<gamma_distribution, logpdf>},  {"gamma_pdf", placed<gamma_distribution, pdf>},
+    {"chi2_logpdf", placed<chi2_distribution, logpdf>},    {"chi2_pdf", placed<chi2_distribution, pdf>},
+    {"beta_logpdf", placed<beta_distribution, logpdf>},    {"beta_pdf", placed<beta_distribution, pdf>},
+    {"t_logpdf", placed<t_distribution, logpdf>},          {"t_pdf", placed<t_distribution, pdf>},
+    {"poisson_logpmf", probability<poisson_of, true>},     {"poisson_pmf", probability<poisson_of, false>},
+    {"binom_logpmf", probability<binom_of, true>},         {"binom_pmf", probability<binom_of, false>},
+    {"nbinom_logpmf", probability<nbinom_of, true>},       {"nbinom_pmf", probability<nbinom_of, false>},
+    {"bernoulli_logpmf", probability<bernoulli_of, true>}, {"bernoulli_pmf", probability<bernoulli_of, false>},
+    {"geom_logpmf", probability<geom_of, true>},           {"geom_pmf", probability<geom_of, false>},
 };
 
-Tensor density(std::size_t law, bool logarithm, std::initializer_list<const Operand*> operands) {
+Tensor density(std::size_t distribution, bool logarithm, std::initializer_list<const Operand*> operands) {
   static const ComposedOps& all = *new ComposedOps(densities);
   const tape::OpScope scope(**operands.begin());
-  return all.call(2 * law + (logarithm ? 0 : 1), {operands.begin(), operands.size()});
+  return all.call(2 * distribution + (logarithm ? 0 : 1), {operands.begin(), operands.size()});
 }
 
 }  // namespace
@@ -274,15 +268,15 @@ Tensor density(std::size_t law, bool logarithm, std::initializer_list<const Oper
 
 // clang-format off
 using ops::density;
-#define REEL_SHAPE_1(law) \
-  Tensor law##_logpdf(const Operand& x, const Operand& a, const Operand& loc, const Operand& scale) { return density(ops::law##_density, true, {&x, &a, &loc, &scale}); } \
-  Tensor law##_pdf(const Operand& x, const Operand& a, const Operand& loc, const Operand& scale) { return density(ops::law##_density, false, {&x, &a, &loc, &scale}); }
-#define REEL_NUMBER_1(law) \
-  Tensor law##_logpmf(const Operand& k, const Operand& p) { return density(ops::law##_number, true, {&k, &p}); } \
-  Tensor law##_pmf(const Operand& k, const Operand& p) { return density(ops::law##_number, false, {&k, &p}); }
-#define REEL_NUMBER_2(law) \
-  Tensor law##_logpmf(const Operand& k, const Operand& n, const Operand& p) { return density(ops::law##_number, true, {&k, &n, &p}); } \
-  Tensor law##_pmf(const Operand& k, const Operand& n, const Operand& p) { return density(ops::law##_number, false, {&k, &n, &p}); }
+#define REEL_SHAPE_1(distribution) \
+  Tensor distribution##_logpdf(const Operand& x, const Operand& a, const Operand& loc, const Operand& scale) { return density(ops::distribution##_density, true, {&x, &a, &loc, &scale}); } \
+  Tensor distribution##_pdf(const Operand& x, const Operand& a, const Operand& loc, const Operand& scale) { return density(ops::distribution##_density, false, {&x, &a, &loc, &scale}); }
+#define REEL_NUMBER_1(distribution) \
+  Tensor distribution##_logpmf(const Operand& k, const Operand& p) { return density(ops::distribution##_number, true, {&k, &p}); } \
+  Tensor distribution##_pmf(const Operand& k, const Operand& p) { return density(ops::distribution##_number, false, {&k, &p}); }
+#define REEL_NUMBER_2(distribution) \
+  Tensor distribution##_logpmf(const Operand& k, const Operand& n, const Operand& p) { return density(ops::distribution##_number, true, {&k, &n, &p}); } \
+  Tensor distribution##_pmf(const Operand& k, const Operand& n, const Operand& p) { return density(ops::distribution##_number, false, {&k, &n, &p}); }
 REEL_SHAPE_1(gamma)
 REEL_SHAPE_1(chi2)
 REEL_SHAPE_1(t)

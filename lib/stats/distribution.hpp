@@ -7,11 +7,11 @@
 namespace reel::ops {
 
 // z = d / scale inside the support; a and b are shape parameters, if the distribution has them.
-struct LawPoint {
+struct DistributionPoint {
   Lane z, d, scale, a, b;
 };
 
-enum LawFunction : std::size_t {
+enum DistributionFunction : std::size_t {
   logpdf,
   pdf,
   cdf,
@@ -22,16 +22,16 @@ enum LawFunction : std::size_t {
   ppf = placed_functions,
   isf,
   ilogcdf,
-  functions_of_law
+  functions_of_distribution
 };
 
-struct Law {
+struct Distribution {
   double lower, upper;
   bool has_lower;  // whether the support contains its lower end
   std::size_t shapes;
-  Lane (*functions[placed_functions])(const LawPoint& p);
+  Lane (*functions[placed_functions])(const DistributionPoint& p);
   // By p: the probability of at most z, of more than z, or the logarithm of the first.
-  Lane (*quantiles[functions_of_law - ppf])(const Lane& p, const Lane& a) = {};
+  Lane (*quantiles[functions_of_distribution - ppf])(const Lane& p, const Lane& a) = {};
   // The density is 0 at the lower end for a above the first of these, at the upper end for b above the second.
   double vanishes_below = HUGE_VAL, vanishes_above = HUGE_VAL;
   bool pdf_by_scale = false;  // whether pdf is the density of d, not of z
@@ -39,14 +39,14 @@ struct Law {
 
 /// Operands: x, the parameters of shape, loc, scale. Outside the support and at infinite x a constant with gradient 0;
 /// a density also at ends where it is 0. NaN where the scale or a parameter of shape is not above 0.
-Lane place(const Law& law, LawFunction kind, const Lane* x);
+Lane place(const Distribution& distribution, DistributionFunction kind, const Lane* x);
 
 /// x with log_ndtr(x) = l.
 Lane log_ndtr_inverse(const Lane& l);
 
-template <const Law& law, LawFunction kind>
+template <const Distribution& distribution, DistributionFunction kind>
 Lane placed(const Lane* x) {
-  return place(law, kind, x);
+  return place(distribution, kind, x);
 }
 
 }  // namespace reel::ops

@@ -1,6 +1,6 @@
-// Divergences of <reel/stats/divergences.hpp>, first of laws of one family, then of two. Those of gamma distributions
-// use the Bregman divergence of lgamma. For large arguments it follows Stirling's formula: the divergence of x log(x) -
-// x, which is kl_div, plus half of that of -log(x), plus that of a remainder below 0.01.
+// Divergences of <reel/stats/divergences.hpp>, first of distributions of one family, then of two. Those of gamma
+// distributions use the Bregman divergence of lgamma. For large arguments it follows Stirling's formula: the divergence
+// of x log(x) - x, which is kl_div, plus half of that of -log(x), plus that of a remainder below 0.01.
 #include <numbers>
 #include <reel/ops/index.hpp>
 #include <reel/ops/linalg.hpp>
@@ -134,9 +134,9 @@ Lane binom_kl_of(X x) {
   return n * where(equal(n, 0) && isinf(y), 0, y);
 }
 
-// Of two families. A law P diverges from a normal law Q by its divergence from the normal law of its own mean and
-// variance, the negentropy, and by that of the two normal laws; other pairs are split likewise into terms of at least 0
-// and what is left of the entropy of P.
+// Of two families. A distribution P diverges from a normal distribution Q by its divergence from the normal
+// distribution of its own mean and variance, the negentropy, and by that of the two normal distributions; other pairs
+// are split likewise into terms of at least 0 and what is left of the entropy of P.
 
 // Stirling's remainder, lgamma(x) - (x - 1/2) log(x) + x - log(2 pi) / 2, and its derivative, for x >= stirling_min.
 struct Remainder {
@@ -157,7 +157,7 @@ Lane gamma_rest(L a) {
   const Lane u = where(large, a, stirling_min), v = where(large, 1, a);
   return where(large, log_root_2pi - 0.5 * log(u) + remainder_of(u).value, lgamma(v) - v * log(v) + v);
 }
-// Of a gamma law of shape a.
+// Of a gamma distribution of shape a.
 Lane gamma_negentropy(L a) {
   const LaneMask large = a >= stirling_min;
   const Lane u = where(large, a, stirling_min), v = where(large, 1, a);
@@ -166,22 +166,22 @@ Lane gamma_negentropy(L a) {
                (log_root_2pi + 0.5) + 0.5 * log(v) - v - lgamma(v) - (1 - v) * digamma(v));
 }
 
-// Of two normal laws, the first by its mean and deviation.
+// Of two normal distributions, the first by its mean and deviation.
 Lane from_norm(L mean, L deviation, L loc, L scale) {
   const Lane normal[] = {mean, deviation, loc, scale};
   return norm_kl_of(normal);
 }
 // exp(c) - 1 - c.
 Lane growth_rest(L c) { return exponential_rest(-c, -c); }
-// From a gamma law of shape a2 of a law with this mean, but for a term of its mean logarithm and its entropy:
-// lgamma(a2) + a2 log(scale2 / mean) + mean / scale2.
+// From a gamma distribution of shape a2 of a distribution with this mean, but for a term of its mean logarithm and its
+// entropy: lgamma(a2) + a2 log(scale2 / mean) + mean / scale2.
 Lane from_gamma(L mean, L a2, L scale2) { return kl_div(a2, mean / scale2) + gamma_rest(a2); }
 
 Lane bernoulli_poisson_kl_of(X x) {
   const Lane p = where(x[0] >= 0 && x[0] <= 1, x[0], not_a_number);
   return kl_div(p, where(x[1] >= 0, x[1], not_a_number)) + kl_div(1 - p, 0 * p + 1);
 }
-// Of beta laws a1, b1 and a2, 1, whose density is a2 x^(a2 - 1).
+// Of beta distributions a1, b1 and a2, 1, whose density is a2 x^(a2 - 1).
 Lane from_power(L a1, L b1, L a2) {
   const Lane both[] = {a1, b1, a2, 0 * a2 + 1};
   return beta_kl_of(both);
@@ -209,8 +209,8 @@ Lane gamma_norm_kl_of(X x) {
   const Lane a = positive_or_nan(x[0]), scale = positive_or_nan(x[1]);
   return gamma_negentropy(a) + from_norm(a * scale, sqrt(a) * scale, x[2], x[3]);
 }
-// From a Gumbel law of a gamma law of shape a whose scale is r times as large, with d = loc / scale of the former: all
-// but the entropy of the latter and log(r).
+// From a Gumbel distribution of a gamma distribution of shape a whose scale is r times as large, with d = loc / scale
+// of the former: all but the entropy of the latter and log(r).
 Lane from_gumbel(L a, L r, L d) {
   const Lane u = log1p(r);
   return a * growth_rest(u) + growth_rest(d - a * u);
@@ -257,7 +257,7 @@ Lane norm_laplace_kl_of(X x) {
   return kl_div(0 * d + 1, scale1 / positive_or_nan(x[3]) * distance) + log(distance / root) + (0.5 + log_ratio);
 }
 
-// Of a Pareto law of shape b > 1 and loc 0: the mean logarithm of mean / x, which is at least 0.
+// Of a Pareto distribution of shape b > 1 and loc 0: the mean logarithm of mean / x, which is at least 0.
 Lane pareto_spread(L b) { return growth_rest(log1p(-1 / b)); }
 Lane pareto_gamma_kl_of(X x) {
   const Lane b = positive_or_nan(x[0]), a2 = positive_or_nan(x[2]), finite = where(b <= 1, 2, b);
@@ -276,7 +276,7 @@ Lane pareto_norm_kl_of(X x) {
                         negentropy + from_norm(finite * scale, sqrt(finite / (finite - 2)) * scale, x[2], x[3]));
 }
 
-// A uniform law, and for x from it log(end) minus the mean of log(x).
+// A uniform distribution, and for x from it log(end) minus the mean of log(x).
 struct Interval {
   Lane start, length, end, below_end;
   Interval(L first, L extent)

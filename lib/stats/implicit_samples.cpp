@@ -18,7 +18,7 @@ namespace {
 using loops::Variate;
 using Function = loops::SpecialFunction;
 
-// ---- Draws; attributes: seed, first block, the law
+// ---- Draws; attributes: seed, first block, the distribution
 
 void infer_variate(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 void evaluate_variate(const Call& call, Outputs& out) {
@@ -85,10 +85,10 @@ Tensor student_slope_of_many(const Tensor& df, const Tensor& z) {
   return (b - a) / (df - 0.25 * (3 * y + 1));
 }
 
-// Of Student's law, z^2 = df w / (1 - w) where w has the beta law of shapes 1/2 and df / 2, and 1 - w the one of
-// reversed shapes: the smaller of both keeps its digits. Where 1 + z^2 / df rounds to z^2 / df, the distribution
-// function of y = 1 - w is y^h / (h B(h, 1/2)), h = df / 2; for tiny z that of z is linear. Elements that are not
-// selected are replaced as in slope_of_beta.
+// Of Student's distribution, z^2 = df w / (1 - w) where w has the beta distribution of shapes 1/2 and df / 2, and 1 - w
+// the one of reversed shapes: the smaller of both keeps its digits. Where 1 + z^2 / df rounds to z^2 / df, the
+// distribution function of y = 1 - w is y^h / (h B(h, 1/2)), h = df / 2; for tiny z that of z is linear. Elements that
+// are not selected are replaced as in slope_of_beta.
 Tensor student_slope(const Tensor& df, const Tensor& z) {
   constexpr double tiny_max = 1e-9;  // of |z|: the next term is smaller by z^2
   constexpr double many_min = 1e9;   // of df: the next term of the expansion is smaller by z^4 / df^2

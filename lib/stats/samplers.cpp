@@ -85,15 +85,15 @@ std::int64_t parts_to_choose(const char* op, const Tensor& x, std::int64_t count
 }  // namespace ops
 
 // clang-format off
-#define REEL_SAMPLER_0(law) \
-  Tensor law##_rvs(Generator& generator, const Shape& shape, const Operand& loc, const Operand& scale, DType dtype) { \
+#define REEL_SAMPLER_0(distribution) \
+  Tensor distribution##_rvs(Generator& generator, const Shape& shape, const Operand& loc, const Operand& scale, DType dtype) { \
     const tape::OpScope scope(loc); \
-    return ops::cast_to(law##_ppf(ops::uniform_numbers(#law "_rvs", generator, shape, dtype, {&loc, &scale}), loc, scale), dtype); \
+    return ops::cast_to(distribution##_ppf(ops::uniform_numbers(#distribution "_rvs", generator, shape, dtype, {&loc, &scale}), loc, scale), dtype); \
   }
-#define REEL_SAMPLER_1(law) \
-  Tensor law##_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& loc, const Operand& scale, DType dtype) { \
+#define REEL_SAMPLER_1(distribution) \
+  Tensor distribution##_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& loc, const Operand& scale, DType dtype) { \
     const tape::OpScope scope(a); \
-    return ops::cast_to(law##_ppf(ops::uniform_numbers(#law "_rvs", generator, shape, dtype, {&a, &loc, &scale}), a, loc, scale), dtype); \
+    return ops::cast_to(distribution##_ppf(ops::uniform_numbers(#distribution "_rvs", generator, shape, dtype, {&a, &loc, &scale}), a, loc, scale), dtype); \
   }
 REEL_SAMPLER_0(norm)
 REEL_SAMPLER_0(expon)

@@ -245,7 +245,7 @@ Tensor lowest_of(const Tensor& q, DType d) {
 }
 Tensor half_lowest_of(const Tensor& q, DType d) { return is_half(d) ? lowest_of(q, d) : q; }
 
-// The quantile of a law of whole numbers, computed in float64.
+// The quantile of a distribution of whole numbers, computed in float64.
 Tensor number_quantile(const char* op, Function f, std::initializer_list<const Operand*> operands) {
   const tape::OpScope scope(**operands.begin());
   const Converted c(op, operands);
@@ -274,11 +274,11 @@ struct Quantile {
 }  // namespace ops
 
 // clang-format off
-#define REEL_TAIL(law, kind, parameters, arguments, tail, ...) \
-  Tensor law##_##kind parameters { return ops::tail(#law "_" #kind, ops::Tail::kind, REEL_LIST arguments __VA_ARGS__); }
-#define REEL_TAILS(law, parameters, arguments, ...) \
-  REEL_TAIL(law, cdf, parameters, arguments, __VA_ARGS__) REEL_TAIL(law, sf, parameters, arguments, __VA_ARGS__) \
-  REEL_TAIL(law, logcdf, parameters, arguments, __VA_ARGS__) REEL_TAIL(law, logsf, parameters, arguments, __VA_ARGS__)
+#define REEL_TAIL(distribution, kind, parameters, arguments, tail, ...) \
+  Tensor distribution##_##kind parameters { return ops::tail(#distribution "_" #kind, ops::Tail::kind, REEL_LIST arguments __VA_ARGS__); }
+#define REEL_TAILS(distribution, parameters, arguments, ...) \
+  REEL_TAIL(distribution, cdf, parameters, arguments, __VA_ARGS__) REEL_TAIL(distribution, sf, parameters, arguments, __VA_ARGS__) \
+  REEL_TAIL(distribution, logcdf, parameters, arguments, __VA_ARGS__) REEL_TAIL(distribution, logsf, parameters, arguments, __VA_ARGS__)
 #define REEL_LIST(...) __VA_ARGS__
 REEL_TAILS(gamma, (const Operand& x, const Operand& a, const Operand& loc, const Operand& scale), (x, a, loc, scale), gamma_tail, , 1)
 REEL_TAILS(chi2, (const Operand& x, const Operand& df, const Operand& loc, const Operand& scale), (x, df, loc, scale), gamma_tail, , 0.5)

@@ -88,11 +88,11 @@ double portable_atan(double x) {
   return steep ? std::copysign(1.5707963267948966, x) - y : y;
 }
 
-// Best, Fisher 1979, from a wrapped Cauchy law of parameter rho: tan(x / 2) is a Cauchy variate, the quotient of a
-// point in the unit disc, times (1 - rho) / (1 + rho). In terms that do not cancel for small and large kappa.
+// Best, Fisher 1979, from a wrapped Cauchy distribution of parameter rho: tan(x / 2) is a Cauchy variate, the quotient
+// of a point in the unit disc, times (1 - rho) / (1 + rho). In terms that do not cancel for small and large kappa.
 double angle_variate(ElementStream& stream, double kappa) {
   constexpr double square_max = 1e150;  // numbers whose square, times 4, is finite
-  // The law of sqrt(kappa) times the angle is normal, but for a relative difference of some 1 / kappa.
+  // The distribution of sqrt(kappa) times the angle is normal, but for a relative difference of some 1 / kappa.
   if (kappa > square_max) return normal_quantile(open_unit(stream.next()[0])) / std::sqrt(kappa);
   const double hypotenuse = std::sqrt(1 + 4 * kappa * kappa), tau = 1 + hypotenuse;
   const double root = std::sqrt(2 * tau), sum = tau + root;  // rho = 2 kappa / sum

@@ -1,6 +1,6 @@
-// Random numbers of laws whose parameters are tensors, by rejection. Each element has a stream of its own, so that the
-// rejections of one shift no other: its numbers are a function of the seed, the position and its parameters alone. They
-// are computed in float64 by operations that IEEE 754 rounds correctly: the same bits on every machine.
+// Random numbers of distributions whose parameters are tensors, by rejection. Each element has a stream of its own, so
+// that the rejections of one shift no other: its numbers are a function of the seed, the position and its parameters
+// alone. They are computed in float64 by operations that IEEE 754 rounds correctly: the same bits on every machine.
 #pragma once
 #include <span>
 

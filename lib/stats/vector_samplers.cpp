@@ -33,15 +33,16 @@ Tensor number_samples(const char* op, Generator& generator, const Shape& shape, 
 
 }  // namespace ops
 
-#define REEL_NUMBER_SAMPLES_1(law)                                                            \
-  Tensor law##_rvs(Generator& generator, const Shape& shape, const Operand& p, DType dtype) { \
-    return ops::number_samples(#law "_rvs", generator, shape, dtype, {&p},                    \
-                               [&](const Tensor& u) { return law##_ppf(u, p); });             \
+#define REEL_NUMBER_SAMPLES_1(distribution)                                                            \
+  Tensor distribution##_rvs(Generator& generator, const Shape& shape, const Operand& p, DType dtype) { \
+    return ops::number_samples(#distribution "_rvs", generator, shape, dtype, {&p},                    \
+                               [&](const Tensor& u) { return distribution##_ppf(u, p); });             \
   }
-#define REEL_NUMBER_SAMPLES_2(law)                                                                              \
-  Tensor law##_rvs(Generator& generator, const Shape& shape, const Operand& n, const Operand& p, DType dtype) { \
-    return ops::number_samples(#law "_rvs", generator, shape, dtype, {&n, &p},                                  \
-                               [&](const Tensor& u) { return law##_ppf(u, n, p); });                            \
+#define REEL_NUMBER_SAMPLES_2(distribution)                                                               \
+  Tensor distribution##_rvs(Generator& generator, const Shape& shape, const Operand& n, const Operand& p, \
+                            DType dtype) {                                                                \
+    return ops::number_samples(#distribution "_rvs", generator, shape, dtype, {&n, &p},                   \
+                               [&](const Tensor& u) { return distribution##_ppf(u, n, p); });             \
   }
 REEL_NUMBER_SAMPLES_1(poisson)
 REEL_NUMBER_SAMPLES_1(bernoulli)

@@ -14,15 +14,15 @@ namespace reel::loops {
 namespace {
 
 // Whether all indices of [begin, end) are in range: the sign bits of a position and of its distance from the last one
-// are clear. The positions of further axes are combined with existing ones, row-major.
-template <bool Further, class T>
+// are clear. The positions of nested axes are combined with existing ones, row-major.
+template <bool Nested, class T>
 bool convert(const T* indices, std::int64_t extent, std::int64_t* positions, std::int64_t begin, std::int64_t end) {
   std::int64_t signs = 0;
   for (std::int64_t i = begin; i < end; ++i) {
     const auto v = static_cast<std::int64_t>(indices[i]);
     const std::int64_t p = v + (extent & (v >> 63));
     signs |= p | (extent - 1 - p);
-    positions[i] = Further ? positions[i] * extent + p : p;
+    positions[i] = Nested ? positions[i] * extent + p : p;
   }
   return signs >= 0;
 }
@@ -193,12 +193,12 @@ bool are_positions(const Tensor& indices, std::int64_t extent) {
   return in_range.load(std::memory_order_relaxed);
 }
 
-BadIndex find_positions(const Tensor& strided, std::int64_t extent, const Tensor& positions, bool further) {
+BadIndex find_positions(const Tensor& strided, std::int64_t extent, const Tensor& positions, bool nested) {
   Tensor scratch;
   auto* to = detail::mutable_data<std::int64_t>(positions);
   return visit_integers(broadcast_indices(strided, positions.shape(), scratch), [&](const auto* from) {
     return find_bad(strided, positions.size(), -extent, extent, [=](std::int64_t begin, std::int64_t end) {
-      return further ? convert<true>(from, extent, to, begin, end) : convert<false>(from, extent, to, begin, end);
+      return nested ? convert<true>(from, extent, to, begin, end) : convert<false>(from, extent, to, begin, end);
     });
   });
 }

@@ -13,10 +13,10 @@ struct BadIndex {
 /// Whether the indices can serve as positions: contiguous int64 in [0, extent).
 bool are_positions(const Tensor& indices, std::int64_t extent);
 /// positions = indices, with negative ones counted from the end of an axis of this extent. The indices have any integer
-/// dtype and any strides, and broadcast to the positions. With `further`, positions already hold those of earlier axes:
+/// dtype and any strides, and broadcast to the positions. With `nested`, positions already hold those of earlier axes:
 /// positions = positions * extent + indices. Returns the first index that is out of range; the positions are
 /// unspecified then.
-BadIndex find_positions(const Tensor& indices, std::int64_t extent, const Tensor& positions, bool further = false);
+BadIndex find_positions(const Tensor& indices, std::int64_t extent, const Tensor& positions, bool nested = false);
 
 /// segments [n of ids] = ids, with n in place of negative ones, which are left out. Returns the first id that is n or
 /// more.

@@ -109,8 +109,8 @@ Tensors scanned(const Combine& f, const Tensors& x) {
   Tensors even = each_along(x, f.axis, range(0, 1));
   if (n > 2) {
     const std::int64_t rest = (n - 1) / 2;
-    const Tensors further = f(each_along(odd, f.axis, range(0, rest)), each_along(x, f.axis, range(2, n, 2)));
-    for (std::size_t k = 0; k < even.size(); ++k) even[k] = concatenate({even[k], further[k]}, f.axis);
+    const Tensors later = f(each_along(odd, f.axis, range(0, rest)), each_along(x, f.axis, range(2, n, 2)));
+    for (std::size_t k = 0; k < even.size(); ++k) even[k] = concatenate({even[k], later[k]}, f.axis);
   }
   for (std::size_t k = 0; k < even.size(); ++k) even[k] = interleaved(even[k], odd[k], f.axis);
   return even;

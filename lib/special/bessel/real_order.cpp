@@ -92,10 +92,10 @@ Taylor of_positive_order(const Taylor& nu, const Taylor& x, bool second);
 /// J of an order nu >= x + 1: J of the order between x and x + 1 that differs from nu by a whole number, times the
 /// ratios J_(m+1) / J_m up to nu. The ratios are a continued fraction (DLMF 10.10.1), evaluated from far above nu.
 Taylor by_ratios_of_orders(const Taylor& nu, const Taylor& x) {
-  const int steps = static_cast<int>(nu[0] - x[0]), further = 80 + static_cast<int>(12 * std::cbrt(x[0]));
+  const int steps = static_cast<int>(nu[0] - x[0]), margin = 80 + static_cast<int>(12 * std::cbrt(x[0]));
   const Taylor base = nu - Real(steps), two_by_x = 2 / x;
   Taylor ratio = constant(x, 0), product = of_positive_order(base, x, false);
-  for (int k = steps + further; k-- > 0;) {
+  for (int k = steps + margin; k-- > 0;) {
     ratio = 1 / (two_by_x * (base + Real(k + 1)) - ratio);
     if (k < steps) product = product * ratio;
   }
