@@ -119,9 +119,10 @@ Tensor climb(const Tensor& controls) {
 bool climbs_with_least_effort() {
   const auto found = reel::gauss_newton(reel::compile(climb), reel::zeros({steps, 4}), {.gradient_tolerance = 1e-9});
   const double n = steps, c = 12 / (h * h * n * (n * n - 1));
-  const Tensor law = c * ((n - 1) / 2 - reel::arange(n)),
+  const Tensor expected = c * ((n - 1) / 2 - reel::arange(n)),
                accelerations = 4 * hover / mass * reel::exp(found.parameters);
-  const double error = reel::max(reel::abs(accelerations - gravity - reel::expand_dims(law, 1))).item() / law[0].item();
+  const double error =
+      reel::max(reel::abs(accelerations - gravity - reel::expand_dims(expected, 1))).item() / expected[0].item();
   std::printf("a climb of least effort: accelerations differ from the closed form by %.1e of the largest\n", error);
   return error < 1e-5;
 }

@@ -106,7 +106,7 @@ std::span<const Shaped> factorisations();
 std::span<const Shaped> fft_rows();
 std::span<const Shaped> indexing();
 std::span<const Shaped> interpolation_rows();
-std::span<const Shaped> laws();
+std::span<const Shaped> distributions();
 std::span<const Shaped> losses();
 std::span<const Shaped> matrix_functions();
 std::span<const Shaped> matrix_products();
@@ -125,7 +125,7 @@ struct Family {
   const char* name;
   std::span<const Shaped> (*rows)();
 };
-std::span<const Family> further_families();
+std::span<const Family> families();
 /// All tables but the pointwise one.
 std::vector<std::span<const Shaped>> shaped_tables();
 

@@ -226,8 +226,8 @@ Tally check_table(std::span<const cases::Shaped> rows, std::size_t primitives) {
 
 TEST_CASE("reductions, scans and normalisations: primitives evaluate again") { check_table(cases::reductions(), 35); }
 TEST_CASE("shape and index ops: primitives evaluate again") { check_table(cases::movements(), 36); }
-TEST_CASE("ops of further headers: primitives evaluate again") {
-  for (const cases::Family& family : cases::further_families()) {
+TEST_CASE("ops of headers of their own: primitives evaluate again") {
+  for (const cases::Family& family : cases::families()) {
     INFO(family.name);
     check_table(family.rows(), 12);
   }

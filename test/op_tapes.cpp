@@ -292,8 +292,8 @@ TEST_CASE("pointwise ops: the bits are the same under tapes, accumulators and ob
 
 TEST_CASE("reductions, scans and normalisations: the same bits under tapes") { check_table(cases::reductions()); }
 TEST_CASE("shape and index ops: the same bits under tapes") { check_table(cases::movements()); }
-TEST_CASE("ops of further headers: the same bits under tapes") {
-  for (const cases::Family& family : cases::further_families()) check_table(family.rows(), true);
+TEST_CASE("ops of headers of their own: the same bits under tapes") {
+  for (const cases::Family& family : cases::families()) check_table(family.rows(), true);
 }
 TEST_CASE("linear algebra: the same bits under tapes") { check_table(cases::linear_algebra()); }
 // At special values tangents throw where values do not: there is no solution for them.

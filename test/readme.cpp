@@ -31,9 +31,9 @@ std::string line(const char* family, std::span<const Row> rows, std::set<std::st
   return text + " |\n";
 }
 
-std::string further_lines() {
+std::string family_lines() {
   std::string lines;
-  for (const cases::Family& family : cases::further_families()) lines += line(family.name, family.rows());
+  for (const cases::Family& family : cases::families()) lines += line(family.name, family.rows());
   return lines;
 }
 
@@ -49,7 +49,7 @@ std::string op_table() {
   return "| family | ops |\n|---|---|\n" + line("pointwise", cases::pointwise(), normal_functions) +
          line("reductions, scans", cases::reductions()) + line("shape, indexing", cases::movements()) +
          line("linear algebra", cases::linear_algebra()) + line("neural networks", cases::networks()) + normal_line() +
-         further_lines();
+         family_lines();
 }
 
 // A letter for each dtype, in the order of the enumeration.

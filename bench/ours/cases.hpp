@@ -16,7 +16,7 @@ std::vector<Case> choosing_cases();
 std::vector<Case> factorisation_cases();
 std::vector<Case> compiled_cases();
 std::vector<Case> linear_algebra_cases();
-std::vector<Case> law_cases();
+std::vector<Case> distribution_cases();
 std::vector<Case> moving_cases();
 std::vector<Case> op_cases();
 std::vector<Case> tape_cases();

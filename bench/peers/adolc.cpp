@@ -61,7 +61,7 @@ adouble rosenbrock(const std::vector<adouble>& x) {
   return sum;
 }
 
-// As bench/ours/further/compiled.cpp.
+// As bench/ours/compiled.cpp.
 adouble rollout(const std::vector<adouble>& thrusts) {
   constexpr double h = 0.02, gravity = 9.81, arm = 4;
   adouble x = 0, z = 0, angle = 0, vx = 0, vz = 0, spin = 0, cost = 0;

@@ -7,7 +7,7 @@
 namespace bench {
 
 std::vector<Case> libtorch_choosing();
-std::vector<Case> libtorch_laws();
+std::vector<Case> libtorch_distributions();
 std::vector<Case> libtorch_linear_algebra();
 std::vector<Case> libtorch_moving();
 std::vector<Case> libtorch_neural();

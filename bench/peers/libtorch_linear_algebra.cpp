@@ -1,4 +1,4 @@
-// libtorch's side of bench/ours/further/linear_algebra.cpp: the same names and operands.
+// libtorch's side of bench/ours/linear_algebra.cpp: the same names and operands.
 #include "libtorch.hpp"
 
 namespace bench {

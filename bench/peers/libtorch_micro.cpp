@@ -255,7 +255,7 @@ void network_cases() {
   });
 }
 
-// As bench/ours/further/compiled.cpp.
+// As bench/ours/compiled.cpp.
 Tensor rollout(const Tensor& thrusts) {
   constexpr double h = 0.02, gravity = 9.81, arm = 4;
   Tensor x = torch::zeros({}, torch::kFloat64), z = x, angle = x, vx = x, vz = x, spin = x, cost = x;
@@ -357,7 +357,7 @@ int main(int argc, char** argv) {
   program.add(libtorch_neural());
   program.add(libtorch_linear_algebra());
   program.add(libtorch_transforms());
-  program.add(libtorch_laws());
+  program.add(libtorch_distributions());
   program.add(libtorch_ops());
   return program.serve();
 }

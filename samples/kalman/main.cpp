@@ -6,8 +6,8 @@
 // 3. Derivatives of the same function by the observations are a smoother (Tweedie's formula for Gaussian noise):
 //    mean(x | y) = y + R dl/dy, var(x | y) = R + R^2 d^2l/dy^2. No backward recursion is written.
 //
-// Checks likelihood, gradient and smoother against the joint normal law of all observations, written with matrices, and
-// the variances found against published ones.
+// Checks likelihood, gradient and smoother against the joint normal distribution of all observations, written with
+// matrices, and the variances found against published ones.
 #include <cmath>
 #include <cstdio>
 #include <numbers>
@@ -51,7 +51,7 @@ Tensor covariance_of_differences(const Tensor& logs) {
   return reel::toeplitz(row, row);
 }
 Tensor differences(const Tensor& y) { return y(reel::range_from(1)) - y(reel::range_to(-1)); }
-Tensor joint_law(const Tensor& logs, const Tensor& y) {
+Tensor joint_log_likelihood(const Tensor& logs, const Tensor& y) {
   return reel::multivariate_normal_logpdf(differences(y), 0, reel::cholesky(covariance_of_differences(logs)));
 }
 
@@ -63,8 +63,8 @@ Smoothed smooth(const Tensor& logs, const Tensor& y) {
   const Tensor r = reel::exp(logs[0]);
   return {y + r * reel::grad(likelihood)(y), r + r * r * reel::diagonal(reel::hessian(likelihood)(y))};
 }
-// The same by the conditional law: with D the matrix of differences and K their covariance, y - R D^T K^-1 D y and R -
-// R^2 diag(D^T K^-1 D).
+// The same by the conditional distribution: with D the matrix of differences and K their covariance, y - R D^T K^-1 D y
+// and R - R^2 diag(D^T K^-1 D).
 Smoothed condition(const Tensor& logs, const Tensor& y) {
   const Tensor d = reel::jacobian(differences)(y), k = covariance_of_differences(logs), r = reel::exp(logs[0]);
   const Tensor precision = reel::matmul(reel::transpose(d), reel::solve(k, d));
@@ -102,14 +102,14 @@ int main(int argc, char** argv) {
     const char* name;
     double error;
   } rows[] = {
-      {"log likelihood", error(filter(start, y), joint_law(start, y))},
-      {"gradient by R and Q", error(-reel::grad(loss)(start), reel::grad<0>(joint_law)(start, y))},
+      {"log likelihood", error(filter(start, y), joint_log_likelihood(start, y))},
+      {"gradient by R and Q", error(-reel::grad(loss)(start), reel::grad<0>(joint_log_likelihood)(start, y))},
       {"smoothed levels", error(level.mean, expected.mean)},
       {"their variances", error(level.variance, expected.variance)},
   };
   bool good = found.converged();
   for (const auto& row : rows) {
-    std::printf("%-20s differs from the joint normal law by %.1e\n", row.name, row.error);
+    std::printf("%-20s differs from the joint normal distribution by %.1e\n", row.name, row.error);
     good &= row.error <= 1e-10;
   }
   const double published[] = {nile::observation_variance, nile::level_variance};

@@ -22,11 +22,11 @@
 #include <vector>
 
 #include "hostile/binary_ops.hpp"
-#include "hostile/further_ops.hpp"
 #include "hostile/grids.hpp"
 #include "hostile/kept_tensors.hpp"
 #include "hostile/operands.hpp"
 #include "hostile/ops.hpp"
+#include "hostile/scientific_ops.hpp"
 
 using namespace reel;
 
@@ -124,7 +124,7 @@ void ops_of_few_operands() {
                                 {"int64 [1, 3], out of range", reshape(out_of_range, {1, 3})},
                                 {"bool [2, 2]", ones({2, 2}, DType::boolean)},
                                 {"[1, 1, 3, 3]", ones({1, 1, 3, 3})}};
-  for (const Unary& op : with_further(with_grids(unary_ops()), further_unary_ops()))
+  for (const Unary& op : joined(with_grids(unary_ops()), scientific_unary_ops()))
     for (const Named& a : x) {
       call(op.name, a.what, [&] { op.f(a.value); });
       const auto traced = compile([&](const Tensor& t) {
@@ -133,7 +133,7 @@ void ops_of_few_operands() {
       });
       call(op.name, "compiled: " + a.what, [&] { traced(a.value); });
     }
-  for (const Binary& op : with_further(with_grids(binary_ops()), further_binary_ops()))
+  for (const Binary& op : joined(with_grids(binary_ops()), scientific_binary_ops()))
     for (const Named& a : x)
       for (const Named& b : x) {
         call(op.name, a.what + ", " + b.what, [&] { op.f(a.value, b.value); });

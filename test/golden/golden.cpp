@@ -276,7 +276,7 @@ TEST_CASE("pointwise functions, reductions and arranging are those of other libr
 TEST_CASE("linear algebra, Fourier transforms and signals are those of other libraries") {
   check_family("linear_algebra", golden::linear_algebra_rows);
 }
-TEST_CASE("networks, sequences, losses and laws are those of other libraries") {
+TEST_CASE("networks, sequences, losses and distributions are those of other libraries") {
   check_family("networks", golden::network_rows);
 }
 TEST_CASE("interpolation, integrals, equations and rotations are those of other libraries") {
@@ -287,7 +287,9 @@ TEST_CASE("splines, grids, images, morphology, bands and first weights are those
   check_family("grids", golden::grid_rows);
 }
 
-TEST_CASE("laws, their tails, quantiles and samples are those of mpmath") { check_family("laws", golden::law_rows); }
+TEST_CASE("distributions, their tails, quantiles and samples are those of mpmath") {
+  check_family("distributions", golden::distribution_rows);
+}
 
 TEST_CASE("where derivatives are infinite, jump or are a choice, they are as documented") {
   check_family("delicate", golden::delicate_rows);

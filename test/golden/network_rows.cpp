@@ -1,4 +1,4 @@
-// Rows of networks, sequences, losses and laws.
+// Rows of networks, sequences, losses and distributions.
 #include <reel/nn.hpp>
 #include <reel/ops/losses.hpp>
 #include <reel/reel.hpp>

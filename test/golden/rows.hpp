@@ -19,7 +19,7 @@ struct Row {
     name, []([[maybe_unused]] const Tensors& x) -> Tensors { return {__VA_ARGS__}; } \
   }
 
-extern const std::vector<Row> element_rows, linear_algebra_rows, network_rows, function_rows, grid_rows, law_rows,
-    delicate_rows, beyond_rows;
+extern const std::vector<Row> element_rows, linear_algebra_rows, network_rows, function_rows, grid_rows,
+    distribution_rows, delicate_rows, beyond_rows;
 
 }  // namespace golden

@@ -119,7 +119,7 @@ TEST_CASE("dropout: a checkpoint uses the mask of its first run, in every mode")
 
 TEST_CASE("initialisers: bounds and variances from the numbers of inputs and outputs") {
   using Draw = Tensor (*)(Generator&, const Shape&, DType);
-  // The standard deviation of the normal law between -2 and 2, by the definition.
+  // The standard deviation of the normal distribution between -2 and 2, by the definition.
   const double density = std::exp(-2.0) / std::sqrt(2 * std::acos(-1.0)), inside = std::erf(std::sqrt(2.0));
   const double truncated = std::sqrt(1 - 4 * density / inside);
   struct Layer {
@@ -160,7 +160,8 @@ TEST_CASE("orthogonal: orthonormal rows or columns, distributed by Haar's measur
     const Values unit = matmul(transpose(w), w).to_vector();
     for (std::int64_t i = 0; i < small * small; ++i)
       CHECK(std::abs(unit[static_cast<std::size_t>(i)] - (i % (small + 1) == 0 ? 2.25 : 0)) < 1e-14);
-    // w^T a is triangular with a positive diagonal: that makes w a function of a, whose law no rotation changes.
+    // w^T a is triangular with a positive diagonal: that makes w a function of a, whose distribution no rotation
+    // changes.
     const Values r = matmul(transpose(w), random_normal(same, {std::max(rows, columns), small})).to_vector();
     for (std::int64_t i = 0; i < small; ++i)
       for (std::int64_t j = 0; j <= i; ++j) {

@@ -3,14 +3,14 @@
 
 namespace cases {
 
-std::span<const Family> further_families() {
+std::span<const Family> families() {
   static constexpr Family families[] = {
       {"arranging, `<reel/ops/arranging.hpp>`", arranging},
       {"factorisations, `<reel/linalg/factorisations.hpp>`", factorisations},
       {"Fourier transforms, `<reel/fft.hpp>`", fft_rows},
       {"indexing, `<reel/ops/indexing.hpp>`", indexing},
       {"interpolation, `<reel/interpolate.hpp>`, `<reel/integrate.hpp>`, `<reel/image.hpp>`", interpolation_rows},
-      {"laws, `<reel/stats.hpp>`", laws},
+      {"distributions, `<reel/stats.hpp>`", distributions},
       {"losses, `<reel/ops/losses.hpp>`", losses},
       {"matrix functions, `<reel/linalg/functions.hpp>`", matrix_functions},
       {"matrix products, `<reel/linalg/products.hpp>`", matrix_products},
@@ -31,7 +31,7 @@ std::span<const Family> further_families() {
 
 std::vector<std::span<const Shaped>> shaped_tables() {
   std::vector<std::span<const Shaped>> tables = {reductions(), movements(), linear_algebra(), networks()};
-  for (const Family& family : further_families()) tables.push_back(family.rows());
+  for (const Family& family : families()) tables.push_back(family.rows());
   return tables;
 }
 

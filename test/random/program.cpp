@@ -20,9 +20,9 @@ const std::vector<Op>& ops() {
     add_networks(t);
     add_channels_and_volumes(t);
     add_losses(t);
-    add_further_losses(t);
+    add_regression_losses(t);
     add_sequences(t);
-    add_laws(t);
+    add_distributions(t);
     add_control(t);
     add_lanes(t);
     add_sorting(t);

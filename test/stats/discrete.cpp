@@ -1,5 +1,5 @@
-// Quantiles and samples of the discrete laws of <reel/stats.hpp>, and derivatives of large numbers and at tiny p. The
-// op table checks quantiles in every mode.
+// Quantiles and samples of the discrete distributions of <reel/stats.hpp>, and derivatives of large numbers and at tiny
+// p. The op table checks quantiles in every mode.
 #include <cmath>
 #include <functional>
 #include <map>
@@ -33,9 +33,9 @@ const std::map<std::string, Call> functions = {ONE(poisson_cdf), ONE(bernoulli_c
 
 }  // namespace
 
-TEST_CASE("discrete laws: quantiles; that of the probability of k is k") {
+TEST_CASE("discrete distributions: quantiles; that of the probability of k is k") {
   struct Row {
-    const char* law;
+    const char* distribution;
     Doubles parameters, quantiles;
   };
   const Doubles q = {1e-12, 0.25, 0.5, 0.9375, 0.999999999};
@@ -56,17 +56,17 @@ TEST_CASE("discrete laws: quantiles; that of the probability of k is k") {
                       {"bernoulli", {0.25}, {0, 0, 0, 1, 1}},
                       {"bernoulli", {0.75}, {0, 0, 1, 1, 1}}};
   for (const Row& row : rows) {
-    const std::string law = row.law;
+    const std::string distribution = row.distribution;
     const auto of = [&](const char* function, double x, DType d = DType::float64) {
       Scalars all = {scalar(x)};
       for (const double p : row.parameters) all.push_back(scalar(p));
       for (Tensor& t : all) t = cast(t, d);
-      return cast(functions.at(law + function)(all), DType::float64).item();
+      return cast(functions.at(distribution + function)(all), DType::float64).item();
     };
-    const bool from_1 = law == "geom";
-    INFO(law << " " << row.parameters[0]);
+    const bool from_1 = distribution == "geom";
+    INFO(distribution << " " << row.parameters[0]);
     CHECK(of("_ppf", 0) == (from_1 ? 0 : -1));
-    CHECK(of("_ppf", 1) == (law == "binom" ? row.parameters[0] : law == "bernoulli" ? 1 : inf));
+    CHECK(of("_ppf", 1) == (distribution == "binom" ? row.parameters[0] : distribution == "bernoulli" ? 1 : inf));
     for (std::size_t i = 0; i < q.size(); ++i) {
       const double k = row.quantiles[i], p = of("_cdf", k);
       INFO(q[i]);
@@ -79,7 +79,7 @@ TEST_CASE("discrete laws: quantiles; that of the probability of k is k") {
       }
     }
   }
-  // Laws with one possible number.
+  // Distributions with one possible number.
   CHECK(poisson_ppf(tensor({0.5, 1}), 0).to_vector() == Doubles{0, 0});
   CHECK(binom_ppf(scalar(0.25), 7, 1).item() == 7);
   CHECK(binom_ppf(scalar(0.25), 0, 0.5).item() == 0);
@@ -89,7 +89,7 @@ TEST_CASE("discrete laws: quantiles; that of the probability of k is k") {
 }
 
 // References: sums of mpmath's probabilities.
-TEST_CASE("discrete laws: quantiles of huge numbers are those of a limit law, to the last number") {
+TEST_CASE("discrete distributions: quantiles of huge numbers are those of a limit distribution, to the last number") {
   const Tensor q = tensor({1e-12, 0.25, 0.9375});
   CHECK(binom_ppf(q, 1e11, 0.5).to_vector() == Doubles{49998887750, 49999893354, 50000242566});
   CHECK(nbinom_ppf(q, 3e8, 0.5).to_vector() == Doubles{299827715, 299983478, 300037579});
@@ -130,9 +130,9 @@ TEST_CASE("quantiles and samples at extreme parameters are in the support, or Na
   }
 }
 
-TEST_CASE("discrete laws: samples follow their distribution functions") {
+TEST_CASE("discrete distributions: samples follow their distribution functions") {
   struct Row {
-    const char* law;
+    const char* distribution;
     Doubles parameters;
     Tensor (*draw)(Generator& g, const Shape& s, const Scalars& p, DType d);
   };
@@ -157,7 +157,7 @@ TEST_CASE("discrete laws: samples follow their distribution functions") {
        }}};
   Generator generator(17);
   for (const Row& row : rows) {
-    INFO(row.law);
+    INFO(row.distribution);
     Scalars parameters;
     for (const double p : row.parameters) parameters.push_back(scalar(p));
     constexpr std::int64_t n = 2000;
@@ -165,9 +165,9 @@ TEST_CASE("discrete laws: samples follow their distribution functions") {
     CHECK(array_equal(x, floor(x)));
     Scalars all = {x};
     all.insert(all.end(), parameters.begin(), parameters.end());
-    // The share of samples up to each sample, against the law; 1.95 is exceeded once in a thousand.
+    // The share of samples up to each sample, against the distribution; 1.95 is exceeded once in a thousand.
     const Tensor up_to = cast(searchsorted(x, x, true), DType::float64) / static_cast<double>(n);
-    CHECK(max(abs(functions.at(std::string(row.law) + "_cdf")(all) - up_to)).item() < 1.95 / std::sqrt(n));
+    CHECK(max(abs(functions.at(std::string(row.distribution) + "_cdf")(all) - up_to)).item() < 1.95 / std::sqrt(n));
     CHECK(row.draw(generator, {2, 3}, parameters, DType::float32).dtype() == DType::float32);
     CHECK(row.draw(generator, {2, 0}, parameters, DType::float16).shape() == Shape{2, 0});
     const std::uint64_t before = generator.position();
@@ -185,7 +185,7 @@ TEST_CASE("discrete laws: samples follow their distribution functions") {
   }
 }
 
-TEST_CASE("discrete laws: derivatives at p = 0 and p = 1 of large numbers, in float64 and float32") {
+TEST_CASE("discrete distributions: derivatives at p = 0 and p = 1 of large numbers, in float64 and float32") {
   for (const DType d : {DType::float64, DType::float32})
     for (const double n : {1., 10., 1e3, 1e6, 1e9, 1e12}) {
       INFO(d << " " << n);

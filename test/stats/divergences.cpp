@@ -1,6 +1,6 @@
 // Divergences of two families, <reel/stats/divergences.hpp>: values and gradients by quadrature of the densities,
-// supports that do not contain one another, parameters out of range, dtypes. further_laws.cpp compares digits, and the
-// op table derivatives of every mode.
+// supports that do not contain one another, parameters out of range, dtypes. tails_and_joint_densities.cpp compares
+// digits, and the op table derivatives of every mode.
 #include <cmath>
 #include <functional>
 #include <map>
@@ -40,7 +40,7 @@ struct Pair {
   const char *first, *second;
   std::function<Tensor(Scalars)> divergence;
   std::vector<Doubles> parameters;
-  // Where the second law has values that the first has not, or no mean: inf.
+  // Where the second distribution has values that the first has not, or no mean: inf.
   std::vector<Doubles> infinite = {};
 };
 // clang-format off
@@ -152,8 +152,9 @@ TEST_CASE("divergences of two families: infinite beyond the other support, NaN f
     points.push_back(pair.parameters[0]);
     const auto is_loc = [&](std::size_t k) {
       const std::size_t of_first = families.at(pair.first).parameters;
-      const std::string law = k < of_first ? pair.first : pair.second;
-      const bool with_loc = law == "norm" || law == "gumbel_r" || law == "laplace" || law == "uniform";
+      const std::string distribution = k < of_first ? pair.first : pair.second;
+      const bool with_loc = distribution == "norm" || distribution == "gumbel_r" || distribution == "laplace" ||
+                            distribution == "uniform";
       return with_loc && (k == 0 || k == of_first);
     };
     for (const Doubles& point : points)
@@ -170,11 +171,11 @@ TEST_CASE("divergences of two families: infinite beyond the other support, NaN f
   for (const double bad : {-0.25, qnan}) CHECK(std::isnan(bernoulli_poisson_kl(0.5, bad).item()));
 }
 
-TEST_CASE("divergences of two families: equal laws, ends of supports, dtypes") {
+TEST_CASE("divergences of two families: equal distributions, ends of supports, dtypes") {
   CHECK(bernoulli_poisson_kl(0.0, 0.0).item() == 0);
   CHECK(bernoulli_poisson_kl(0.5, 0.0).item() == inf);
   CHECK(bernoulli_poisson_kl(1.0, 1.0).item() == 1);
-  // Uniform and exponential laws as cases of others.
+  // Uniform and exponential distributions as cases of others.
   CHECK(beta_uniform_kl(1, 1, 0, 1).item() == 0);
   CHECK(uniform_beta_kl(0, 1, 1, 1).item() == 0);
   CHECK(gamma_expon_kl(1, 3, 3).item() == 0);
@@ -197,7 +198,8 @@ TEST_CASE("divergences of two families: equal laws, ends of supports, dtypes") {
   CHECK_THROWS_AS(norm_laplace_kl(ones({2}, DType::complex128), 1, 0, 1), TypeError);
 }
 
-TEST_CASE("divergences of beta and Dirichlet laws: float32 values and gradients are those of float64, rounded") {
+TEST_CASE(
+    "divergences of beta and Dirichlet distributions: float32 values and gradients are those of float64, rounded") {
   using Function = std::function<Tensor(Scalars)>;
   const std::pair<const char*, Function> functions[] = {
       {"beta_kl", [](Scalars x) { return beta_kl(x[0], x[1], x[2], 0.5); }},
@@ -234,7 +236,7 @@ TEST_CASE("divergences of beta and Dirichlet laws: float32 values and gradients 
         }
 }
 
-TEST_CASE("divergences of a beta and a uniform law: an end that the dtype of operands rounds to 1 is 1") {
+TEST_CASE("divergences of a beta and a uniform distribution: an end that the dtype of operands rounds to 1 is 1") {
   const auto narrow = [](double x) { return full({}, x, DType::float32); };
   const auto value = [](const Tensor& x) { return cast(x, DType::float64).item(); };
   const Tensor a = narrow(1.5);

@@ -20,7 +20,7 @@ using Catch::StartsWith;
 
 namespace {
 
-using LawParameters = std::vector<Tensor>;
+using DistributionParameters = std::vector<Tensor>;
 // The probability of an angle from -pi to x, by its Fourier series.
 Tensor vonmises_series(const Tensor& x, const Tensor& kappa, int terms) {
   const Tensor pi = scalar(std::acos(-1.0)), first = ive(0, kappa);
@@ -31,30 +31,30 @@ Tensor vonmises_series(const Tensor& x, const Tensor& kappa, int terms) {
 struct Sampler {
   const char* name;
   Doubles parameters;  // of shape, loc, scale
-  Tensor (*draw)(Generator& g, const Shape& shape, const LawParameters& p, DType dtype);
-  Tensor (*cdf)(const Tensor& x, const LawParameters& p);
+  Tensor (*draw)(Generator& g, const Shape& shape, const DistributionParameters& p, DType dtype);
+  Tensor (*cdf)(const Tensor& x, const DistributionParameters& p);
 };
-#define SAMPLER_0(law)                                                                                            \
-  {                                                                                                               \
-#law, {0.5, 2 },                                                                                              \
-           [](Generator & g, const Shape& s, const LawParameters& p,                                              \
-              DType d) { return law##_rvs(g, s, p[0], p[1], d); }, [](const Tensor& x,                            \
-                                                                      const LawParameters&                        \
-                                                                          p) { return law##_cdf(x, p[0], p[1]); } \
+#define SAMPLER_0(distribution)                                                                                          \
+  {                                                                                                                      \
+#distribution, {0.5, 2 },                                                                                              \
+           [](Generator & g, const Shape& s, const DistributionParameters& p,                                              \
+              DType d) { return distribution##_rvs(g, s, p[0], p[1], d); }, [](const Tensor& x,                            \
+                                                                      const DistributionParameters&                        \
+                                                                          p) { return distribution##_cdf(x, p[0], p[1]); } \
   }
-#define SAMPLER_1(law)                                                                                                 \
-  {                                                                                                                    \
-#law,                                                                                                              \
+#define SAMPLER_1(distribution)                                                                                               \
+  {                                                                                                                           \
+#distribution,                                                                                                              \
         {1.5, 0.5, 2 },                                                                                                \
-         [](Generator & g, const Shape& s, const LawParameters& p,                                                     \
+         [](Generator & g, const Shape& s, const DistributionParameters& p,                                                     \
             DType                                                                                                      \
-                d) { return law##_rvs(g, s, p[0], p[1], p[2], d); },                                                   \
+                d) { return distribution##_rvs(g, s, p[0], p[1], p[2], d); },                                                   \
                                                                   [](const Tensor& x,                                  \
-                                                                     const LawParameters&                              \
-                                                                         p) { return law##_cdf(x, p[0], p[1], p[2]); } \
+                                                                     const DistributionParameters&                              \
+                                                                         p) { return distribution##_cdf(x, p[0], p[1], p[2]); } \
   }
-// The distribution functions are the library's, which laws.cpp compares with mpmath, or made of its gammainc and
-// betainc.
+// The distribution functions are the library's, which distributions.cpp compares with mpmath, or made of its gammainc
+// and betainc.
 const std::vector<Sampler> samplers = {
     SAMPLER_0(norm),
     SAMPLER_0(expon),
@@ -68,37 +68,45 @@ const std::vector<Sampler> samplers = {
     SAMPLER_1(weibull_min),
     {"gamma",
      {1.5, 0.5, 2},
-     [](Generator& g, const Shape& s, const LawParameters& p, DType d) { return gamma_rvs(g, s, p[0], p[1], p[2], d); },
-     [](const Tensor& x, const LawParameters& p) { return gammainc(p[0], (x - p[1]) / p[2]); }},
+     [](Generator& g, const Shape& s, const DistributionParameters& p, DType d) {
+       return gamma_rvs(g, s, p[0], p[1], p[2], d);
+     },
+     [](const Tensor& x, const DistributionParameters& p) { return gammainc(p[0], (x - p[1]) / p[2]); }},
     {"chi2",
      {3, 0.5, 2},
-     [](Generator& g, const Shape& s, const LawParameters& p, DType d) { return chi2_rvs(g, s, p[0], p[1], p[2], d); },
-     [](const Tensor& x, const LawParameters& p) { return gammainc(p[0] / 2, (x - p[1]) / (2 * p[2])); }},
+     [](Generator& g, const Shape& s, const DistributionParameters& p, DType d) {
+       return chi2_rvs(g, s, p[0], p[1], p[2], d);
+     },
+     [](const Tensor& x, const DistributionParameters& p) { return gammainc(p[0] / 2, (x - p[1]) / (2 * p[2])); }},
     {"beta",
      {1.5, 2.5, 0.5, 2},
-     [](Generator& g, const Shape& s, const LawParameters& p, DType d) {
+     [](Generator& g, const Shape& s, const DistributionParameters& p, DType d) {
        return beta_rvs(g, s, p[0], p[1], p[2], p[3], d);
      },
-     [](const Tensor& x, const LawParameters& p) { return betainc(p[0], p[1], (x - p[2]) / p[3]); }},
+     [](const Tensor& x, const DistributionParameters& p) { return betainc(p[0], p[1], (x - p[2]) / p[3]); }},
     {"t",
      {3.5, 0.5, 2},
-     [](Generator& g, const Shape& s, const LawParameters& p, DType d) { return t_rvs(g, s, p[0], p[1], p[2], d); },
-     [](const Tensor& x, const LawParameters& p) { return t_cdf(x, p[0], p[1], p[2]); }},
+     [](Generator& g, const Shape& s, const DistributionParameters& p, DType d) {
+       return t_rvs(g, s, p[0], p[1], p[2], d);
+     },
+     [](const Tensor& x, const DistributionParameters& p) { return t_cdf(x, p[0], p[1], p[2]); }},
     {"vonmises",
      {2.5, 0.5},
-     [](Generator& g, const Shape& s, const LawParameters& p, DType d) { return vonmises_rvs(g, s, p[0], p[1], d); },
-     [](const Tensor& x, const LawParameters& p) { return vonmises_series(x - p[1], p[0], 40); }},
+     [](Generator& g, const Shape& s, const DistributionParameters& p, DType d) {
+       return vonmises_rvs(g, s, p[0], p[1], d);
+     },
+     [](const Tensor& x, const DistributionParameters& p) { return vonmises_series(x - p[1], p[0], 40); }},
     {"truncnorm",
      {-0.5, 1.5, 0.5, 2},
-     [](Generator& g, const Shape& s, const LawParameters& p, DType d) {
+     [](Generator& g, const Shape& s, const DistributionParameters& p, DType d) {
        return truncnorm_rvs(g, s, p[0], p[1], p[2], p[3], d);
      },
-     [](const Tensor& x, const LawParameters& p) {
+     [](const Tensor& x, const DistributionParameters& p) {
        return (norm_cdf(x, p[2], p[3]) - norm_cdf(p[0])) / (norm_cdf(p[1]) - norm_cdf(p[0]));
      }},
 };
-LawParameters parameters_of(const Sampler& s) {
-  LawParameters p;
+DistributionParameters parameters_of(const Sampler& s) {
+  DistributionParameters p;
   for (const double v : s.parameters) p.push_back(scalar(v));
   return p;
 }
@@ -119,15 +127,15 @@ double kolmogorov(const Doubles& u) {
 struct Rejection {
   const char* name;
   Doubles parameters;
-  Tensor (*draw)(Generator& g, const Shape& shape, const LawParameters& p);
-  Tensor (*cdf)(const Tensor& x, const LawParameters& p);
-  Tensor (*ppf)(const Tensor& x, const LawParameters& p);
+  Tensor (*draw)(Generator& g, const Shape& shape, const DistributionParameters& p);
+  Tensor (*cdf)(const Tensor& x, const DistributionParameters& p);
+  Tensor (*ppf)(const Tensor& x, const DistributionParameters& p);
 };
 // clang-format off
-#define REJECTION_1(law, a) {#law, {a}, [](Generator& g, const Shape& s, const LawParameters& p) { return law##_rvs(g, s, p[0]); }, \
-    [](const Tensor& x, const LawParameters& p) { return law##_cdf(x, p[0]); }, [](const Tensor& x, const LawParameters& p) { return law##_ppf(x, p[0]); }}
-#define REJECTION_2(law, a, b) {#law, {a, b}, [](Generator& g, const Shape& s, const LawParameters& p) { return law##_rvs(g, s, p[0], p[1]); }, \
-    [](const Tensor& x, const LawParameters& p) { return law##_cdf(x, p[0], p[1]); }, [](const Tensor& x, const LawParameters& p) { return law##_ppf(x, p[0], p[1]); }}
+#define REJECTION_1(distribution, a) {#distribution, {a}, [](Generator& g, const Shape& s, const DistributionParameters& p) { return distribution##_rvs(g, s, p[0]); }, \
+    [](const Tensor& x, const DistributionParameters& p) { return distribution##_cdf(x, p[0]); }, [](const Tensor& x, const DistributionParameters& p) { return distribution##_ppf(x, p[0]); }}
+#define REJECTION_2(distribution, a, b) {#distribution, {a, b}, [](Generator& g, const Shape& s, const DistributionParameters& p) { return distribution##_rvs(g, s, p[0], p[1]); }, \
+    [](const Tensor& x, const DistributionParameters& p) { return distribution##_cdf(x, p[0], p[1]); }, [](const Tensor& x, const DistributionParameters& p) { return distribution##_ppf(x, p[0], p[1]); }}
 const std::vector<Rejection> by_rejection = {
     REJECTION_1(gamma, 0.02), REJECTION_1(gamma, 0.3), REJECTION_1(gamma, 1), REJECTION_1(gamma, 40), REJECTION_1(gamma, 1e5),
     REJECTION_1(chi2, 0.5), REJECTION_1(chi2, 1e3), REJECTION_2(beta, 0.1, 0.25), REJECTION_2(beta, 200, 0.5), REJECTION_2(beta, 1e3, 3e3),
@@ -137,12 +145,12 @@ const std::vector<Rejection> by_rejection = {
 
 }  // namespace
 
-TEST_CASE("samples follow their laws") {
+TEST_CASE("samples follow their distributions") {
   for (const Sampler& s : samplers) {
     INFO(s.name);
     for (const DType dtype : {DType::float64, DType::float32}) {
       Generator generator(20);
-      const LawParameters p = parameters_of(s);
+      const DistributionParameters p = parameters_of(s);
       constexpr std::int64_t n = 3000;
       const Tensor x = s.draw(generator, {n}, p, dtype);
       CHECK(x.dtype() == dtype);
@@ -162,8 +170,8 @@ TEST_CASE("samples follow their laws") {
 TEST_CASE("samplers: gradients with respect to parameters, of first and second order") {
   for (const Sampler& s : samplers) {
     INFO(s.name);
-    const LawParameters p = parameters_of(s);
-    const auto probability = [&](const LawParameters& q) {
+    const DistributionParameters p = parameters_of(s);
+    const auto probability = [&](const DistributionParameters& q) {
       Generator generator(3);
       const Tensor x = s.draw(generator, {20}, q, DType::float64);
       return std::pair(x, s.cdf(x, q));
@@ -171,7 +179,7 @@ TEST_CASE("samplers: gradients with respect to parameters, of first and second o
     GradientTape outer({.persistent = true}), inner;
     for (const Tensor& t : p) outer.watch(t), inner.watch(t);
     const auto [x, u] = probability(p);
-    LawParameters first;
+    DistributionParameters first;
     for (const Gradient& g : inner.gradient(u, p)) first.push_back(g.dense());
     for (std::size_t k = 0; k < p.size(); ++k) {
       INFO("parameter " << k);
@@ -184,16 +192,16 @@ TEST_CASE("samplers: gradients with respect to parameters, of first and second o
   }
 }
 
-TEST_CASE("samples by rejection: laws and implicit gradients for small and large parameters") {
+TEST_CASE("samples by rejection: distributions and implicit gradients for small and large parameters") {
   for (const Rejection& s : by_rejection) {
     INFO(s.name << " " << s.parameters[0]);
     Generator generator(31);
-    LawParameters p;
+    DistributionParameters p;
     for (const double v : s.parameters) p.push_back(scalar(v));
     const Doubles u = sorted(s.cdf(s.draw(generator, {1500}, p), p));
     CHECK(kolmogorov(u) < 1.95);
     // The gradient is that of the quantile at the same probability: a central difference, of error 1e-9.
-    LawParameters all;
+    DistributionParameters all;
     for (const double v : s.parameters) all.push_back(full({6}, v));
     GradientTape tape;
     for (const Tensor& t : all) tape.watch(t);
@@ -203,7 +211,7 @@ TEST_CASE("samples by rejection: laws and implicit gradients for small and large
     for (std::size_t k = 0; k < p.size(); ++k) {
       INFO("parameter " << k);
       const double step = 1e-5 * s.parameters[k];
-      LawParameters up = p, down = p;
+      DistributionParameters up = p, down = p;
       up[k] = scalar(s.parameters[k] + step), down[k] = scalar(s.parameters[k] - step);
       const Tensor difference = (s.ppf(probability, up) - s.ppf(probability, down)) / (2 * step);
       const Tensor close = less(abs(slopes[k].dense() - difference), 1e-5 * abs(difference) + 1e-12 * abs(x) / step);
@@ -302,7 +310,7 @@ TEST_CASE("samples by rejection have the same bits for any number of threads, th
     }
 }
 
-TEST_CASE("vonmises_rvs follows its law for kappa from 0 to 1e200") {
+TEST_CASE("vonmises_rvs follows its distribution for kappa from 0 to 1e200") {
   Generator generator(41);
   const double pi = std::acos(-1.0);
   const Tensor flat = vonmises_rvs(generator, {1500}, 0);
@@ -399,13 +407,13 @@ TEST_CASE("truncnorm_rvs in the tails: quantiles of uniform numbers, with implic
   for (const Doubles& ends : std::vector<Doubles>{{30, 31}, {-100, -99.5}, {50, 52}, {-31, -30}, {13, 14}}) {
     INFO(ends[0] << " to " << ends[1]);
     Generator generator(23), again(23);
-    const LawParameters p = {scalar(ends[0]), scalar(ends[1])};
+    const DistributionParameters p = {scalar(ends[0]), scalar(ends[1])};
     GradientTape outer({.persistent = true}), inner;
     for (const Tensor& t : p) outer.watch(t), inner.watch(t);
     const Tensor x = truncnorm_rvs(generator, {40}, p[0], p[1]);
     const Tensor share = exp(truncnorm_logpdf(p[0], p[0], p[1]) - truncnorm_logpdf(p[0], p[0], x));
     CHECK(bool(all(less(abs(share - random_uniform(again, {40})), 1e-10))));
-    LawParameters first;
+    DistributionParameters first;
     for (const Gradient& g : inner.gradient(share, p)) first.push_back(g.dense());
     for (const Tensor& g : first) {
       CHECK(std::abs(g.item()) < 1e-7);
@@ -414,8 +422,9 @@ TEST_CASE("truncnorm_rvs in the tails: quantiles of uniform numbers, with implic
   }
 }
 
-// The elements of a Dirichlet sample follow beta laws, and the derivative of a mean is the mean of derivatives.
-TEST_CASE("dirichlet_rvs: marginal laws, gradients, small parameters") {
+// The elements of a Dirichlet sample follow beta distributions, and the derivative of a mean is the mean of
+// derivatives.
+TEST_CASE("dirichlet_rvs: marginal distributions, gradients, small parameters") {
   const Tensor alpha = from_data(std::vector<double>{0.5, 2, 3.5});
   constexpr std::int64_t n = 3000;
   Generator generator(13);

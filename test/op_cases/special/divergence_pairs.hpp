@@ -1,6 +1,6 @@
-// Divergences of two families, of <reel/stats/divergences.hpp>, by entropies and means; as laws.hpp.
+// Divergences of two families, of <reel/stats/divergences.hpp>, by entropies and means; as distributions.hpp.
 #pragma once
-#include "laws.hpp"
+#include "distributions.hpp"
 
 namespace references {
 

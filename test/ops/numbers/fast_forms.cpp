@@ -49,7 +49,7 @@ TEST_CASE("nansum has the bits of the sum with zeros instead of NaN") {
   }
 }
 
-TEST_CASE("the gradient of nansum is 0 at NaN, and has further derivatives") {
+TEST_CASE("the gradient of nansum is 0 at NaN, and has higher derivatives") {
   const Tensor x = tensor({{1, not_a_number, 2}, {not_a_number, not_a_number, 3}});
   GradientTape tape({.persistent = true});
   tape.watch(x);

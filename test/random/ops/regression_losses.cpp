@@ -258,7 +258,7 @@ Op l2_loss() {
 
 }  // namespace
 
-void add_further_losses(std::vector<Op>& t) {
+void add_regression_losses(std::vector<Op>& t) {
   static const std::vector<RangedFunction> elementwise = elementwise_losses();
   for (const RangedFunction& f : elementwise) add_ranged(t, f);
   for (const Op& o : {nll(), multi_margin(), cosine_similarity(), triplet_margin(), l2_loss()}) t.push_back(o);

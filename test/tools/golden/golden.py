@@ -8,7 +8,7 @@ import sys
 
 import record
 
-FAMILIES = sys.argv[2:] or ["elements", "linear_algebra", "networks", "functions", "grids", "laws", "delicate", "beyond"]
+FAMILIES = sys.argv[2:] or ["elements", "linear_algebra", "networks", "functions", "grids", "distributions", "delicate", "beyond"]
 folder = pathlib.Path(sys.argv[1])
 for family in FAMILIES:
     record.lines.clear()

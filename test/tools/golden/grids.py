@@ -268,7 +268,7 @@ def structured():
 
 
 def first_weights():
-    """Mean, variance, fourth moment and range of the laws that Glorot, He and TensorFlow state, in units of the standard
+    """Mean, variance, fourth moment and range of the distributions that Glorot, He and TensorFlow state, in units of the standard
     deviation; of uniform orthogonal matrices those of one coordinate on a sphere."""
     uniform = [0, 1, 9 / 5, math.sqrt(3)]
     moment = lambda k: mp.quad(lambda t: t ** k * mp.npdf(t), [-2, 2]) / mp.quad(mp.npdf, [-2, 2])

@@ -1,4 +1,4 @@
-"""Networks, sequences, losses and laws."""
+"""Networks, sequences, losses and distributions."""
 import math
 
 import numpy
@@ -121,7 +121,7 @@ def sequences():
     T("ctc_loss", ctc, (4, 2, 3))
 
 
-def laws():
+def distributions():
     x = [0.25, 1.5, 3.0]
     unit = [0.25, 0.4375, 0.96875]
     a, b = [0.5, 2.0, 4.5], [1.25, 0.75, 3.0]
@@ -131,9 +131,9 @@ def laws():
         "gumbel_r": (lambda x, m, s: D.Gumbel(m, s, validate_args=False), x, [0.5, -1.0, 2], b), "pareto": (lambda x, c: D.Pareto(torch.ones(3), c), [1.25, 1.5, 3.0], b),
         "lognorm": (lambda x, s: D.LogNormal(torch.zeros(3), s), x, b), "weibull_min": (lambda x, c: D.Weibull(torch.ones(3), c), x, b),
     }
-    for name, (law, *operands) in rows.items():
-        T(f"{name}_logpdf", lambda *t: law(*t).log_prob(t[0]), *operands)
-    # By mpmath: PyTorch's polygamma and Bessel functions have 10 and 7 digits, its binomial law has a kink at p = 1/2.
+    for name, (distribution, *operands) in rows.items():
+        T(f"{name}_logpdf", lambda *t: distribution(*t).log_prob(t[0]), *operands)
+    # By mpmath: PyTorch's polygamma and Bessel functions have 10 and 7 digits, its binomial distribution has a kink at p = 1/2.
     ln, lg = mp.log, mp.loggamma
     log_beta = lambda a, b: lg(a) + lg(b) - lg(a + b)
     gamma_log = lambda x, a: (a - 1) * ln(x) - x - lg(a)
@@ -145,9 +145,9 @@ def laws():
     E("binom_logpmf", lambda p, k: lg(8) - lg(k + 1) - lg(8 - k) + k * ln(p) + ((7 - k) * ln(1 - p) if k != 7 else 0), unit, numpy.array([0, 2, 7]))
     M("dirichlet_logpdf", lambda x, a: [sum((b - 1) * ln(y) - lg(b) for b, y in zip(a, x)) + lg(sum(a))], [0.25, 0.5, 0.25], a)
     for name in ("norm", "expon", "laplace", "cauchy", "gumbel_r", "pareto", "lognorm", "weibull_min"):
-        law, *operands = rows[name]
-        T(f"{name}_cdf", lambda *t: law(*t).cdf(t[0]), *operands)
-        T(f"{name}_ppf", lambda *t: law(*t).icdf(t[0]), unit, *operands[1:])
+        distribution, *operands = rows[name]
+        T(f"{name}_cdf", lambda *t: distribution(*t).cdf(t[0]), *operands)
+        T(f"{name}_ppf", lambda *t: distribution(*t).icdf(t[0]), unit, *operands[1:])
     T("logistic_logpdf", lambda x, m, s: -(x - m) / s - s.log() - 2 * F.softplus(-(x - m) / s), x, [0.5, -1.0, 2], b)
     T("poisson_logpmf", lambda k, m: D.Poisson(m).log_prob(k), [0, 2, 7], b)
     T("bernoulli_logpmf", lambda k, p: D.Bernoulli(p).log_prob(k.double()), [0, 1, 1], unit)
@@ -168,14 +168,14 @@ def laws():
 
 
 def divergences():
-    """Of two laws. PyTorch's polygamma has 10 digits, so that cases that need it have no derivatives, or only first ones."""
+    """Of two distributions. PyTorch's polygamma has 10 digits, so that cases that need it have no derivatives, or only first ones."""
     off = {"validate_args": False}
     families = {
         "bernoulli": D.Bernoulli, "beta": D.Beta, "cauchy": D.Cauchy, "expon": lambda s: D.Exponential(1 / s), "gamma": lambda a, s: D.Gamma(a, 1 / s),
         "geom": D.Geometric, "gumbel_r": lambda m, s: D.Gumbel(m, s, **off), "laplace": D.Laplace, "lognorm": lambda s, m: D.LogNormal(m.log(), s),
         "norm": D.Normal, "pareto": lambda b, s: D.Pareto(s, b, **off), "poisson": D.Poisson, "uniform": lambda m, s: D.Uniform(m, m + s, **off),
     }
-    points = {  # of the first law, and of the second
+    points = {  # of the first distribution, and of the second
         "bernoulli": [[0.25, 0.75]], "beta": [[1.5, 20], [2.5, 30]], "cauchy": [[0.5, -1], [0.75, 2]], "expon": [[1.5, 0.25]], "gamma": [[1.5, 20], [0.75, 0.25]],
         "geom": [[0.25, 0.75]], "gumbel_r": [[0.25, -1], [0.75, 2]], "laplace": [[0.25, -1], [0.75, 2]], "lognorm": [[0.75, 2], [1.5, 0.25]],
         "norm": [[0.25, -1], [0.75, 2]], "pareto": [[2.5, 4], [1.5, 0.25]], "poisson": [[1.5, 0.25]], "uniform": [[0.25, 0.125], [0.5, 0.75]],
@@ -200,5 +200,5 @@ def add():
     normalisation()
     losses()
     sequences()
-    laws()
+    distributions()
     divergences()

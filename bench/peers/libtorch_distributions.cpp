@@ -1,4 +1,4 @@
-// libtorch's side of bench/ours/further/laws.cpp: the formulas of torch.distributions, with the same names and
+// libtorch's side of bench/ours/distributions.cpp: the formulas of torch.distributions, with the same names and
 // operands.
 #include <span>
 
@@ -76,7 +76,7 @@ Call categorical() {
 
 }  // namespace
 
-std::vector<Case> libtorch_laws() {
+std::vector<Case> libtorch_distributions() {
   std::vector<Case> cases;
   for (const Row& row : rows) {
     const std::string name = std::string(row.name) + " 1e6";

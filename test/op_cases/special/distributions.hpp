@@ -1,5 +1,5 @@
-// The laws of <reel/stats.hpp> by their definitions, of long doubles and of jets: rows of op cases and of random
-// programs are made of it. Operands: x or p, shape, loc, scale.
+// The distributions of <reel/stats.hpp> by their definitions, of long doubles and of jets: rows of op cases and of
+// random programs are made of it. Operands: x or p, shape, loc, scale.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -107,34 +107,34 @@ struct Weibull {
 };
 // clang-format on
 
-enum LawFunction { logpdf, pdf, cdf, logcdf, sf, logsf, ppf, isf, ilogcdf };
+enum DistributionFunction { logpdf, pdf, cdf, logcdf, sf, logsf, ppf, isf, ilogcdf };
 
 /// With loc and scale.
-template <class Law, LawFunction kind>
+template <class Distribution, DistributionFunction kind>
 struct Function {
-  static constexpr int operands = Law::shapes + 3;
+  static constexpr int operands = Distribution::shapes + 3;
   template <class N>
   N operator()(const N* x) const {
     const N &loc = x[operands - 2], &scale = x[operands - 1], shape = x[operands - 3];
     const N z = (x[0] - loc) / scale;
     if constexpr (kind == logpdf)
-      return Law::template logpdf<N>(z, shape) - log_of(scale);
+      return Distribution::template logpdf<N>(z, shape) - log_of(scale);
     else if constexpr (kind == pdf)
-      return exp_of(Law::template logpdf<N>(z, shape)) / scale;
+      return exp_of(Distribution::template logpdf<N>(z, shape)) / scale;
     else if constexpr (kind == cdf)
-      return Law::template cdf<N>(z, shape);
+      return Distribution::template cdf<N>(z, shape);
     else if constexpr (kind == logcdf)
-      return log_of(Law::template cdf<N>(z, shape));
+      return log_of(Distribution::template cdf<N>(z, shape));
     else if constexpr (kind == sf)
-      return Law::template sf<N>(z, shape);
+      return Distribution::template sf<N>(z, shape);
     else if constexpr (kind == logsf)
-      return log_of(Law::template sf<N>(z, shape));
+      return log_of(Distribution::template sf<N>(z, shape));
     else if constexpr (kind == ppf)
-      return loc + scale * Law::template ppf<N>(x[0], shape);
+      return loc + scale * Distribution::template ppf<N>(x[0], shape);
     else if constexpr (kind == isf)
-      return loc + scale * Law::template ppf<N>(1.0L - x[0], shape);
+      return loc + scale * Distribution::template ppf<N>(1.0L - x[0], shape);
     else
-      return loc + scale * Law::template ppf<N>(exp_of(-x[0]), shape);
+      return loc + scale * Distribution::template ppf<N>(exp_of(-x[0]), shape);
   }
 };
 /// The quantile of the other probability.
@@ -258,7 +258,7 @@ struct Log {
   }
 };
 
-// Functions of a few numbers each, of vectors of two elements made of them, and of bounded laws.
+// Functions of a few numbers each, of vectors of two elements made of them, and of bounded distributions.
 // clang-format off
 #define REEL_REFERENCE(name, count, ...) struct name { static constexpr int operands = count; template <class N> N operator()(const N* x) const { return __VA_ARGS__; } }
 template <class N> N square_of(const N& x) { return x * x; }
@@ -369,7 +369,7 @@ enum Support { whole_line, half_line, unit, fraction, rate, near_loc, number };
 
 /// Calls add(name, reference, support, op) for each function.
 template <class Add>
-void for_each_law_function(const Add& add) {
+void for_each_distribution_function(const Add& add) {
   using namespace reel;
   // clang-format off
   add("norm_logpdf", Function<Norm, logpdf>{}, whole_line, [](const auto& x) { return norm_logpdf(x[0], x[1], x[2]); });

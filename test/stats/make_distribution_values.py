@@ -1,7 +1,7 @@
-"""Writes law_values.hpp: functions of the laws by their definitions, with gradients and Hessians, by central differences
+"""Writes distribution_values.hpp: functions of the distributions by their definitions, with gradients and Hessians, by central differences
 in 900 digits.
 
-Usage: make_law_values.py > law_values.hpp, with mpmath 1.2. The tests read the stored file alone.
+Usage: make_distribution_values.py > distribution_values.hpp, with mpmath 1.2. The tests read the stored file alone.
 """
 from mpmath import atan, erfc, erfinv, exp, expm1, log, log1p, loggamma, mp, mpf, pi, sqrt, tan
 
@@ -30,12 +30,12 @@ def ndtri(p):
 
 
 def tail(z):
-    """The upper tail of Cauchy's law."""
+    """The upper tail of Cauchy's distribution."""
     return atan(1 / z) / pi if z > 0 else 1 - atan(-1 / z) / pi if z < 0 else mpf(1) / 2
 
 
-# Of the standard law: log of the density, lower and upper probability, quantile; each of z or p and the shape.
-LAWS = {
+# Of the standard distribution: log of the density, lower and upper probability, quantile; each of z or p and the shape.
+DISTRIBUTIONS = {
     "norm": (lambda z: -z * z / 2 - log(2 * pi) / 2, lambda z: upper(-z), upper, ndtri),
     "expon": (lambda z: -z, lambda z: -expm1(-z), lambda z: exp(-z), lambda p: -log1p(-p)),
     "laplace": (lambda z: -abs(z) - log(mpf(2)), lambda z: exp(z) / 2 if z < 0 else 1 - exp(-z) / 2,
@@ -102,8 +102,8 @@ POINTS |= {
 PROBABILITIES = [0.25, 0.75, 0.4375, 1e-9, 0.9999999990686774, 1e-100]
 
 
-def function(law, kind):
-    log_density, lower_probability, upper_probability, quantile = LAWS[law]
+def function(distribution, kind):
+    log_density, lower_probability, upper_probability, quantile = DISTRIBUTIONS[distribution]
     place = lambda f: lambda x, *rest: f((x - rest[-2]) / rest[-1], *rest[:-2])
     if kind == "ppf":
         return lambda p, *rest: rest[-2] + rest[-1] * quantile(p, *rest[:-2])
@@ -131,13 +131,13 @@ def kept(v):
     return "0.0" if abs(v) < mpf("1e-315") else "NAN" if not mpf("1e-300") < abs(v) < mpf("1e308") else repr(float(v))
 
 
-print("""// Made by make_law_values.py: functions of laws, their gradients and their Hessians' upper triangles by rows. Not to be
+print("""// Made by make_distribution_values.py: functions of distributions, their gradients and their Hessians' upper triangles by rows. Not to be
 // edited.
 #pragma once
 #include <cmath>
 #include <vector>
 
-struct LawValue {
+struct DistributionValue {
   const char* function;
   std::vector<double> operands;
   double value;
@@ -146,7 +146,7 @@ struct LawValue {
 };
 
 // clang-format off
-inline const std::vector<LawValue> law_values = {""")
+inline const std::vector<DistributionValue> distribution_values = {""")
 
 
 def show(name, f, point, fixed):
@@ -163,21 +163,21 @@ def show(name, f, point, fixed):
     print(f'    {{"{name}", {{{numbers(x)}}}, {numbers([value])}, {{{numbers(gradient)}}}, {{{numbers(hessian)}}}}},')
 
 
-for law in LAWS:
+for distribution in DISTRIBUTIONS:
     for kind in FUNCTIONS:
-        points = POINTS[law]
+        points = POINTS[distribution]
         if kind == "ppf":
             points = [(p, *points[i % 2][1:]) for i, p in enumerate(PROBABILITIES)]
         for point in points:
-            show(f"{law}_{kind}", function(law, kind), point, set())
-for law, density in LOG_DENSITIES.items():
+            show(f"{distribution}_{kind}", function(distribution, kind), point, set())
+for distribution, density in LOG_DENSITIES.items():
     log_density = lambda x, *rest: density((x - rest[-2]) / rest[-1], *rest[:-2]) - log(rest[-1])
-    for point in POINTS[law]:
-        show(f"{law}_logpdf", log_density, point, set())
-        show(f"{law}_pdf", lambda *x: exp(log_density(*x)), point, set())
-for law, log_probability in LOG_PROBABILITIES.items():
-    for point in NUMBERS[law]:
-        fixed = {0, 1} if law == "binom" else {0}
-        show(f"{law}_logpmf", log_probability, point, fixed)
-        show(f"{law}_pmf", lambda *x: exp(log_probability(*x)), point, fixed)
+    for point in POINTS[distribution]:
+        show(f"{distribution}_logpdf", log_density, point, set())
+        show(f"{distribution}_pdf", lambda *x: exp(log_density(*x)), point, set())
+for distribution, log_probability in LOG_PROBABILITIES.items():
+    for point in NUMBERS[distribution]:
+        fixed = {0, 1} if distribution == "binom" else {0}
+        show(f"{distribution}_logpmf", log_probability, point, fixed)
+        show(f"{distribution}_pmf", lambda *x: exp(log_probability(*x)), point, fixed)
 print("};\n// clang-format on")

@@ -1,8 +1,8 @@
-"""Writes further_values.hpp: joint densities, distribution functions and divergences by their definitions, with
+"""Writes tail_values.hpp: joint densities, distribution functions and divergences by their definitions, with
 gradients, by central differences in 110 digits. The condition of a derivative is its change for relative changes of the
 operands.
 
-Usage: make_further_values.py [FUNCTION...] > further_values.hpp, with mpmath 1.2; the rows of some functions alone to be
+Usage: make_tail_values.py [FUNCTION...] > tail_values.hpp, with mpmath 1.2; the rows of some functions alone to be
 put into the file. The tests read the stored file alone.
 """
 import sys
@@ -113,7 +113,7 @@ def truncnorm_ppf(p, a, b, loc, scale):
 
 
 def beyond(z, v):
-    """The probability of more than z > 0 of Student's law."""
+    """The probability of more than z > 0 of Student's distribution."""
     return I(v / 2, mpf(1) / 2, v / (v + z * z)) / 2
 
 
@@ -142,7 +142,7 @@ def beta_kl(a1, b1, a2, b2):
 
 
 def gumbel_kl(r, d):
-    """By the moments of exp(-z) of Gumbel's law."""
+    """By the moments of exp(-z) of Gumbel's distribution."""
     return -log(r) - d + r * mp.euler + mp.gamma(1 + r) * exp(d) - 1 - mp.euler
 
 
@@ -283,11 +283,11 @@ def derivative(f, x, k, *rest):
 
 kept = lambda v: "0.0" if abs(v) < mpf("1e-60") else repr(float(v))
 numbers = lambda values: ", ".join(kept(v) for v in values)
-print("""// Made by make_further_values.py: functions of laws and their gradients. Not to be edited.
+print("""// Made by make_tail_values.py: functions of distributions and their gradients. Not to be edited.
 #pragma once
 #include <vector>
 
-struct FurtherValue {
+struct TailValue {
   const char* function;
   std::vector<double> operands;
   double value;
@@ -295,7 +295,7 @@ struct FurtherValue {
 };
 
 // clang-format off
-inline const std::vector<FurtherValue> further_values = {""")
+inline const std::vector<TailValue> tail_values = {""")
 chosen = sys.argv[1:] or ROWS
 for name, (f, points, fixed) in ((name, ROWS[name]) for name in chosen):
     for point in points:

@@ -12,8 +12,8 @@
 #include <string>
 
 #include "catch.hpp"
-#include "further_values.hpp"
 #include "support/numbers.hpp"
+#include "tail_values.hpp"
 
 using namespace reel;
 using namespace support;
@@ -88,9 +88,9 @@ void check_constant(const std::string& name, const Doubles& x, double expected) 
 
 }  // namespace
 
-TEST_CASE("further laws: values and gradients agree with references in all digits") {
+TEST_CASE("tails and joint densities: values and gradients agree with references in all digits") {
   constexpr double unit = 0x1p-52;
-  for (const FurtherValue& row : further_values) {
+  for (const TailValue& row : tail_values) {
     std::string text = row.function;
     for (const double v : row.operands) text += " " + std::to_string(v);
     INFO(text);
@@ -99,7 +99,7 @@ TEST_CASE("further laws: values and gradients agree with references in all digit
     for (std::size_t k = 0; k < row.operands.size(); ++k) condition += std::abs(row.operands[k] * row.gradient[k]);
     // Densities and divergences with shape parameters are sums of terms of lgamma, of at most 500 here.
     const std::string name = row.function;
-    const auto has = [&](const char* law) { return name.find(law) != std::string::npos; };
+    const auto has = [&](const char* distribution) { return name.find(distribution) != std::string::npos; };
     const bool of_lgamma = name.starts_with("dirichlet") || (name.ends_with("_kl") && (has("gamma") || has("beta")));
     const double terms = of_lgamma ? std::min(500.0, std::abs(row.value) * 1e3 + 40) : 0;
     INFO(got.value << ", not " << row.value);
@@ -112,16 +112,16 @@ TEST_CASE("further laws: values and gradients agree with references in all digit
   }
 }
 
-TEST_CASE("further laws: outside the support, ends, parameters out of range") {
+TEST_CASE("tails and joint densities: outside the support, ends, parameters out of range") {
   for (const double far : {-inf, inf}) {
     check_constant("multivariate_normal_logpdf", {far, 0, 0, 0, 1, 0.5, 1}, -inf);
     check_constant("vonmises_logpdf", {far, 2, 0}, -inf);
     check_constant("truncnorm_logpdf", {far, -inf, inf, 0, 1}, -inf);
-    for (const char* law : {"gamma", "chi2", "t"}) {
-      check_constant(std::string(law) + "_cdf", {far, 2.5, 0.25, 2}, far > 0);
-      check_constant(std::string(law) + "_sf", {far, 2.5, 0.25, 2}, far < 0);
-      check_constant(std::string(law) + "_logcdf", {far, 2.5, 0.25, 2}, far > 0 ? 0 : -inf);
-      check_constant(std::string(law) + "_logsf", {far, 2.5, 0.25, 2}, far < 0 ? 0 : -inf);
+    for (const char* distribution : {"gamma", "chi2", "t"}) {
+      check_constant(std::string(distribution) + "_cdf", {far, 2.5, 0.25, 2}, far > 0);
+      check_constant(std::string(distribution) + "_sf", {far, 2.5, 0.25, 2}, far < 0);
+      check_constant(std::string(distribution) + "_logcdf", {far, 2.5, 0.25, 2}, far > 0 ? 0 : -inf);
+      check_constant(std::string(distribution) + "_logsf", {far, 2.5, 0.25, 2}, far < 0 ? 0 : -inf);
     }
   }
   check_constant("dirichlet_logpdf", {0.5, 0.5, 0.5, 1, 2, 3}, -inf);
@@ -129,15 +129,15 @@ TEST_CASE("further laws: outside the support, ends, parameters out of range") {
   check_constant("dirichlet_logpdf", {inf, 1, 0.5, 1, 2, 3}, -inf);
   check_constant("truncnorm_logpdf", {2.5, -1, 1, 0.25, 2}, -inf);
   check_constant("truncnorm_logpdf", {-2, -1, 1, 0.25, 2}, -inf);
-  for (const auto& [law, inside] :
+  for (const auto& [distribution, inside] :
        std::map<std::string, Doubles>{{"truncnorm", {-1, 1, 0.25, 2}}, {"vonmises", {3, 0.25}}})
     for (const double far : {-inf, -7., 7., inf}) {
       Doubles x = inside;
       x.insert(x.begin(), far);
-      check_constant(law + "_cdf", x, far > 0);
-      check_constant(law + "_sf", x, far < 0);
-      check_constant(law + "_logcdf", x, far > 0 ? 0 : -inf);
-      check_constant(law + "_logsf", x, far < 0 ? 0 : -inf);
+      check_constant(distribution + "_cdf", x, far > 0);
+      check_constant(distribution + "_sf", x, far < 0);
+      check_constant(distribution + "_logcdf", x, far > 0 ? 0 : -inf);
+      check_constant(distribution + "_logsf", x, far < 0 ? 0 : -inf);
     }
   check_constant("truncnorm_pdf", {2.5, -1, 1, 0.25, 2}, 0);
   check_constant("gamma_cdf", {-1, 2.5, 0, 1}, 0);
@@ -258,16 +258,16 @@ TEST_CASE("further laws: outside the support, ends, parameters out of range") {
   }
 }
 
-TEST_CASE("divergences: equal laws, other supports, the second derivative where locs are equal") {
-  const std::map<std::string, Doubles> laws = {
+TEST_CASE("divergences: equal distributions, other supports, the second derivative where locs are equal") {
+  const std::map<std::string, Doubles> distributions = {
       {"laplace", {0.25, 2}}, {"cauchy", {0.25, 2}}, {"gumbel_r", {0.25, 2}}, {"weibull_min", {1.5, 2}},
       {"uniform", {0.25, 2}}, {"pareto", {1.5, 2}},  {"lognorm", {0.5, 2}},   {"vonmises", {3, 0.25}},
       {"chi2", {2.5}},        {"geom", {0.25}}};
-  for (const auto& [law, parameters] : laws) {
-    INFO(law);
+  for (const auto& [distribution, parameters] : distributions) {
+    INFO(distribution);
     Doubles both = parameters;
     both.insert(both.end(), parameters.begin(), parameters.end());
-    CHECK(std::abs(value(law + "_kl", both)) < 1e-15);
+    CHECK(std::abs(value(distribution + "_kl", both)) < 1e-15);
   }
   CHECK(value("uniform_kl", {0, 1, 0.5, 9}) == inf);
   CHECK(value("uniform_kl", {0, 1, -9, 9.5}) == inf);
@@ -275,7 +275,8 @@ TEST_CASE("divergences: equal laws, other supports, the second derivative where 
   CHECK(value("geom_kl", {0.5, 1}) == inf);
   CHECK(value("binom_kl", {3, 0, 0.5}) == 3 * value("bernoulli_kl", {0, 0.5}));
   CHECK(value("binom_kl", {3, 0.5, 0}) == inf);
-  for (const double p2 : {0.0, 0.25, 1.0}) check_constant("binom_kl", {0, 0.5, p2}, 0);  // both laws are all at 0
+  for (const double p2 : {0.0, 0.25, 1.0})
+    check_constant("binom_kl", {0, 0.5, p2}, 0);  // both distributions are all at 0
   CHECK(std::abs(value("vonmises_kl", {0, 1, 0, 2})) == 0);
   const Tensor loc = scalar(1.5);
   GradientTape outer;
@@ -290,47 +291,48 @@ TEST_CASE("divergences: equal laws, other supports, the second derivative where 
   CHECK(outer.gradient(slope, loc).dense().item() == 0.125);
 }
 
-TEST_CASE("discrete laws: x is rounded down; probabilities are constant outside the support") {
-  const std::map<std::string, Doubles> laws = {{"poisson", {0, 1.5}},
-                                               {"binom", {5, 5, 0.25}},
-                                               {"nbinom", {0, 2.5, 0.25}},
-                                               {"bernoulli", {1, 0.25}},
-                                               {"geom", {1, 0.25}}};
-  for (const auto& [law, given] : laws) {
+TEST_CASE("discrete distributions: x is rounded down; probabilities are constant outside the support") {
+  const std::map<std::string, Doubles> distributions = {{"poisson", {0, 1.5}},
+                                                        {"binom", {5, 5, 0.25}},
+                                                        {"nbinom", {0, 2.5, 0.25}},
+                                                        {"bernoulli", {1, 0.25}},
+                                                        {"geom", {1, 0.25}}};
+  for (const auto& [distribution, given] : distributions) {
     Doubles x = given;
     for (const double low : {-inf, -1., -1e-9}) {
-      check_constant(law + "_cdf", (x[0] = low, x), 0);
-      check_constant(law + "_sf", (x[0] = low, x), 1);
-      check_constant(law + "_logcdf", (x[0] = low, x), -inf);
-      check_constant(law + "_logsf", (x[0] = low, x), 0);
+      check_constant(distribution + "_cdf", (x[0] = low, x), 0);
+      check_constant(distribution + "_sf", (x[0] = low, x), 1);
+      check_constant(distribution + "_logcdf", (x[0] = low, x), -inf);
+      check_constant(distribution + "_logsf", (x[0] = low, x), 0);
     }
-    check_constant(law + "_cdf", (x[0] = inf, x), 1);
-    check_constant(law + "_sf", (x[0] = inf, x), 0);
-    check_constant(law + "_logcdf", (x[0] = inf, x), 0);
-    check_constant(law + "_logsf", (x[0] = inf, x), -inf);
-    const bool ends = law == "binom" || law == "bernoulli";
-    if (ends) check_constant(law + "_cdf", (x[0] = given[0], x), 1);
-    if (ends) check_constant(law + "_sf", (x[0] = given[0] + 3.5, x), 0);
+    check_constant(distribution + "_cdf", (x[0] = inf, x), 1);
+    check_constant(distribution + "_sf", (x[0] = inf, x), 0);
+    check_constant(distribution + "_logcdf", (x[0] = inf, x), 0);
+    check_constant(distribution + "_logsf", (x[0] = inf, x), -inf);
+    const bool ends = distribution == "binom" || distribution == "bernoulli";
+    if (ends) check_constant(distribution + "_cdf", (x[0] = given[0], x), 1);
+    if (ends) check_constant(distribution + "_sf", (x[0] = given[0] + 3.5, x), 0);
     for (const double k : {1., 2., 3.}) {
-      if (law == "bernoulli") continue;
-      INFO(law << " " << k);
-      CHECK(value(law + "_cdf", (x[0] = k, x)) == value(law + "_cdf", (x[0] = k + 0.75, x)));
-      CHECK(first_order(law + "_cdf", x).gradient[0] == 0);
-      const double pmf = law == "poisson" ? poisson_pmf(k, x[1]).item()
-                         : law == "binom" ? binom_pmf(k, x[1], x[2]).item()
-                         : law == "geom"  ? geom_pmf(k, x[1]).item()
-                                          : nbinom_pmf(k, x[1], x[2]).item();
-      const double above = value(law + "_cdf", (x[0] = k, x)), below = value(law + "_cdf", (x[0] = k - 1, x));
+      if (distribution == "bernoulli") continue;
+      INFO(distribution << " " << k);
+      CHECK(value(distribution + "_cdf", (x[0] = k, x)) == value(distribution + "_cdf", (x[0] = k + 0.75, x)));
+      CHECK(first_order(distribution + "_cdf", x).gradient[0] == 0);
+      const double pmf = distribution == "poisson" ? poisson_pmf(k, x[1]).item()
+                         : distribution == "binom" ? binom_pmf(k, x[1], x[2]).item()
+                         : distribution == "geom"  ? geom_pmf(k, x[1]).item()
+                                                   : nbinom_pmf(k, x[1], x[2]).item();
+      const double above = value(distribution + "_cdf", (x[0] = k, x)),
+                   below = value(distribution + "_cdf", (x[0] = k - 1, x));
       CHECK(std::abs(above - below - pmf) < 1e-15);
-      CHECK(std::abs(value(law + "_sf", (x[0] = k, x)) + above - 1) < 1e-15);
-      CHECK(std::abs(std::exp(value(law + "_logcdf", x)) - above) < 1e-15);
-      CHECK(std::abs(std::exp(value(law + "_logsf", x)) + above - 1) < 1e-15);
+      CHECK(std::abs(value(distribution + "_sf", (x[0] = k, x)) + above - 1) < 1e-15);
+      CHECK(std::abs(std::exp(value(distribution + "_logcdf", x)) - above) < 1e-15);
+      CHECK(std::abs(std::exp(value(distribution + "_logsf", x)) + above - 1) < 1e-15);
     }
   }
 }
 
 // d/dp (1 - p)^k = -k (1 - p)^(k - 1) at p = 1, where log(1 - p) has no derivative.
-TEST_CASE("discrete laws: derivatives of tails by a probability of 1 or 0") {
+TEST_CASE("discrete distributions: derivatives of tails by a probability of 1 or 0") {
   const auto slope = [](const char* name, double k, double p) { return first_order(name, {k, p}).gradient[1]; };
   CHECK(slope("geom_cdf", 1, 1) == 1);
   CHECK(slope("geom_cdf", 3, 1) == 0);
@@ -384,7 +386,7 @@ TEST_CASE("logarithms of probabilities are differentiated to every order at the 
   CHECK(second([](const Tensor& x) { return beta_logsf(x, 2, 3); }, 0) == -12);  // 3 log(1 - x) + log(1 + 3 x)
 }
 
-TEST_CASE("further laws: quantiles invert distribution functions") {
+TEST_CASE("tails and joint densities: quantiles invert distribution functions") {
   for (const double p : {1e-9, 0.25, 0.5, 0.9375}) {
     INFO(p);
     CHECK(std::abs(gamma_cdf(gamma_ppf(p, 2.5, 0.25, 2), 2.5, 0.25, 2).item() - p) < 1e-14);
@@ -454,7 +456,7 @@ TEST_CASE("t_ppf: second derivatives by many degrees of freedom, and where the s
   CHECK(second == Approx(-1.5174e305).epsilon(1e-4));
 }
 
-TEST_CASE("further laws: divergences of equal laws are 0, with vanishing gradients nearby") {
+TEST_CASE("tails and joint densities: divergences of equal distributions are 0, with vanishing gradients nearby") {
   for (const auto& [name, x] :
        std::map<std::string, Doubles>{{"norm_kl", {0.5, 2, 0.5, 2}},
                                       {"expon_kl", {3, 3}},
@@ -482,7 +484,7 @@ TEST_CASE("further laws: divergences of equal laws are 0, with vanishing gradien
         multivariate_normal_kl(mean, eye(2), zeros({2}), lower).item());
 }
 
-TEST_CASE("further laws: batches, dtypes and errors") {
+TEST_CASE("tails and joint densities: batches, dtypes and errors") {
   const Tensor mean = from_data(std::vector<double>{0.5, -1, 2}), points = reshape(arange(24.0), {2, 4, 3}) / 8;
   const Tensor factors = stack({eye(3), 2 * eye(3) + tril(ones({3, 3}), -1)});
   const Tensor got = multivariate_normal_logpdf(points, mean, expand_dims(factors, 1));
@@ -559,9 +561,9 @@ TEST_CASE("tails with huge shape parameters have the stated accuracy") {
   CHECK(std::abs(slope.item()) < 1e-19);
 }
 
-// Laws share incomplete gamma and beta functions.
-TEST_CASE("functions of laws are recorded and fail under the name of their law") {
-  const std::vector<std::pair<const char*, std::function<Tensor(const Tensor&)>>> laws = {
+// Distributions share incomplete gamma and beta functions.
+TEST_CASE("functions of distributions are recorded and fail under the name of their distribution") {
+  const std::vector<std::pair<const char*, std::function<Tensor(const Tensor&)>>> distributions = {
       {"gamma_logcdf", [](const Tensor& x) { return gamma_logcdf(2, x); }},
       {"gamma_logsf", [](const Tensor& x) { return gamma_logsf(2, x); }},
       {"chi2_logcdf", [](const Tensor& x) { return chi2_logcdf(2, x); }},
@@ -581,13 +583,13 @@ TEST_CASE("functions of laws are recorded and fail under the name of their law")
       {"vonmises_logcdf", [](const Tensor& x) { return vonmises_logcdf(0.25, x); }},
       {"vonmises_logsf", [](const Tensor& x) { return vonmises_logsf(0.25, x); }}};
   const Tensor x = scalar(0.5);
-  for (const auto& [name, f] : laws) {
+  for (const auto& [name, f] : distributions) {
     GradientTape tape({.persistent = true}), outer;
     tape.watch(x);
     outer.watch(x);
     const Tensor slope = *tape.gradient(f(x), x);
     const std::string text = tape.to_dot() + outer.to_dot();  // the derivative too
-    for (const auto& other : laws) {
+    for (const auto& other : distributions) {
       INFO(name << " as " << other.first);
       const std::size_t place = text.find(other.first);  // binom_logsf is a part of nbinom_logsf
       CHECK((place != std::string::npos && text[place - 1] != 'n') == (name == std::string_view(other.first)));

@@ -52,7 +52,7 @@ Call categorical() {
 
 }  // namespace
 
-std::vector<Case> law_cases() {
+std::vector<Case> distribution_cases() {
   std::vector<Case> cases;
   for (const Row& row : rows) {
     const std::string name = std::string(row.name) + " 1e6";

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "catch.hpp"
-#include "law_values.hpp"
+#include "distribution_values.hpp"
 #include "support/derivatives.hpp"
 #include "support/numbers.hpp"
 
@@ -24,12 +24,12 @@ using Tensors = support::Tensors;
 using Call = std::function<Tensor(const Tensors&)>;
 
 // clang-format off
-#define LAW_0(name) {#name, [](const Tensors& x) { return name(x[0], x[1], x[2]); }}
-#define LAW_1(name) {#name, [](const Tensors& x) { return name(x[0], x[1], x[2], x[3]); }}
-#define LAW(law, shapes) LAW_##shapes(law##_logpdf), LAW_##shapes(law##_pdf), LAW_##shapes(law##_cdf), LAW_##shapes(law##_logcdf), LAW_##shapes(law##_sf), LAW_##shapes(law##_logsf), LAW_##shapes(law##_ppf)
+#define DISTRIBUTION_0(name) {#name, [](const Tensors& x) { return name(x[0], x[1], x[2]); }}
+#define DISTRIBUTION_1(name) {#name, [](const Tensors& x) { return name(x[0], x[1], x[2], x[3]); }}
+#define DISTRIBUTION(distribution, shapes) DISTRIBUTION_##shapes(distribution##_logpdf), DISTRIBUTION_##shapes(distribution##_pdf), DISTRIBUTION_##shapes(distribution##_cdf), DISTRIBUTION_##shapes(distribution##_logcdf), DISTRIBUTION_##shapes(distribution##_sf), DISTRIBUTION_##shapes(distribution##_logsf), DISTRIBUTION_##shapes(distribution##_ppf)
 const std::map<std::string, Call> functions = {
-    LAW(norm, 0), LAW(expon, 0), LAW(laplace, 0), LAW(logistic, 0), LAW(cauchy, 0), LAW(gumbel_r, 0), LAW(uniform, 0),
-    LAW(pareto, 1), LAW(lognorm, 1), LAW(weibull_min, 1),
+    DISTRIBUTION(norm, 0), DISTRIBUTION(expon, 0), DISTRIBUTION(laplace, 0), DISTRIBUTION(logistic, 0), DISTRIBUTION(cauchy, 0), DISTRIBUTION(gumbel_r, 0), DISTRIBUTION(uniform, 0),
+    DISTRIBUTION(pareto, 1), DISTRIBUTION(lognorm, 1), DISTRIBUTION(weibull_min, 1),
 #define ALL_OF(n, name) {#name, [](const Tensors& x) { return name ARGUMENTS_##n; }}
 #define ARGUMENTS_2 (x[0], x[1])
 #define ARGUMENTS_3 (x[0], x[1], x[2])
@@ -75,7 +75,7 @@ struct Conditions {
   double value = 0;
   Doubles gradient;
 };
-Conditions conditions(const LawValue& row) {
+Conditions conditions(const DistributionValue& row) {
   Conditions c;
   const std::size_t n = row.operands.size();
   c.gradient.assign(n, 0);
@@ -91,7 +91,7 @@ Conditions conditions(const LawValue& row) {
   return c;
 }
 // Of the second derivatives by operand k and by operand j.
-double geometric_mean(const LawValue& row, std::size_t k, std::size_t j) {
+double geometric_mean(const DistributionValue& row, std::size_t k, std::size_t j) {
   const auto diagonal = [&](std::size_t i) {
     const std::size_t n = row.operands.size();
     return std::sqrt(std::abs(row.hessian[i * n - i * (i + 1) / 2 + i]));
@@ -100,11 +100,11 @@ double geometric_mean(const LawValue& row, std::size_t k, std::size_t j) {
 }
 // Densities with parameters below 10 are sums of terms up to 9 log(9), 20: an error of their logarithm, and a relative
 // one of themselves.
-double largest_term(const LawValue& row) {
+double largest_term(const DistributionValue& row) {
   const std::string name = row.function;
   const std::size_t first = name.ends_with("pmf") ? 0 : 1;
-  for (const char* law : {"gamma", "chi2", "beta_", "poisson", "binom", "nbinom"})
-    if (name.starts_with(law) && std::abs(row.operands[first]) < 10)
+  for (const char* distribution : {"gamma", "chi2", "beta_", "poisson", "binom", "nbinom"})
+    if (name.starts_with(distribution) && std::abs(row.operands[first]) < 10)
       return name.find("_log") == std::string::npos ? 20 * std::abs(row.value) : 20;
   return 0;
 }
@@ -118,9 +118,9 @@ void check_close(double got, double expected, double tolerance) {
 
 }  // namespace
 
-TEST_CASE("laws: values, gradients and Hessians agree with references in all digits") {
+TEST_CASE("distributions: values, gradients and Hessians agree with references in all digits") {
   constexpr double unit = 0x1p-52;
-  for (const LawValue& row : law_values) {
+  for (const DistributionValue& row : distribution_values) {
     std::string text = row.function;
     for (double v : row.operands) text += " " + std::to_string(v);
     INFO(text);
@@ -148,7 +148,7 @@ TEST_CASE("laws: values, gradients and Hessians agree with references in all dig
 namespace {
 
 struct Ends {
-  const char* law;
+  const char* distribution;
   Doubles inside;  // an operand inside the support, and the parameters
   double lower, upper;
 };
@@ -172,10 +172,10 @@ void check_constant(const std::string& name, const Doubles& x, double expected) 
 
 }  // namespace
 
-TEST_CASE("laws: constant with gradient 0 outside the support and at infinity") {
+TEST_CASE("distributions: constant with gradient 0 outside the support and at infinity") {
   for (const Ends& e : all_ends) {
     for (std::size_t k = 0; k < std::size(kinds); ++k) {
-      const std::string name = std::string(e.law) + "_" + kinds[k];
+      const std::string name = std::string(e.distribution) + "_" + kinds[k];
       Doubles x = e.inside;
       for (const double low : {-inf, e.lower - 1, e.lower - 1e6})
         check_constant(name, (x[0] = low, x), below_support[k]);
@@ -185,10 +185,10 @@ TEST_CASE("laws: constant with gradient 0 outside the support and at infinity") 
   }
 }
 
-TEST_CASE("laws: NaN operands, invalid scales and shapes, and probabilities above 1 give NaN") {
+TEST_CASE("distributions: NaN operands, invalid scales and shapes, and probabilities above 1 give NaN") {
   for (const Ends& e : all_ends) {
     for (const char* kind : {"logpdf", "pdf", "cdf", "logcdf", "sf", "logsf", "ppf"}) {
-      const std::string name = std::string(e.law) + "_" + kind;
+      const std::string name = std::string(e.distribution) + "_" + kind;
       const Call& f = functions.at(name);
       const auto at = [&](std::size_t k, double v) {
         INFO(name << ", operand " << k << " is " << v);
@@ -211,13 +211,13 @@ TEST_CASE("laws: NaN operands, invalid scales and shapes, and probabilities abov
   }
 }
 
-TEST_CASE("laws: at the ends of the support, and quantiles of 0 and 1") {
+TEST_CASE("distributions: at the ends of the support, and quantiles of 0 and 1") {
   for (const Ends& e : all_ends) {
-    INFO(e.law);
+    INFO(e.distribution);
     const auto value = [&](const char* kind, double at) {
       Doubles x = e.inside;
       x[0] = at;
-      return functions.at(std::string(e.law) + "_" + kind)(numbers(x)).item();
+      return functions.at(std::string(e.distribution) + "_" + kind)(numbers(x)).item();
     };
     CHECK(value("ppf", 0) == e.lower);
     CHECK(value("ppf", -0.0) == e.lower);
@@ -257,7 +257,7 @@ TEST_CASE("laws: at the ends of the support, and quantiles of 0 and 1") {
 }
 
 // log(z) has the mixed derivative 0 by x and scale; the formula of z gives a difference of two terms in 1 / z.
-TEST_CASE("laws: quantiles of upper and of logarithms of probabilities have all digits in the tails") {
+TEST_CASE("distributions: quantiles of upper and of logarithms of probabilities have all digits in the tails") {
   using F = Tensor (*)(const Tensor&);
   struct Point {
     const char* name;
@@ -266,7 +266,7 @@ TEST_CASE("laws: quantiles of upper and of logarithms of probabilities have all 
   };
   // clang-format off
   const Point points[] = {
-#define AT(law, ...) #law, [](const Tensor& p) { return law(p __VA_OPT__(, ) __VA_ARGS__); }
+#define AT(distribution, ...) #distribution, [](const Tensor& p) { return distribution(p __VA_OPT__(, ) __VA_ARGS__); }
       {AT(norm_isf), 1e-300, 37.0470962993611992}, {AT(expon_isf), 1e-300, 690.775527898213705}, {AT(laplace_isf), 1e-300, 690.08238071765376},
       {AT(logistic_isf), 1e-300, 690.775527898213705}, {AT(cauchy_isf), 1e-300, 3.18309886183790664e+299}, {AT(gumbel_r_isf), 1e-300, 690.775527898213705},
       {AT(pareto_isf, 2), 1e-300, 1e150}, {AT(weibull_min_isf, 1.5), 1e-300, 78.1432186770480251}, {AT(lognorm_isf, 0.5), 1e-300, 110834443.920875868},
@@ -306,7 +306,7 @@ TEST_CASE("laws: quantiles of upper and of logarithms of probabilities have all 
   CHECK(norm_ilogcdf(cast(scalar(-5.), DType::float16)).dtype() == DType::float16);
 }
 
-TEST_CASE("laws: mixed derivatives of logcdf by x and scale near the lower end") {
+TEST_CASE("distributions: mixed derivatives of logcdf by x and scale near the lower end") {
   for (const double z : {1e-300, 1e-160, 1e-12, 1e-3, 0.0156, 0.0157}) {
     for (const double scale : {1., 3., 1e-5}) {
       INFO("z " << z << ", scale " << scale);
@@ -323,7 +323,7 @@ TEST_CASE("laws: mixed derivatives of logcdf by x and scale near the lower end")
   CHECK(derivatives(functions.at("uniform_logcdf"), {1e-300, 0, 3}).hessian[2] == 0);
 }
 
-TEST_CASE("laws: second derivatives far from loc have all digits") {
+TEST_CASE("distributions: second derivatives far from loc have all digits") {
   const double pi = 3.141592653589793;
   for (const double scale : {2.5, 1e20})
     for (const double z : {1e3, 1e9, -1e9}) {
@@ -358,7 +358,7 @@ TEST_CASE("laws: second derivatives far from loc have all digits") {
     }
 }
 
-TEST_CASE("laws: the gradient of gumbel_r_logpdf near its maximum has all digits") {
+TEST_CASE("distributions: the gradient of gumbel_r_logpdf near its maximum has all digits") {
   for (const double z : {1e-12, -1e-6, 0.001, -0.25, 0.499, 0.501, -0.501, 3.}) {
     INFO(z);
     CHECK(std::abs(derivatives(functions.at("gumbel_r_logpdf"), {z, 0, 1}).gradient[0] / std::expm1(-z) - 1) < 1e-15);
@@ -369,11 +369,11 @@ TEST_CASE("laws: the gradient of gumbel_r_logpdf near its maximum has all digits
 }
 
 // A density of 0 at an end of the support counts as one outside; other derivatives there are those of the formula.
-TEST_CASE("laws: gradients at the ends of the support") {
+TEST_CASE("distributions: gradients at the ends of the support") {
   for (const char* kind : {"_logpdf", "_pdf"}) {
     const double expected = kind[1] == 'l' ? -inf : 0;
-    for (const char* law : {"gamma", "weibull_min"})
-      check_constant(law + std::string(kind), {0.5, 1.25, 0.5, 2}, expected);
+    for (const char* distribution : {"gamma", "weibull_min"})
+      check_constant(distribution + std::string(kind), {0.5, 1.25, 0.5, 2}, expected);
     check_constant("chi2" + std::string(kind), {0.5, 2.5, 0.5, 2}, expected);
     check_constant("beta" + std::string(kind), {0.5, 1.25, 1, 0.5, 2}, expected);
     check_constant("beta" + std::string(kind), {2.5, 1, 1.25, 0.5, 2}, expected);
@@ -416,7 +416,7 @@ TEST_CASE("laws: gradients at the ends of the support") {
   check_constant("geom_logpmf", {2, 1}, -inf);
 }
 
-TEST_CASE("laws: dtypes, one entry on a tape, errors") {
+TEST_CASE("distributions: dtypes, one entry on a tape, errors") {
   const Tensor x = from_data(std::vector<float>{0.25f, 0.5f});
   CHECK(norm_logpdf(x).dtype() == DType::float32);
   CHECK(norm_logpdf(cast(x, DType::bfloat16), 0, 2).dtype() == DType::bfloat16);
@@ -431,8 +431,8 @@ TEST_CASE("laws: dtypes, one entry on a tape, errors") {
 }
 
 TEST_CASE("densities: outside the support, at its ends, parameters out of range") {
-  for (const char* law : {"gamma", "chi2", "t"}) {
-    const std::string name = law;
+  for (const char* distribution : {"gamma", "chi2", "t"}) {
+    const std::string name = distribution;
     for (const double x : {-inf, inf, -3.}) {
       if (x == -3 && name == "t") continue;
       check_constant(name + "_logpdf", {x, 2.5, 0.25, 2}, -inf);
@@ -461,26 +461,26 @@ TEST_CASE("densities: outside the support, at its ends, parameters out of range"
   CHECK(beta_logpdf(1.0, 30.0, 30.0).item() == -inf);
 }
 
-TEST_CASE("discrete laws: impossible numbers, ends and parameters out of range") {
+TEST_CASE("discrete distributions: impossible numbers, ends and parameters out of range") {
   const std::map<std::string, Doubles> parameters = {
       {"poisson", {1.5}}, {"binom", {5, 0.25}}, {"nbinom", {2.5, 0.25}}, {"bernoulli", {0.25}}, {"geom", {0.25}}};
-  for (const auto& [law, given] : parameters) {
+  for (const auto& [distribution, given] : parameters) {
     Doubles x = {0};
     x.insert(x.end(), given.begin(), given.end());
     for (const double k : {-1., 0.5, -inf, inf}) {
-      check_constant(law + "_logpmf", (x[0] = k, x), -inf);
-      check_constant(law + "_pmf", (x[0] = k, x), 0);
+      check_constant(distribution + "_logpmf", (x[0] = k, x), -inf);
+      check_constant(distribution + "_pmf", (x[0] = k, x), 0);
     }
     for (const double k : {1., 0.5}) {
       for (const double bad : {qnan, -1.}) {
         Doubles y = x;
         y[0] = k;
         y.back() = bad;
-        INFO(law << " of " << k << " and " << bad);
-        CHECK(std::isnan(functions.at(law + "_logpmf")(numbers(y)).item()));
+        INFO(distribution << " of " << k << " and " << bad);
+        CHECK(std::isnan(functions.at(distribution + "_logpmf")(numbers(y)).item()));
       }
     }
-    CHECK(std::isnan(functions.at(law + "_pmf")(numbers((x[0] = qnan, x))).item()));
+    CHECK(std::isnan(functions.at(distribution + "_pmf")(numbers((x[0] = qnan, x))).item()));
   }
   check_constant("binom_pmf", {6, 5, 0.25}, 0);
   check_constant("bernoulli_pmf", {2, 0.25}, 0);

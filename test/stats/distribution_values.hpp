@@ -1,10 +1,10 @@
-// Made by make_law_values.py: functions of laws, their gradients and their Hessians' upper triangles by rows. Not to be
-// edited.
+// Made by make_distribution_values.py: functions of distributions, their gradients and their Hessians' upper triangles
+// by rows. Not to be edited.
 #pragma once
 #include <cmath>
 #include <vector>
 
-struct LawValue {
+struct DistributionValue {
   const char* function;
   std::vector<double> operands;
   double value;
@@ -13,7 +13,7 @@ struct LawValue {
 };
 
 // clang-format off
-inline const std::vector<LawValue> law_values = {
+inline const std::vector<DistributionValue> distribution_values = {
     {"norm_logpdf", {0.25, 0.0, 1.0}, -0.9501885332046728, {-0.25, 0.25, -0.9375}, {-1.0, 1.0, 0.5, -1.0, -0.5, 0.8125}},
     {"norm_logpdf", {-1.5, 0.75, 2.0}, -2.244898213764618, {0.5625, -0.5625, 0.1328125}, {-0.25, 0.25, -0.5625, -0.25, 0.5625, -0.69921875}},
     {"norm_logpdf", {3.5, 0.75, 0.5}, -15.350791352644727, {-11.0, 11.0, 58.5}, {-4.0, 4.0, 44.0, -4.0, -44.0, -359.0}},

@@ -1,4 +1,4 @@
-"""Densities, distribution functions and quantiles of laws, and samples: quantiles of probabilities that are on record."""
+"""Densities, distribution functions and quantiles of distributions, and samples: quantiles of probabilities that are on record."""
 import numpy
 import scipy.stats
 import torch
@@ -42,7 +42,7 @@ def solved(cdf, start):
 
 between = lambda a, b: mp.ncdf(b) - mp.ncdf(a)
 S = scipy.stats
-# Of the standard law: the logarithm of the density, the distribution function, the quantile, points, shape parameters.
+# Of the standard distribution: the logarithm of the density, the distribution function, the quantile, points, shape parameters.
 STANDARD = {
     "norm": (lambda x: -x * x / 2 - ln(2 * mp.pi) / 2, mp.ncdf, normal_quantile, [-1.5, 0.25, 3]),
     "expon": (lambda x: -x, lambda x: 1 - exp(-x), lambda p: -ln(1 - p), [0.25, 1.5, 6]),
@@ -119,7 +119,7 @@ def discrete():
         E(f"{name}_ppf", quantile, PROBABILITIES, *parameters, order=0)
 
 
-# F_cdf(F_rvs(Generator(7), {3}, parameters), parameters); of quantiles of uniform numbers it is these for every law.
+# F_cdf(F_rvs(Generator(7), {3}, parameters), parameters); of quantiles of uniform numbers it is these for every distribution.
 UNIFORM = [0.75015222210311261, 0.085657865301281499, 0.79528403734019026]
 REJECTION = {
     "gamma": [0.56777637994412666, 0.78785228072358027, 0.65134436435822363],
@@ -143,7 +143,7 @@ def samples():
 
 
 def divergences():
-    """Of laws for which PyTorch has none or few digits."""
+    """Of distributions for which PyTorch has none or few digits."""
     E("chi2_kl", lambda a, b: lg(b / 2) - lg(a / 2) + (a - b) / 2 * mp.digamma(a / 2), [1.5, 4.5], [2.5, 3.25])
     one = lambda p, q: p * ln(p / q) + (1 - p) * ln((1 - p) / (1 - q))
     E("binom_kl", lambda p, q: 7 * one(p, q), [0.25, 0.625], [0.5, 0.1875])

@@ -1,8 +1,8 @@
-// Made by make_further_values.py: functions of laws and their gradients. Not to be edited.
+// Made by make_tail_values.py: functions of distributions and their gradients. Not to be edited.
 #pragma once
 #include <vector>
 
-struct FurtherValue {
+struct TailValue {
   const char* function;
   std::vector<double> operands;
   double value;
@@ -10,7 +10,7 @@ struct FurtherValue {
 };
 
 // clang-format off
-inline const std::vector<FurtherValue> further_values = {
+inline const std::vector<TailValue> tail_values = {
     {"multivariate_normal_logpdf", {1.25, -0.5, 0.75, 2.0, 1.5, 0.25, 0.5}, -14.952972771735343, {-1.9444444444444444, 10.333333333333334, 1.9444444444444444, -10.333333333333334, -0.018518518518518517, -3.4444444444444446, 51.388888888888886}, {10.222222222222221, 32.666666666666664, 10.222222222222221, 32.666666666666664, 5.981481481481482, 28.11111111111111, 282.1666666666667}},
     {"multivariate_normal_logpdf", {3.0, 4.0, 3.0, 1.0, 0.001, -2.0, 1000.0}, -1.8378815664093455, {-0.006, -3e-06, 0.006, 3e-06, -1000.0, 0.0, -0.000999991}, {6000024.034, 0.012010999999999999, 6000024.034, 0.012010999999999999, 1036.0, 0.018, 0.001072003}},
     {"dirichlet_logpdf", {0.25, 0.25, 0.5, 1.5, 0.75, 3.0}, 1.0528620646308382, {2.0, -1.0, 4.0, 0.1371930013090784, 1.2595438550741271, -0.055954179250866896}, {8.0, 4.0, 10.0, 2.874164228485841, 3.693011281868408, 2.0274818913217385}},

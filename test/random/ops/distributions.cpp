@@ -1,4 +1,4 @@
-// The laws of <reel/stats.hpp>.
+// The distributions of <reel/stats.hpp>.
 #include "../../op_cases/special/divergence_pairs.hpp"
 #include "../ranged.hpp"
 
@@ -8,7 +8,7 @@ namespace {
 
 using references::Support;
 
-std::vector<RangedFunction> law_functions() {
+std::vector<RangedFunction> distribution_functions() {
   std::vector<RangedFunction> all;
   const auto add = [&]<class F, class Call>(const char* name, F, Support support, Call) {
     constexpr OperandRange first[] = {{-3, 3}, {2.6, 4}, {0.1, 0.5}, {0.1, 0.9}, {0.5, 4}, {0.1, 0.5}, {0.1, 0.9}};
@@ -22,15 +22,15 @@ std::vector<RangedFunction> law_functions() {
     all.push_back({name, ranges, [](const Jet* x) -> Jet { return F{}(x); },
                    [](const Operands& x) -> reel::Tensor { return Call{}(x); }});
   };
-  references::for_each_law_function(add);
+  references::for_each_distribution_function(add);
   references::for_each_divergence_pair(add);
   return all;
 }
 
 }  // namespace
 
-void add_laws(std::vector<Op>& t) {
-  static const std::vector<RangedFunction> functions = law_functions();
+void add_distributions(std::vector<Op>& t) {
+  static const std::vector<RangedFunction> functions = distribution_functions();
   for (const RangedFunction& f : functions) add_ranged(t, f);
 }
 

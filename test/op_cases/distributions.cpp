@@ -1,4 +1,5 @@
-// Rows of the laws of <reel/stats.hpp>, at moderate arguments; test/stats/laws.cpp goes to their tails.
+// Rows of the distributions of <reel/stats.hpp>, at moderate arguments; test/stats/distributions.cpp goes to their
+// tails.
 #include "naive.hpp"
 #include "special/divergence_pairs.hpp"
 
@@ -52,14 +53,14 @@ std::vector<Shaped> all_rows() {
                    support == references::number ? constant : none,
                    16});
   };
-  references::for_each_law_function(add);
+  references::for_each_distribution_function(add);
   references::for_each_divergence_pair(add);
   return all;
 }
 
 }  // namespace
 
-std::span<const Shaped> laws() {
+std::span<const Shaped> distributions() {
   static const std::vector<Shaped> kept = all_rows();
   return kept;
 }

@@ -1,4 +1,4 @@
-// libtorch's side of bench/ours/further/moving.cpp: the same names and operands.
+// libtorch's side of bench/ours/moving.cpp: the same names and operands.
 #include <cmath>
 
 #include "../../common/rows.hpp"

@@ -1,4 +1,4 @@
-// Ops that the other lists lack, for hostile_arguments.cpp.
+// Special functions, distributions, solvers and others that ops.hpp and binary_ops.hpp lack, for hostile_arguments.cpp.
 #pragma once
 #include <reel/equations.hpp>
 #include <reel/linalg/iterative.hpp>
@@ -22,11 +22,13 @@ SparsityPattern pattern_of(const Tensor& row_starts, const Tensor& columns) { re
      Generator generator(1);                   \
      op(generator, {2, 3}, x, y);              \
    }},
-#define REEL_TAILS(F, law) F(law##_cdf) F(law##_sf) F(law##_logcdf) F(law##_logsf)
-#define REEL_LAW(law) REEL_TAILS(REEL_TERNARY, law) REEL_TERNARY(law##_pdf) REEL_TERNARY(law##_ppf)
+#define REEL_TAILS(F, distribution) \
+  F(distribution##_cdf) F(distribution##_sf) F(distribution##_logcdf) F(distribution##_logsf)
+#define REEL_DISTRIBUTION(distribution) \
+  REEL_TAILS(REEL_TERNARY, distribution) REEL_TERNARY(distribution##_pdf) REEL_TERNARY(distribution##_ppf)
 
 // clang-format off
-std::vector<Unary> further_unary_ops() {
+std::vector<Unary> scientific_unary_ops() {
   return {
       REEL_UNARY(deg2rad) REEL_UNARY(rad2deg) REEL_UNARY(exp10) REEL_UNARY(frac) REEL_UNARY(entr) REEL_UNARY(celu)
       REEL_UNARY(gelu_tanh) REEL_UNARY(hard_sigmoid) REEL_UNARY(hard_swish) REEL_UNARY(hard_tanh)
@@ -54,7 +56,7 @@ std::vector<Unary> further_unary_ops() {
       {"dsplit", [](const Tensor& x) { dsplit(x, 2); }},
   };
 }
-std::vector<Binary> further_binary_ops() {
+std::vector<Binary> scientific_binary_ops() {
   return {
       REEL_BINARY(copysign) REEL_BINARY(divide_no_nan) REEL_BINARY(multiply_no_nan) REEL_BINARY(fmax) REEL_BINARY(fmin)
       REEL_BINARY(fmod) REEL_BINARY(kl_div) REEL_BINARY(rel_entr) REEL_BINARY(logaddexp2) REEL_BINARY(xdivy)
@@ -65,8 +67,8 @@ std::vector<Binary> further_binary_ops() {
       REEL_TERNARY(elliprd) REEL_TERNARY(elliprf) REEL_TERNARY(elliprg) REEL_TERNARY(betaincc)
       REEL_BINARY(chebyshev_t) REEL_BINARY(chebyshev_u) REEL_BINARY(hermite) REEL_BINARY(hermite_e) REEL_BINARY(laguerre)
       REEL_TERNARY(genlaguerre) REEL_TERNARY(gegenbauer)
-      REEL_LAW(norm) REEL_LAW(expon) REEL_LAW(laplace) REEL_LAW(logistic) REEL_LAW(cauchy) REEL_LAW(gumbel_r)
-      REEL_LAW(uniform) REEL_TAILS(REEL_TERNARY, pareto) REEL_TAILS(REEL_TERNARY, lognorm)
+      REEL_DISTRIBUTION(norm) REEL_DISTRIBUTION(expon) REEL_DISTRIBUTION(laplace) REEL_DISTRIBUTION(logistic) REEL_DISTRIBUTION(cauchy) REEL_DISTRIBUTION(gumbel_r)
+      REEL_DISTRIBUTION(uniform) REEL_TAILS(REEL_TERNARY, pareto) REEL_TAILS(REEL_TERNARY, lognorm)
       REEL_TAILS(REEL_TERNARY, weibull_min) REEL_TAILS(REEL_TERNARY, gamma) REEL_TAILS(REEL_TERNARY, chi2)
       REEL_TAILS(REEL_TERNARY, beta) REEL_TAILS(REEL_TERNARY, t) REEL_TAILS(REEL_TERNARY, binom)
       REEL_TAILS(REEL_TERNARY, nbinom) REEL_TAILS(REEL_BINARY, poisson) REEL_TAILS(REEL_BINARY, bernoulli)
@@ -114,11 +116,11 @@ std::vector<Binary> further_binary_ops() {
 #undef REEL_TERNARY
 #undef REEL_RVS
 #undef REEL_TAILS
-#undef REEL_LAW
+#undef REEL_DISTRIBUTION
 
 template <class Ops>
-Ops with_further(Ops all, const Ops& further) {
-  all.insert(all.end(), further.begin(), further.end());
+Ops joined(Ops all, const Ops& others) {
+  all.insert(all.end(), others.begin(), others.end());
   return all;
 }
 
