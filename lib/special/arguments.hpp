@@ -80,6 +80,7 @@ Real lambert_w(Function f, const Arguments& a);
 Real integral(Function f, const Arguments& a);
 Real bessel(Function f, const Arguments& a);
 Real elliptic(Function f, const Arguments& a);
+Real hypergeometric(Function f, const Arguments& a);
 Real polynomial(Function f, const Arguments& a);
 Real distribution_function(Function f, const Arguments& a);
 

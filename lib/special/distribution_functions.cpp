@@ -159,17 +159,6 @@ Real vonmises_quantile(Real kappa, Real p) {
 
 // ---- Quantiles of whole numbers
 
-/// The normal quantile: from 26.2.23 of Abramowitz and Stegun, which is right to 5e-4, by two steps of Halley's method.
-Real normal_quantile(Real p) {
-  const Real q = std::min(p, 1 - p), t = std::sqrt(-2 * std::log(q));
-  Real z = (2.515517L + t * (0.802853L + t * 0.010328L)) / (1 + t * (1.432788L + t * (0.189269L + t * 0.001308L))) - t;
-  for (int i = 0; i < 2; ++i) {
-    const Real off = (std::erfc(-z / std::sqrt(2.0L)) / 2 - q) * std::sqrt(2 * pi) * std::exp(z * z / 2);
-    z -= off / (1 + z * off / 2);
-  }
-  return p <= 0.5L ? z : -z;
-}
-
 /// The smallest k from 0 to `most` with reached(k), which holds from there on: from a guess in steps that double, then
 /// by bisection. Numbers above 2^53 are found to half a unit in the last place of double.
 template <class F>
@@ -197,15 +186,15 @@ Real smallest(Real guess, Real most, const F& reached) {
 struct Moments {
   Real mean, deviation, cumulant[4];
 
-  /// The number x for which F(x - 1/2) = p, by the expansion of Cornish and Fisher (Abramowitz, Stegun 26.2.49), with
-  /// Sheppard's corrections for the steps of F.
-  Real expansion(Real p) const {
+  /// The number x for which F(x - 1/2) is that of the normal distribution at z, by the expansion of Cornish and Fisher
+  /// (Abramowitz, Stegun 26.2.49), with Sheppard's corrections for the steps of F.
+  Real expansion(Real z) const {
     const Real variance = square_of(deviation) - 1 / 12.0L, unit = std::sqrt(variance), shrink = deviation / unit;
     const Real a = cumulant[0] * shrink * square_of(shrink),
                b = cumulant[1] * square_of(square_of(shrink)) + 1 / (120 * square_of(variance));
     const Real c = cumulant[2] * shrink * square_of(square_of(shrink)),
                d = cumulant[3] * square_of(shrink * square_of(shrink)) - 1 / (252 * variance * square_of(variance));
-    const Real z = normal_quantile(p), y = z * z;
+    const Real y = z * z;
     const Real h1 = z, h2 = y - 1, h3 = z * (y - 3), h4 = (y - 6) * y + 3, h5 = z * ((y - 10) * y + 15);
     const Real first = a * h2 / 6, second = b * h3 / 24 - a * a * (2 * h3 + h1) / 36;
     const Real third = c * h4 / 120 - a * b * (h4 + h2) / 24 + a * a * a * (12 * h4 + 19 * h2) / 324;
@@ -214,11 +203,10 @@ struct Moments {
                         square_of(a * a) * (252 * h5 + 832 * h3 + 227 * h1) / 7776;
     return mean + unit * (z + first + second + third + fourth);
   }
-  Real guess(Real p) const {
+  Real guess(Real z) const {
     constexpr Real expanded_max = 0.1L;  // of the skewness
-    const Real z = normal_quantile(p);
     const Real k =
-        std::abs(cumulant[0]) < expanded_max ? expansion(p) : mean + deviation * (z + cumulant[0] * (z * z - 1) / 6);
+        std::abs(cumulant[0]) < expanded_max ? expansion(z) : mean + deviation * (z + cumulant[0] * (z * z - 1) / 6);
     return std::isfinite(k) ? std::ceil(k - 0.5L) : mean;
   }
 };
@@ -234,36 +222,51 @@ bool is_gamma_limit(Real difference, Real largest) {
   return difference < rounding || (largest > inexact_min && difference < error * largest);
 }
 
-/// gammaincc(k + 1, mu) as users get it in float64.
-Real poisson_cdf(Real k, Real mu) {
+/// The probability of which a quantile is asked: of at most k, or of more than k.
+struct Level {
+  Real p;
+  bool upper;
+  bool before_first() const { return p == (upper ? 1 : 0); }
+  bool last() const { return p == (upper ? 0 : 1); }
+  Real normal() const { return upper ? normal_quantile(1 - p, p) : normal_quantile(p, 1 - p); }
+  /// Whether the probability of a number is at least (of more: at most) p. It is rounded to double before, so that the
+  /// quantile of a probability of k is k.
+  bool reached(Real probability) const {
+    const double y = static_cast<double>(probability), level = static_cast<double>(p);
+    return upper ? y <= level : y >= level;
+  }
+};
+
+/// gammaincc(k + 1, mu), or `upper` gammainc, as users get it in float64.
+Real poisson_tail(Real k, Real mu, bool upper) {
   const double a = static_cast<double>(k + 1), x = static_cast<double>(mu);
   const double* const in[] = {&a, &x};
   double value;
-  values::incomplete_gamma(Function::gammaincc, in, &value, 1, values::least_of_double);
-  return std::isfinite(value) ? value : incomplete_gamma(k + 1, mu, true);
+  values::incomplete_gamma(upper ? Function::gammainc : Function::gammaincc, in, &value, 1, values::least_of_double);
+  return std::isfinite(value) ? value : incomplete_gamma(k + 1, mu, !upper);
 }
 
-/// `cdf` is rounded to double before it is compared, so that the quantile of a probability of k is k.
+/// tail(k) is the distribution function, or 1 minus it.
 template <class F>
-Real whole_quantile(Real p, Real most, const Moments& moments, const F& cdf) {
-  if (p == 0) return -1;
-  if (p == 1) return cdf(0) == 1 && moments.deviation == 0 ? moments.mean : most;
+Real whole_quantile(const Level& level, Real most, const Moments& moments, const F& tail) {
+  if (level.before_first()) return -1;
+  if (level.last()) return moments.deviation == 0 && level.reached(tail(0)) ? moments.mean : most;
   const Real top = std::isinf(most) ? std::numeric_limits<double>::max() : most;
-  return smallest(moments.guess(p), top, [&](Real k) { return static_cast<double>(cdf(k)) >= static_cast<double>(p); });
+  return smallest(moments.guess(level.normal()), top, [&](Real k) { return level.reached(tail(k)); });
 }
 /// The same, without a search: of many numbers, whose distribution function would take as many terms as the deviation.
-Real expanded_quantile(Real p, Real most, const Moments& moments) {
-  if (p == 0 || p == 1) return p == 0 ? -1 : most;
-  return std::clamp(std::ceil(moments.expansion(p) - 0.5L), Real(0), most);
+Real expanded_quantile(const Level& level, Real most, const Moments& moments) {
+  if (level.before_first() || level.last()) return level.last() ? most : -1;
+  return std::clamp(std::ceil(moments.expansion(level.normal()) - 0.5L), Real(0), most);
 }
 
-Real poisson_quantile(Real p, Real mu) {
+Real poisson_quantile(const Level& level, Real mu) {
   const Real variance = 1 / mu, root = std::sqrt(variance);
-  return whole_quantile(p, infinity, {mu, std::sqrt(mu), {root, variance, variance * root, variance * variance}},
-                        [=](Real k) { return poisson_cdf(k, mu); });
+  return whole_quantile(level, infinity, {mu, std::sqrt(mu), {root, variance, variance * root, variance * variance}},
+                        [=](Real k) { return poisson_tail(k, mu, level.upper); });
 }
 
-Real binom_quantile(Real p, Real n, Real chance) {
+Real binom_quantile(const Level& level, Real n, Real chance) {
   const Real rest = 1 - chance, product = chance * rest, variance = n * product, root = std::sqrt(variance),
              asymmetry = rest - chance;
   const Moments moments = {
@@ -271,36 +274,41 @@ Real binom_quantile(Real p, Real n, Real chance) {
       root,
       {asymmetry / root, (1 - 6 * product) / variance, asymmetry * (1 - 12 * product) / (variance * root),
        (1 - 30 * product * (1 - 4 * product)) / square_of(variance)}};
-  if (variance > binom_expanded) return expanded_quantile(p, n, moments);
-  const bool limit = is_gamma_limit(n * chance * square_of(chance), n);
-  return whole_quantile(p, n, moments, [=](Real k) {
-    if (k >= n || chance == 0) return Real(1);
-    if (limit) return incomplete_gamma(k + 1, (n - k / 2) * -std::log1p(-chance), true);
-    return incomplete_beta(k + 1, n - k, chance, true);
+  if (variance > binom_expanded) return expanded_quantile(level, n, moments);
+  const bool limit = is_gamma_limit(n * chance * square_of(chance), n), upper = level.upper;
+  return whole_quantile(level, n, moments, [=](Real k) {
+    if (k >= n || chance == 0) return Real(upper ? 0 : 1);
+    if (limit) return incomplete_gamma(k + 1, (n - k / 2) * -std::log1p(-chance), !upper);
+    return incomplete_beta(k + 1, n - k, chance, !upper);
   });
 }
 
-Real nbinom_quantile(Real p, Real n, Real chance) {
+Real nbinom_quantile(const Level& level, Real n, Real chance) {
   const Real q = 1 - chance, size = n * q, root = std::sqrt(size);
   const Moments moments = {size / chance,
                            root / chance,
                            {(1 + q) / root, (1 + q * (4 + q)) / size, (1 + q) * (1 + q * (10 + q)) / (size * root),
                             (1 + q * (26 + q * (66 + q * (26 + q)))) / square_of(size)}};
-  if (size > nbinom_expanded) return expanded_quantile(p, infinity, moments);
+  if (size > nbinom_expanded) return expanded_quantile(level, infinity, moments);
   if (is_gamma_limit(n * square_of(chance), n / chance)) {  // gammainc(n, x), x = -(k + (n + 1) / 2) log(1 - chance)
-    if (p == 0 || p == 1) return p == 0 ? -1 : infinity;
-    return std::max(std::ceil(inverse_gamma(n, p, 1 - p) / -std::log1p(-chance) - (n + 1) / 2), Real(0));
+    if (level.before_first() || level.last()) return level.last() ? infinity : -1;
+    const Real p = level.p, x = level.upper ? inverse_gamma(n, 1 - p, p) : inverse_gamma(n, p, 1 - p);
+    return std::max(std::ceil(x / -std::log1p(-chance) - (n + 1) / 2), Real(0));
   }
-  return whole_quantile(p, infinity, moments, [=](Real k) { return incomplete_beta(n, k + 1, chance, false); });
+  return whole_quantile(level, infinity, moments,
+                        [=](Real k) { return incomplete_beta(n, k + 1, chance, level.upper); });
 }
 
 Real whole_quantile(Function f, const Real* x) {
-  const Real p = x[0], n = x[1], chance = x[2];
-  if (!(p >= 0 && p <= 1 && n >= 0) || std::isinf(n)) return nan;
-  if (f == Function::poisson_ppf) return poisson_quantile(p, n);
+  const bool poisson = f == Function::poisson_ppf || f == Function::poisson_isf,
+             binom = f == Function::binom_ppf || f == Function::binom_isf;
+  const Level level = {x[0], f == Function::poisson_isf || f == Function::binom_isf || f == Function::nbinom_isf};
+  const Real n = x[1], chance = x[2];
+  if (!(level.p >= 0 && level.p <= 1 && n >= 0) || std::isinf(n)) return nan;
+  if (poisson) return poisson_quantile(level, n);
   if (!(chance >= 0 && chance <= 1)) return nan;
-  if (f == Function::binom_ppf) return n == std::floor(n) ? binom_quantile(p, n, chance) : nan;
-  return n == 0 || chance == 0 ? nan : nbinom_quantile(p, n, chance);
+  if (binom) return n == std::floor(n) ? binom_quantile(level, n, chance) : nan;
+  return n == 0 || chance == 0 ? nan : nbinom_quantile(level, n, chance);
 }
 
 }  // namespace

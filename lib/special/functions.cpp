@@ -113,6 +113,7 @@ Function inverted(Function inverse) {
   return inverse == Function::gammaincinv    ? Function::gammainc
          : inverse == Function::gammainccinv ? Function::gammaincc
          : inverse == Function::betaincinv   ? Function::betainc
+         : inverse == Function::betainccinv  ? Function::betaincc
                                              : Function::vonmises_cdf;
 }
 // The derivative of f at z by argument k; z is the last kept value.
@@ -161,7 +162,7 @@ constexpr Primitive inverse_of(const loops::Signature& s) {
           .keeps = kept};
 }
 constexpr Function inverse_functions[] = {Function::gammaincinv, Function::gammainccinv, Function::betaincinv,
-                                          Function::vonmises_ppf};
+                                          Function::betainccinv, Function::vonmises_ppf};
 constexpr auto inverses = one_of_each([](std::size_t k) { return inverse_of(loops::signature(inverse_functions[k])); },
                                       std::make_index_sequence<std::size(inverse_functions)>());
 
@@ -255,6 +256,9 @@ Tensor gammainccinv(const Operand& a, const Operand& q) { return ops::inverse(Fu
 Tensor betaincinv(const Operand& a, const Operand& b, const Operand& p) {
   return ops::inverse(Function::betaincinv, a, b, p);
 }
+Tensor betainccinv(const Operand& a, const Operand& b, const Operand& q) {
+  return ops::inverse(Function::betainccinv, a, b, q);
+}
 
 Tensor gammasgn(const Operand& operand) {
   const tape::OpScope scope(operand);
@@ -327,6 +331,13 @@ Tensor elliprg(const Operand& x, const Operand& y, const Operand& z) {
 }
 Tensor elliprj(const Operand& x, const Operand& y, const Operand& z, const Operand& p) {
   return ops::special(Function::elliprj, x, y, z, p);
+}
+
+Tensor exprel(const Operand& x) { return ops::special(Function::exprel, x); }
+Tensor owens_t(const Operand& h, const Operand& a) { return ops::special(Function::owens_t, h, a); }
+Tensor hyp1f1(const Operand& a, const Operand& b, const Operand& x) { return ops::special(Function::hyp1f1, a, b, x); }
+Tensor hyp2f1(const Operand& a, const Operand& b, const Operand& c, const Operand& z) {
+  return ops::special(Function::hyp2f1, a, b, c, z);
 }
 
 Tensor legendre(const Operand& n, const Operand& x) { return ops::special(Function::legendre, x, n); }

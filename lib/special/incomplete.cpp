@@ -100,8 +100,10 @@ Real incomplete_inverse(Function f, const Arguments& a) {
       return inverse_gamma(a.at[0], a.at[1], 1 - a.at[1]);
     case Function::gammainccinv:
       return inverse_gamma(a.at[0], 1 - a.at[1], a.at[1]);
-    default:
+    case Function::betaincinv:
       return inverse_beta(a.at[0], a.at[1], a.at[2], 1 - a.at[2]).x;
+    default:
+      return inverse_beta(a.at[0], a.at[1], 1 - a.at[2], a.at[2]).x;
   }
 }
 

@@ -12,10 +12,10 @@ namespace reel::kernels::special {
 /// The table of functions. Enumerator; name of the op; number of arguments; number of trailing arguments without a
 /// derivative, which are whole numbers but in quantiles; family, the function of arguments.hpp that evaluates it.
 ///
-/// The last ten belong to distributions, and lib/special/functions.cpp adds names of other distributions that are the
-/// same function: logarithms of gammainc to betaincc, without underflow; the probability of an angle from -pi to x
+/// The last thirteen belong to distributions, and lib/special/functions.cpp adds names of other distributions that are
+/// the same function: logarithms of gammainc to betaincc, without underflow; the probability of an angle from -pi to x
 /// under von Mises's distribution, of kappa and x, its logarithm and its inverse; the smallest number whose
-/// distribution function is at least p, or -1 for p = 0.
+/// distribution function is at least p, or -1 for p = 0; that whose complement is at most p, or -1 for p = 1.
 // clang-format off
 #define REEL_SPECIAL_FUNCTIONS(F)                                    \
   F(gamma, "gamma", 1, 0, gamma_or_beta)                             \
@@ -30,6 +30,7 @@ namespace reel::kernels::special {
   F(gammaincinv, "gammaincinv", 2, 0, incomplete_inverse)            \
   F(gammainccinv, "gammainccinv", 2, 0, incomplete_inverse)          \
   F(betaincinv, "betaincinv", 3, 0, incomplete_inverse)              \
+  F(betainccinv, "betainccinv", 3, 0, incomplete_inverse)            \
   F(multigammaln, "multigammaln", 2, 1, gamma_like)                  \
   F(comb, "comb", 2, 0, gamma_like)                                  \
   F(zeta, "zeta", 2, 0, gamma_like)                                  \
@@ -81,6 +82,10 @@ namespace reel::kernels::special {
   F(elliprd, "elliprd", 3, 0, elliptic)                              \
   F(elliprg, "elliprg", 3, 0, elliptic)                              \
   F(elliprj, "elliprj", 4, 0, elliptic)                              \
+  F(exprel, "exprel", 1, 0, hypergeometric)                          \
+  F(owens_t, "owens_t", 2, 0, hypergeometric)                        \
+  F(hyp1f1, "hyp1f1", 3, 0, hypergeometric)                          \
+  F(hyp2f1, "hyp2f1", 4, 0, hypergeometric)                          \
   F(legendre, "legendre", 2, 1, polynomial)                          \
   F(chebyshev_t, "chebyshev_t", 2, 1, polynomial)                    \
   F(chebyshev_u, "chebyshev_u", 2, 1, polynomial)                    \
@@ -99,7 +104,10 @@ namespace reel::kernels::special {
   F(vonmises_ppf, "vonmises_ppf", 2, 0, distribution_function)       \
   F(poisson_ppf, "poisson_ppf", 2, 2, distribution_function)         \
   F(binom_ppf, "binom_ppf", 3, 3, distribution_function)             \
-  F(nbinom_ppf, "nbinom_ppf", 3, 3, distribution_function)
+  F(nbinom_ppf, "nbinom_ppf", 3, 3, distribution_function)           \
+  F(poisson_isf, "poisson_isf", 2, 2, distribution_function)         \
+  F(binom_isf, "binom_isf", 3, 3, distribution_function)             \
+  F(nbinom_isf, "nbinom_isf", 3, 3, distribution_function)
 // clang-format on
 
 enum class Function : std::uint8_t {

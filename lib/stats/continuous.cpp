@@ -54,7 +54,7 @@ Lane place(const Distribution& distribution, DistributionFunction kind, X x) {
 namespace {
 
 Lane quantile(const Distribution& distribution, DistributionFunction kind, X x) {
-  const LaneMask valid = kind == ilogcdf ? x[0] <= 0 : x[0] >= 0 && x[0] <= 1;
+  const LaneMask valid = kind >= ilogcdf ? x[0] <= 0 : x[0] >= 0 && x[0] <= 1;
   const Lane p = where(valid, x[0] + 0., not_a_number);  // + 0.: the quantile of -0 is that of 0
   return x[distribution.shapes + 1] +
          valid_scale(distribution, x) *
@@ -80,6 +80,11 @@ Lane laplace_cdf_of(const Lane& z) {
 Lane laplace_logcdf_of(const Lane& z) {
   const LaneMask lower = z < 0;
   return where(lower, z - ln2, log1p(-0.5 * exp(where(lower, 0, -z))));
+}
+
+Lane laplace_quantile_of_log(const Lane& y) {
+  const LaneMask lower = y < -ln2;
+  return where(lower, y + ln2, -ln2 - log_complement(where(lower, -ln2, y)));
 }
 
 // -2 log(2 cosh(z / 2)): for small |z| by sinh(z / 4)^2, which does not cancel.
@@ -183,6 +188,13 @@ Lane gumbel_logsf_of(const Lane& z) {
   return where(far, -z, log1mexp(gumbel_exp(where(far, 0, z))));
 }
 
+// -log(-log(1 - exp(y))). Far out 1 - exp(y) rounds to 1: -log(1 - p) = p (1 + p / 2).
+Lane gumbel_ilogsf_of(const Lane& y, const Lane&) {
+  constexpr double far_max = -40;
+  const LaneMask far = y < far_max;
+  return where(far, -y, -log(0. - log_complement(where(far, -1, y))));
+}
+
 // z^c, and c log(z), which predicts underflow of z^c and of exp(-z^c).
 struct WeibullPower {
   static constexpr double underflow_min = 7;  // of c log(z): exp(-exp(7)) is 0 in every dtype
@@ -225,6 +237,11 @@ Lane lognorm_ilogcdf_of(const Lane& y, const Lane& s) {
   return where(zero, 0, exp(s * normal_quantile_of_log(where(zero, -1, y))));
 }
 
+Lane lognorm_ilogsf_of(const Lane& y, const Lane& s) {
+  const LaneMask zero = equal(y, 0);
+  return where(zero, 0, exp(-s * normal_quantile_of_log(where(zero, -1, y))));
+}
+
 Lane uniform_logcdf_of(const DistributionPoint& p) {
   const LaneMask lower = p.z < 0.5;
   return where(lower, log_quotient(where(lower, p.d, p.scale), p.scale), log(where(lower, 1, p.z)));
@@ -238,55 +255,61 @@ Lane uniform_logsf_of(const DistributionPoint& p) {
 
 using P = const DistributionPoint&;
 using L = const Lane&;
-// Each: the support; logpdf, pdf, cdf, logcdf, sf, logsf; ppf, isf, ilogcdf.
+// Each: the support; logpdf, pdf, cdf, logcdf, sf, logsf; ppf, isf, ilogcdf, ilogsf.
 // clang-format off
 constexpr Distribution norm_distribution = {-infinity, infinity, false, 0,
     {[](P p) { return log_normal_density(p.z); }, [](P p) { return normal_density(p.z); }, [](P p) { return ndtr(p.z); },
      [](P p) { return log_ndtr(p.z); }, [](P p) { return ndtr(-p.z); }, [](P p) { return log_ndtr(-p.z); }},
-    {[](L p, L) { return ndtri(p); }, [](L p, L) { return 0. - ndtri(p); }, [](L y, L) { return normal_quantile_of_log(y); }}};
+    {[](L p, L) { return ndtri(p); }, [](L p, L) { return 0. - ndtri(p); }, [](L y, L) { return normal_quantile_of_log(y); },
+     [](L y, L) { return 0. - normal_quantile_of_log(y); }}};
 constexpr Distribution expon_distribution = {0, infinity, true, 0,
     {[](P p) { return -p.z; }, [](P p) { return exp(-p.z); }, [](P p) { return -expm1(-p.z); },
      [](P p) { return log1mexp_of(p.z, log_quotient(p.d, p.scale)); }, [](P p) { return exp(-p.z); }, [](P p) { return -p.z; }},
-    {[](L p, L) { return -log1p(-p); }, [](L p, L) { return 0. - log(p); }, [](L y, L) { return 0. - log_complement(y); }}};
+    {[](L p, L) { return -log1p(-p); }, [](L p, L) { return 0. - log(p); }, [](L y, L) { return 0. - log_complement(y); },
+     [](L y, L) { return 0. - y; }}};
 constexpr Distribution laplace_distribution = {-infinity, infinity, false, 0,
     {[](P p) { return -abs(p.z) - ln2; }, [](P p) { return 0.5 * exp(-abs(p.z)); }, [](P p) { return laplace_cdf_of(p.z); },
      [](P p) { return laplace_logcdf_of(p.z); }, [](P p) { return laplace_cdf_of(-p.z); }, [](P p) { return laplace_logcdf_of(-p.z); }},
     {[](L p, L) { return where(p < 0.5, log(2 * p), -log(2 * (1 - p))); }, [](L p, L) { return where(p < 0.5, -log(2 * p), log(2 * (1 - p))); },
-     [](L y, L) { return where(y < -ln2, y + ln2, -ln2 - log_complement(where(y < -ln2, -ln2, y))); }}};
+     [](L y, L) { return laplace_quantile_of_log(y); }, [](L y, L) { return 0. - laplace_quantile_of_log(y); }}};
 constexpr Distribution logistic_distribution = {-infinity, infinity, false, 0,
     {[](P p) { return logistic_logpdf_of(p.z); }, [](P p) { return exp(logistic_logpdf_of(p.z)); }, [](P p) { return logistic_cdf_of(p.z); },
      [](P p) { return logistic_logcdf_of(p.z); }, [](P p) { return logistic_cdf_of(-p.z); }, [](P p) { return logistic_logcdf_of(-p.z); }},
-    {[](L p, L) { return logit(p); }, [](L p, L) { return 0. - logit(p); }, [](L y, L) { return y - log_complement(y); }}};
+    {[](L p, L) { return logit(p); }, [](L p, L) { return 0. - logit(p); }, [](L y, L) { return y - log_complement(y); },
+     [](L y, L) { return log_complement(y) - y; }}};
 constexpr Distribution cauchy_distribution = {-infinity, infinity, false, 0,
     {cauchy_logpdf_of, cauchy_pdf_of, cauchy_cdf_of, cauchy_logcdf_of,
      [](P p) { return cauchy_cdf_of(mirrored(p)); }, [](P p) { return cauchy_logcdf_of(mirrored(p)); }},
-    {[](L p, L) { return cauchy_ppf_of(p); }, [](L p, L) { return 0. - cauchy_ppf_of(p); }, [](L y, L) { return cauchy_ilogcdf_of(y); }},
+    {[](L p, L) { return cauchy_ppf_of(p); }, [](L p, L) { return 0. - cauchy_ppf_of(p); }, [](L y, L) { return cauchy_ilogcdf_of(y); },
+     [](L y, L) { return 0. - cauchy_ilogcdf_of(y); }},
     infinity, infinity, true};
 constexpr Distribution gumbel_r_distribution = {-infinity, infinity, false, 0,
     {[](P p) { return gumbel_logpdf_of(p.z); }, [](P p) { return gumbel_pdf_of(p.z); }, [](P p) { return exp(-gumbel_exp(p.z)); },
      [](P p) { return -exp(-p.z); }, [](P p) { return -expm1(-gumbel_exp(p.z)); }, [](P p) { return gumbel_logsf_of(p.z); }},
-    {[](L p, L) { return -log(0. - log(p)); }, [](L p, L) { return -log(0. - log1p(-p)); }, [](L y, L) { return -log(0. - y); }}};
+    {[](L p, L) { return -log(0. - log(p)); }, [](L p, L) { return -log(0. - log1p(-p)); }, [](L y, L) { return -log(0. - y); },
+     gumbel_ilogsf_of}};
 constexpr Distribution uniform_distribution = {0, 1, true, 0,
     {[](P p) { return 0 * p.z; }, [](P p) { return 0 * p.z + 1; }, [](P p) { return p.z; },
      uniform_logcdf_of, uniform_sf_of, uniform_logsf_of},
-    {[](L p, L) { return p; }, [](L p, L) { return 1 - p; }, [](L y, L) { return exp(y); }}};
+    {[](L p, L) { return p; }, [](L p, L) { return 1 - p; }, [](L y, L) { return exp(y); }, [](L y, L) { return 0. - expm1(y); }}};
 constexpr Distribution pareto_distribution = {1, infinity, true, 1,
     {[](P p) { return log(p.a) - (p.a + 1) * log(p.z); }, [](P p) { return p.a / p.d * power(p.scale / p.d, p.a); },
      [](P p) { return -expm1(-p.a * log(p.z)); }, pareto_logcdf_of,
      [](P p) { return power(p.scale / p.d, p.a); }, [](P p) { return -p.a * log(p.z); }},
-    {[](L p, L b) { return exp(-log1p(-p) / b); }, [](L p, L b) { return exp(-log(p) / b); }, [](L y, L b) { return exp(-log_complement(y) / b); }},
+    {[](L p, L b) { return exp(-log1p(-p) / b); }, [](L p, L b) { return exp(-log(p) / b); }, [](L y, L b) { return exp(-log_complement(y) / b); },
+     [](L y, L b) { return exp(-y / b); }},
     infinity, infinity, true};
 constexpr Distribution lognorm_distribution = {0, infinity, false, 1,
     {[](P p) { return log_normal_density(log_by_s(p)) - log(p.a) - log_quotient(p.d, p.scale); },
      [](P p) { return normal_density(log_by_s(p)) / (p.a * p.z); }, [](P p) { return ndtr(log_by_s(p)); },
      [](P p) { return log_ndtr(log_by_s(p)); }, [](P p) { return ndtr(-log_by_s(p)); }, [](P p) { return log_ndtr(-log_by_s(p)); }},
-    {lognorm_ppf_of, lognorm_isf_of, lognorm_ilogcdf_of}};
+    {lognorm_ppf_of, lognorm_isf_of, lognorm_ilogcdf_of, lognorm_ilogsf_of}};
 constexpr Distribution weibull_min_distribution = {0, infinity, true, 1,
     {weibull_logpdf_of, weibull_pdf_of, [](P p) { const WeibullPower w(p); return where(w.far, 1, -expm1(-w.u)); },
      weibull_logcdf_of, [](P p) { const WeibullPower w(p); return where(w.far, 0, exp(-w.u)); },
      [](P p) { return -power(p.z, p.a); }},
     {[](L p, L c) { return power(-log1p(-p), 1 / c); }, [](L p, L c) { return power(0. - log(p), 1 / c); },
-     [](L y, L c) { return power(0. - log_complement(y), 1 / c); }}, 1};
+     [](L y, L c) { return power(0. - log_complement(y), 1 / c); }, [](L y, L c) { return power(0. - y, 1 / c); }}, 1};
 // clang-format on
 
 template <const Distribution& distribution, DistributionFunction kind>
@@ -299,16 +322,17 @@ Lane quantile_of(X x) {
   F(norm, 0)                  \
   F(expon, 0)                 \
   F(laplace, 0) F(logistic, 0) F(cauchy, 0) F(gumbel_r, 0) F(uniform, 0) F(pareto, 1) F(lognorm, 1) F(weibull_min, 1)
-#define REEL_FUNCTIONS(distribution, shapes)                                  \
-  {#distribution "_logpdf", placed<distribution##_distribution, logpdf>},     \
-      {#distribution "_pdf", placed<distribution##_distribution, pdf>},       \
-      {#distribution "_cdf", placed<distribution##_distribution, cdf>},       \
-      {#distribution "_logcdf", placed<distribution##_distribution, logcdf>}, \
-      {#distribution "_sf", placed<distribution##_distribution, sf>},         \
-      {#distribution "_logsf", placed<distribution##_distribution, logsf>},   \
-      {#distribution "_ppf", quantile_of<distribution##_distribution, ppf>},  \
-      {#distribution "_isf", quantile_of<distribution##_distribution, isf>},  \
-      {#distribution "_ilogcdf", quantile_of<distribution##_distribution, ilogcdf>, DType::float64},
+#define REEL_FUNCTIONS(distribution, shapes)                                                         \
+  {#distribution "_logpdf", placed<distribution##_distribution, logpdf>},                            \
+      {#distribution "_pdf", placed<distribution##_distribution, pdf>},                              \
+      {#distribution "_cdf", placed<distribution##_distribution, cdf>},                              \
+      {#distribution "_logcdf", placed<distribution##_distribution, logcdf>},                        \
+      {#distribution "_sf", placed<distribution##_distribution, sf>},                                \
+      {#distribution "_logsf", placed<distribution##_distribution, logsf>},                          \
+      {#distribution "_ppf", quantile_of<distribution##_distribution, ppf>},                         \
+      {#distribution "_isf", quantile_of<distribution##_distribution, isf>},                         \
+      {#distribution "_ilogcdf", quantile_of<distribution##_distribution, ilogcdf>, DType::float64}, \
+      {#distribution "_ilogsf", quantile_of<distribution##_distribution, ilogsf>, DType::float64},
 constexpr Composed continuous_functions[] = {REEL_DISTRIBUTIONS(REEL_FUNCTIONS)};
 #undef REEL_FUNCTIONS
 #define REEL_NUMBER(distribution, shapes) number_of_##distribution,
@@ -338,7 +362,7 @@ Tensor call(DistributionNumber distribution, std::size_t kind, std::initializer_
       REEL_DEFINE_##shapes(distribution, cdf) REEL_DEFINE_##shapes(distribution, logcdf)      \
           REEL_DEFINE_##shapes(distribution, sf) REEL_DEFINE_##shapes(distribution, logsf)    \
               REEL_DEFINE_##shapes(distribution, ppf) REEL_DEFINE_##shapes(distribution, isf) \
-                  REEL_DEFINE_##shapes(distribution, ilogcdf)
+                  REEL_DEFINE_##shapes(distribution, ilogcdf) REEL_DEFINE_##shapes(distribution, ilogsf)
 REEL_DISTRIBUTIONS(REEL_DEFINE)
 
 }  // namespace reel

@@ -22,6 +22,7 @@ enum DistributionFunction : std::size_t {
   ppf = placed_functions,
   isf,
   ilogcdf,
+  ilogsf,
   functions_of_distribution
 };
 
@@ -30,7 +31,7 @@ struct Distribution {
   bool has_lower;  // whether the support contains its lower end
   std::size_t shapes;
   Lane (*functions[placed_functions])(const DistributionPoint& p);
-  // By p: the probability of at most z, of more than z, or the logarithm of the first.
+  // By p: the probability of at most z, of more than z, or the logarithm of either.
   Lane (*quantiles[functions_of_distribution - ppf])(const Lane& p, const Lane& a) = {};
   // The density is 0 at the lower end for a above the first of these, at the upper end for b above the second.
   double vanishes_below = HUGE_VAL, vanishes_above = HUGE_VAL;

@@ -243,15 +243,24 @@ Tensor lowest_of(const Tensor& q, DType d) {
       reel::ldexp(where(equal(parts.mantissa, 0.5), full({}, 0.25, q.dtype()), 0.5), parts.exponent - bits);
   return where(logical_or(equal(q, 0), equal(q, 1)), q, q - below);
 }
+// The greatest number that is rounded to q: half a unit in the last place above it.
+Tensor highest_of(const Tensor& q, DType d) {
+  const int bits = d == DType::float32 ? 24 : d == DType::float16 ? 11 : d == DType::bfloat16 ? 8 : 0;
+  if (bits == 0) return q;
+  const Tensor above = reel::ldexp(full({}, 0.5, q.dtype()), reel::frexp(q).exponent - bits);
+  return where(logical_or(equal(q, 0), equal(q, 1)), q, q + above);
+}
 Tensor half_lowest_of(const Tensor& q, DType d) { return is_half(d) ? lowest_of(q, d) : q; }
+Tensor half_highest_of(const Tensor& q, DType d) { return is_half(d) ? highest_of(q, d) : q; }
 
 // The quantile of a distribution of whole numbers, computed in float64.
 Tensor number_quantile(const char* op, Function f, std::initializer_list<const Operand*> operands) {
+  const bool upper = f >= Function::poisson_isf;
   const tape::OpScope scope(**operands.begin());
   const Converted c(op, operands);
   Tensor x[3];
   for (std::size_t k = 0; k < c.x.size(); ++k) x[k] = cast_to(stop_gradient(c.x[k]), DType::float64);
-  x[0] = lowest_of(x[0], c.result);
+  x[0] = upper ? highest_of(x[0], c.result) : lowest_of(x[0], c.result);
   return cast_to(c.x.size() == 2 ? apply_special(op, f, {&x[0], &x[1]}) : apply_special(op, f, {&x[0], &x[1], &x[2]}),
                  c.result);
 }
@@ -321,6 +330,12 @@ Tensor beta_ppf(const Operand& p, const Operand& a, const Operand& b, const Oper
   return q.finish(betaincinv(q.c.x[1], q.c.x[2], q.c.x[0]));
 }
 
+Tensor beta_isf(const Operand& p, const Operand& a, const Operand& b, const Operand& loc, const Operand& scale) {
+  const tape::OpScope scope(p);
+  const ops::Quantile q("beta_isf", {&p, &a, &b, &loc, &scale});
+  return q.finish(betainccinv(q.c.x[1], q.c.x[2], q.c.x[0]));
+}
+
 Tensor poisson_ppf(const Operand& q, const Operand& mu) {
   return ops::number_quantile("poisson_ppf", ops::Function::poisson_ppf, {&q, &mu});
 }
@@ -333,6 +348,18 @@ Tensor nbinom_ppf(const Operand& q, const Operand& n, const Operand& p) {
   return ops::number_quantile("nbinom_ppf", ops::Function::nbinom_ppf, {&q, &n, &p});
 }
 
+Tensor poisson_isf(const Operand& q, const Operand& mu) {
+  return ops::number_quantile("poisson_isf", ops::Function::poisson_isf, {&q, &mu});
+}
+
+Tensor binom_isf(const Operand& q, const Operand& n, const Operand& p) {
+  return ops::number_quantile("binom_isf", ops::Function::binom_isf, {&q, &n, &p});
+}
+
+Tensor nbinom_isf(const Operand& q, const Operand& n, const Operand& p) {
+  return ops::number_quantile("nbinom_isf", ops::Function::nbinom_isf, {&q, &n, &p});
+}
+
 Tensor bernoulli_ppf(const Operand& q, const Operand& p) {
   const tape::OpScope scope(q);
   const ops::Converted c("bernoulli_ppf", {&q, &p});
@@ -341,6 +368,16 @@ Tensor bernoulli_ppf(const Operand& q, const Operand& p) {
                level = ops::probability_or_nan(stop_gradient(c.x[0]));
   const Tensor one = ops::cast_to(greater(ops::half_lowest_of(level, c.result), 1 - chance), level.dtype());
   return ops::cast_to(where(equal(level, 0), -1, one) + 0 * (level + chance), c.result);
+}
+
+Tensor bernoulli_isf(const Operand& q, const Operand& p) {
+  const tape::OpScope scope(q);
+  const ops::Converted c("bernoulli_isf", {&q, &p});
+  ops::broadcast_all("bernoulli_isf", c.x);
+  const Tensor chance = ops::probability_or_nan(stop_gradient(c.x[1])),
+               level = ops::probability_or_nan(stop_gradient(c.x[0]));
+  const Tensor one = ops::cast_to(less(ops::half_highest_of(level, c.result), chance), level.dtype());
+  return ops::cast_to(where(equal(level, 1), -1, one) + 0 * (level + chance), c.result);
 }
 
 // By the logarithm, which may be one off to rounding.
@@ -358,6 +395,22 @@ Tensor geom_ppf(const Operand& q, const Operand& p) {
   const Tensor near =
       where(logical_and(greater(k, 1), greater_equal(cdf(k - 1), least)), k - 1, where(less(cdf(k), least), k + 1, k));
   return ops::cast_to(where(equal(level, 0), 0, where(certain, 1, near)) + 0 * (level + chance), c.result);
+}
+
+Tensor geom_isf(const Operand& q, const Operand& p) {
+  const tape::OpScope scope(q);
+  const ops::Converted c("geom_isf", {&q, &p});
+  ops::broadcast_all("geom_isf", c.x);
+  const Tensor probability = ops::probability_or_nan(stop_gradient(c.x[1])),
+               level = ops::probability_or_nan(stop_gradient(c.x[0]));
+  const Tensor chance = ops::valid_or_nan(greater(probability, 0), probability),
+               most = ops::half_highest_of(level, c.result);
+  const Tensor certain = equal(chance, 1), rest = where(certain, 0.5, chance);
+  const auto sf = [&](const Tensor& k) { return exp(xlog1py(k, -rest)); };
+  const Tensor k = maximum(ceil(log(most) / log1p(-rest)), 1);
+  const Tensor near =
+      where(logical_and(greater(k, 1), less_equal(sf(k - 1), most)), k - 1, where(greater(sf(k), most), k + 1, k));
+  return ops::cast_to(where(equal(level, 1), 0, where(certain, 1, near)) + 0 * (level + chance), c.result);
 }
 
 Tensor t_ppf(const Operand& p, const Operand& df, const Operand& loc, const Operand& scale) {

@@ -60,6 +60,8 @@ constexpr auto gammaincinv_of = [](Real a, Real p) { return references::gammainc
 constexpr auto gammainccinv_of = [](Real a, Real q) { return references::gammaincinv(a, 1 - q); };
 constexpr auto betaincinv_of = [](Real a, Real b, Real p) { return references::betaincinv(a, b, p); };
 
+constexpr auto betainccinv_of = [](Real a, Real b, Real q) { return references::betaincinv(a, b, 1 - q); };
+
 constexpr Domain positive = {0.6, 4};
 
 // clang-format off
@@ -79,6 +81,7 @@ constexpr Shaped rows[] = {
     {"gammaincinv", "2x3,3;(),2", [](X x) { return gammaincinv(x[0], x[1]); }, two<gammaincinv_of>, positive, second_fraction, none, 16},
     {"gammainccinv", "2x3,3;(),2", [](X x) { return gammainccinv(x[0], x[1]); }, two<gammainccinv_of>, positive, second_fraction, none, 16},
     {"betaincinv", "3,3,();2,2,2", [](X x) { return betaincinv(x[0], x[1], x[2]); }, three<betaincinv_of>, positive, third_fraction, none, 16},
+    {"betainccinv", "3,3,();2,2,2", [](X x) { return betainccinv(x[0], x[1], x[2]); }, three<betainccinv_of>, positive, third_fraction, none, 16},
 };
 // clang-format on
 

@@ -16,6 +16,10 @@ def multigammaln(d, a):
     return sum(mp.loggamma(a - HALF * j) for j in range(int(d))) + mp.mpf(d) * (d - 1) / 4 * mp.log(mp.pi)
 
 
+def owens_t(h, a):
+    return mp.quad(lambda x: mp.exp(-h * h * (1 + x * x) / 2) / (1 + x * x), mp.linspace(0, a, 20)) / (2 * mp.pi)
+
+
 def spherical(bessel):
     return lambda n, x: mp.sqrt(mp.pi / (2 * x)) * bessel(n + HALF, x)
 
@@ -109,6 +113,13 @@ ROWS = [
     ("elliprd", mp.elliprd, 0, [(1, 2, 3), (1e-5, 10, .1), (1, 1, 1)]),
     ("elliprg", mp.elliprg, 0, [(1, 2, 3), (1e-5, 10, .1), (1, 1, 1)]),
     ("elliprj", mp.elliprj, 0, [(1, 2, 3, 4), (.001, 10, .1, 5), (2, 3, 4, .001), (1, 1, 1, 1)]),
+    ("exprel", lambda x: mp.expm1(x) / x, 0, at(-30, -3.875, -1e-8, .5, 5, 50)),
+    ("owens_t", owens_t, 0, [(.5, .25), (2, 3), (-1, .5), (1e-3, 100), (8, 2), (3, -.75)]),
+    ("hyp1f1", lambda a, b, x: mp.hyp1f1(a, b, x, **SERIES), 0,
+     [(.5, 1.5, 2), (2.5, .75, -8), (-3.25, 2, 30), (1.5, -.5, 3), (12.5, 3, 100.5), (-40.5, .5, -20), (-60.25, 2.5, 40), (.5, 2.5, -1500)]),
+    ("hyp2f1", lambda a, b, c, z: mp.re(mp.hyp2f1(a, b, c, z, **SERIES)), 0,
+     [(.5, .75, 1.5, .25), (.5, 1, 1.5, -3), (2, 3.5, 1.25, .875), (-8.5, 4, 2.5, .75), (.25, .5, 1.75, 1 - 2**-20), (1.5, 2.25, 2.5, -1e6),
+      (-20.5, 21, .5, .625), (.5, 1.5, -2.5, .375), (-3, 2.5, 1.5, .9375), (2.5, .5, .5, -40), (1, 1, 2, 1e-10)]),
     ("legendre", mp.legendre, 1, [(0, .3), (1, .3), (10, .9), (6, -1), (20, 1.5), (51, -.7)]),
     ("chebyshev_t", mp.chebyt, 1, [(0, .3), (1, .3), (10, .9), (6, -1), (20, 1.5)]),
     ("chebyshev_u", mp.chebyu, 1, [(0, .3), (1, .3), (10, .9), (6, -1), (20, 1.5)]),

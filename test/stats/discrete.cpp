@@ -27,9 +27,11 @@ using Call = std::function<Tensor(const Scalars&)>;
   {                                                                \
 #name, [](const Scalars& x) { return name(x[0], x[1], x[2]); } \
   }
-const std::map<std::string, Call> functions = {ONE(poisson_cdf), ONE(bernoulli_cdf), ONE(geom_cdf),      TWO(binom_cdf),
-                                               TWO(nbinom_cdf),  ONE(poisson_ppf),   ONE(bernoulli_ppf), ONE(geom_ppf),
-                                               TWO(binom_ppf),   TWO(nbinom_ppf)};
+const std::map<std::string, Call> functions = {
+    ONE(poisson_cdf), ONE(bernoulli_cdf), ONE(geom_cdf), TWO(binom_cdf), TWO(nbinom_cdf),
+    ONE(poisson_ppf), ONE(bernoulli_ppf), ONE(geom_ppf), TWO(binom_ppf), TWO(nbinom_ppf),
+    ONE(poisson_sf),  ONE(bernoulli_sf),  ONE(geom_sf),  TWO(binom_sf),  TWO(nbinom_sf),
+    ONE(poisson_isf), ONE(bernoulli_isf), ONE(geom_isf), TWO(binom_isf), TWO(nbinom_isf)};
 
 }  // namespace
 
@@ -66,6 +68,8 @@ TEST_CASE("discrete distributions: quantiles; that of the probability of k is k"
     const bool from_1 = distribution == "geom";
     INFO(distribution << " " << row.parameters[0]);
     CHECK(of("_ppf", 0) == (from_1 ? 0 : -1));
+    CHECK(of("_isf", 1) == (from_1 ? 0 : -1));
+    CHECK(of("_isf", 0) == of("_ppf", 1));
     CHECK(of("_ppf", 1) == (distribution == "binom" ? row.parameters[0] : distribution == "bernoulli" ? 1 : inf));
     for (std::size_t i = 0; i < q.size(); ++i) {
       const double k = row.quantiles[i], p = of("_cdf", k);
@@ -73,9 +77,13 @@ TEST_CASE("discrete distributions: quantiles; that of the probability of k is k"
       CHECK(of("_ppf", q[i]) == k);
       CHECK(of("_ppf", p) == k);
       if (k > (from_1 ? 1 : 0) && of("_cdf", k - 1) < p) CHECK(of("_ppf", std::nextafter(of("_cdf", k - 1), 2.)) == k);
+      const double tail = of("_sf", k);
+      if (tail > 0) CHECK(of("_isf", tail) == k);
+      if (tail < 1 && of("_sf", k - 1) > tail) CHECK(of("_isf", std::nextafter(of("_sf", k - 1), 0.)) == k);
       for (const DType d : {DType::float16, DType::bfloat16, DType::float32}) {
-        const double narrow = of("_cdf", k, d);
+        const double narrow = of("_cdf", k, d), beyond = of("_sf", k, d);
         if (k < 100 && of("_cdf", k - 1, d) < narrow) CHECK(of("_ppf", narrow, d) == k);
+        if (k < 100 && beyond > 0 && of("_sf", k - 1, d) > beyond) CHECK(of("_isf", beyond, d) == k);
       }
     }
   }
@@ -89,6 +97,19 @@ TEST_CASE("discrete distributions: quantiles; that of the probability of k is k"
 }
 
 // References: sums of mpmath's probabilities.
+TEST_CASE("discrete distributions: quantiles of tiny upper tails") {
+  const Tensor q = tensor({1e-300, 1e-30, 1e-12});
+  CHECK(poisson_isf(q, 7.25).to_vector() == Doubles{262, 56, 33});
+  CHECK(binom_isf(q, 1000, 0.25).to_vector() == Doubles{808, 416, 350});
+  CHECK(nbinom_isf(q, 2.5, 0.375).to_vector() == Doubles{1489, 159, 68});
+  CHECK(geom_isf(q, 0.125).to_vector() == Doubles{5174, 518, 207});
+  CHECK(bernoulli_isf(q, 1e-20).to_vector() == Doubles{1, 1, 0});
+  // Those of huge numbers are those of a limit distribution.
+  CHECK(binom_isf(q, 1e300, 1e-298).to_vector() == poisson_isf(q, 100).to_vector());
+  CHECK(largest((binom_isf(q, 1e20, 0.5) - 5e19) / (norm_isf(q) * 5e9) - 1) < 1e-5);
+  CHECK(largest(nbinom_isf(q, 2.5, 1e-300) / (gamma_isf(q, 2.5) * 1e300) - 1) < 1e-15);
+}
+
 TEST_CASE("discrete distributions: quantiles of huge numbers are those of a limit distribution, to the last number") {
   const Tensor q = tensor({1e-12, 0.25, 0.9375});
   CHECK(binom_ppf(q, 1e11, 0.5).to_vector() == Doubles{49998887750, 49999893354, 50000242566});
@@ -117,6 +138,8 @@ TEST_CASE("quantiles and samples at extreme parameters are in the support, or Na
       const Tensor valid = logical_and(greater_equal(y, -1), equal(y, floor(y)));
       CHECK(holds(logical_or(isnan(y), valid)));
     }
+    for (const Tensor& y : {poisson_isf(x, a), nbinom_isf(x, b, a), binom_isf(x, b, a)})
+      CHECK(holds(logical_or(isnan(y), logical_and(greater_equal(y, -1), equal(y, floor(y))))));
     const Tensor chance = logical_and(greater_equal(a, 0), less_equal(a, 1));
     const Tensor defined = logical_and(logical_and(chance, less_equal(x, 1)), less(b, inf));
     CHECK(holds(equal(isnan(binom_ppf(x, b, a)), logical_not(logical_and(defined, equal(b, floor(b)))))));

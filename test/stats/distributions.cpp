@@ -278,7 +278,12 @@ TEST_CASE("distributions: quantiles of upper and of logarithms of probabilities 
       {AT(logistic_ilogcdf), -1e-20, 46.0517018598809137}, {AT(expon_ilogcdf), -1e-20, 46.0517018598809137}, {AT(gumbel_r_ilogcdf), -1e-20, 46.0517018598809137},
       {AT(gumbel_r_ilogcdf), -700, -6.55108033504340467}, {AT(cauchy_ilogcdf), -1e-20, 3.18309886183790689e+19}, {AT(cauchy_ilogcdf), -700, -3.22840089906651436e+303},
       {AT(laplace_ilogcdf), -1e-20, 45.3585546793209684}, {AT(laplace_ilogcdf), -700, -699.306852819440055}, {AT(pareto_ilogcdf, 2), -1e-20, 1e10},
-      {AT(weibull_min_ilogcdf, 1.5), -1e-20, 12.8478499618921429}, {AT(uniform_ilogcdf), -2, 0.135335283236612692}};
+      {AT(weibull_min_ilogcdf, 1.5), -1e-20, 12.8478499618921429}, {AT(uniform_ilogcdf), -2, 0.135335283236612692},
+      {AT(norm_ilogsf), -1e5, 447.197893678525051}, {AT(norm_ilogsf), -1e-20, -9.26234008979840758}, {AT(lognorm_ilogsf, 0.5), -1e5, 1.28170704563507186e+97},
+      {AT(logistic_ilogsf), -700, 700}, {AT(expon_ilogsf), -700, 700}, {AT(gumbel_r_ilogsf), -700, 700}, {AT(gumbel_r_ilogsf), -1e-20, -3.82976471880194679},
+      {AT(cauchy_ilogsf), -700, 3.22840089906651436e+303}, {AT(laplace_ilogsf), -700, 699.306852819440055}, {AT(pareto_ilogsf, 2), -700, 1.00709088702807976e+152},
+      {AT(weibull_min_ilogsf, 1.5), -700, 78.8373516310524282}, {AT(uniform_ilogsf), -2, 0.864664716763387308},
+      {AT(beta_isf, 2.5, 1.5), 1e-5, 0.999794505130793061}, {AT(beta_isf, 2, 60), 1e-300, 0.999990662199969991}};
 #undef AT
   // clang-format on
   for (const Point& at : points) {

@@ -8,6 +8,7 @@
 //   F_ppf(p, ...)     the quantile: x of cdf p
 //   F_isf(p, ...)     x of sf p
 //   F_ilogcdf(y, ...) x of logcdf y, also where exp(y) underflows
+//   F_ilogsf(y, ...)  x of logsf y, also where exp(y) underflows
 // with the shape parameters, loc and scale as operands.
 //
 // Each is elementwise: operands broadcast (ShapeError otherwise) and are promoted; integers and booleans compute as
@@ -20,7 +21,7 @@
 // gradient is that of the formula: it may be infinite, and it is NaN where one factor is 0 and another infinite; for a
 // parameter of shape that is exactly 1, log(z) counts as 0 there. NaN where an operand is NaN, where scale or a
 // parameter of shape is not above 0, and, of quantiles, where p is outside [0, 1] or y above 0. Quantiles of 0 and 1
-// are the ends of the support, with the gradient of the formula there. F_ilogcdf computes in float64.
+// are the ends of the support, with the gradient of the formula there. F_ilogcdf and F_ilogsf compute in float64.
 #pragma once
 #include <reel/tensor.hpp>
 
@@ -46,6 +47,8 @@ Tensor norm_ppf(const Operand& p, const Operand& loc = 0, const Operand& scale =
 Tensor norm_isf(const Operand& p, const Operand& loc = 0, const Operand& scale = 1);
 /// x with norm_logcdf y, without underflow. Gradient: g exp(y) / pdf for y.
 Tensor norm_ilogcdf(const Operand& y, const Operand& loc = 0, const Operand& scale = 1);
+/// x with norm_logsf y, without underflow. Gradient: -g exp(y) / pdf for y.
+Tensor norm_ilogsf(const Operand& y, const Operand& loc = 0, const Operand& scale = 1);
 
 // The exponential distribution: density exp(-z) / scale, z >= 0
 
@@ -67,6 +70,8 @@ Tensor expon_ppf(const Operand& p, const Operand& loc = 0, const Operand& scale 
 Tensor expon_isf(const Operand& p, const Operand& loc = 0, const Operand& scale = 1);
 /// x with expon_logcdf y, without underflow. Gradient: g exp(y) / pdf for y.
 Tensor expon_ilogcdf(const Operand& y, const Operand& loc = 0, const Operand& scale = 1);
+/// x with expon_logsf y, without underflow. Gradient: -g exp(y) / pdf for y.
+Tensor expon_ilogsf(const Operand& y, const Operand& loc = 0, const Operand& scale = 1);
 
 // The Laplace distribution: density exp(-|z|) / 2 / scale
 
@@ -88,6 +93,8 @@ Tensor laplace_ppf(const Operand& p, const Operand& loc = 0, const Operand& scal
 Tensor laplace_isf(const Operand& p, const Operand& loc = 0, const Operand& scale = 1);
 /// x with laplace_logcdf y, without underflow. Gradient: g exp(y) / pdf for y.
 Tensor laplace_ilogcdf(const Operand& y, const Operand& loc = 0, const Operand& scale = 1);
+/// x with laplace_logsf y, without underflow. Gradient: -g exp(y) / pdf for y.
+Tensor laplace_ilogsf(const Operand& y, const Operand& loc = 0, const Operand& scale = 1);
 
 // The logistic distribution: density exp(-z) / (1 + exp(-z))^2 / scale
 
@@ -109,6 +116,8 @@ Tensor logistic_ppf(const Operand& p, const Operand& loc = 0, const Operand& sca
 Tensor logistic_isf(const Operand& p, const Operand& loc = 0, const Operand& scale = 1);
 /// x with logistic_logcdf y, without underflow. Gradient: g exp(y) / pdf for y.
 Tensor logistic_ilogcdf(const Operand& y, const Operand& loc = 0, const Operand& scale = 1);
+/// x with logistic_logsf y, without underflow. Gradient: -g exp(y) / pdf for y.
+Tensor logistic_ilogsf(const Operand& y, const Operand& loc = 0, const Operand& scale = 1);
 
 // The Cauchy distribution: density 1 / (pi (1 + z^2)) / scale
 
@@ -130,6 +139,8 @@ Tensor cauchy_ppf(const Operand& p, const Operand& loc = 0, const Operand& scale
 Tensor cauchy_isf(const Operand& p, const Operand& loc = 0, const Operand& scale = 1);
 /// x with cauchy_logcdf y, without underflow. Gradient: g exp(y) / pdf for y.
 Tensor cauchy_ilogcdf(const Operand& y, const Operand& loc = 0, const Operand& scale = 1);
+/// x with cauchy_logsf y, without underflow. Gradient: -g exp(y) / pdf for y.
+Tensor cauchy_ilogsf(const Operand& y, const Operand& loc = 0, const Operand& scale = 1);
 
 // The Gumbel (of maxima) distribution: density exp(-z - exp(-z)) / scale
 
@@ -151,6 +162,8 @@ Tensor gumbel_r_ppf(const Operand& p, const Operand& loc = 0, const Operand& sca
 Tensor gumbel_r_isf(const Operand& p, const Operand& loc = 0, const Operand& scale = 1);
 /// x with gumbel_r_logcdf y, without underflow. Gradient: g exp(y) / pdf for y.
 Tensor gumbel_r_ilogcdf(const Operand& y, const Operand& loc = 0, const Operand& scale = 1);
+/// x with gumbel_r_logsf y, without underflow. Gradient: -g exp(y) / pdf for y.
+Tensor gumbel_r_ilogsf(const Operand& y, const Operand& loc = 0, const Operand& scale = 1);
 
 // The uniform distribution: density 1 / scale, 0 <= z <= 1
 
@@ -172,6 +185,8 @@ Tensor uniform_ppf(const Operand& p, const Operand& loc = 0, const Operand& scal
 Tensor uniform_isf(const Operand& p, const Operand& loc = 0, const Operand& scale = 1);
 /// x with uniform_logcdf y, without underflow. Gradient: g exp(y) / pdf for y.
 Tensor uniform_ilogcdf(const Operand& y, const Operand& loc = 0, const Operand& scale = 1);
+/// x with uniform_logsf y, without underflow. Gradient: -g exp(y) / pdf for y.
+Tensor uniform_ilogsf(const Operand& y, const Operand& loc = 0, const Operand& scale = 1);
 
 // The Pareto distribution of shape b: density b z^(-b - 1) / scale, z >= 1
 
@@ -193,6 +208,8 @@ Tensor pareto_ppf(const Operand& p, const Operand& b, const Operand& loc = 0, co
 Tensor pareto_isf(const Operand& p, const Operand& b, const Operand& loc = 0, const Operand& scale = 1);
 /// x with pareto_logcdf y, without underflow. Gradient: g exp(y) / pdf for y.
 Tensor pareto_ilogcdf(const Operand& y, const Operand& b, const Operand& loc = 0, const Operand& scale = 1);
+/// x with pareto_logsf y, without underflow. Gradient: -g exp(y) / pdf for y.
+Tensor pareto_ilogsf(const Operand& y, const Operand& b, const Operand& loc = 0, const Operand& scale = 1);
 
 // The lognormal distribution of shape s: density exp(-(log(z) / s)^2 / 2) / (sqrt(2 pi) s z) / scale, z > 0
 
@@ -214,6 +231,8 @@ Tensor lognorm_ppf(const Operand& p, const Operand& s, const Operand& loc = 0, c
 Tensor lognorm_isf(const Operand& p, const Operand& s, const Operand& loc = 0, const Operand& scale = 1);
 /// x with lognorm_logcdf y, without underflow. Gradient: g exp(y) / pdf for y.
 Tensor lognorm_ilogcdf(const Operand& y, const Operand& s, const Operand& loc = 0, const Operand& scale = 1);
+/// x with lognorm_logsf y, without underflow. Gradient: -g exp(y) / pdf for y.
+Tensor lognorm_ilogsf(const Operand& y, const Operand& s, const Operand& loc = 0, const Operand& scale = 1);
 
 // The Weibull (of minima) distribution of shape c: density c z^(c - 1) exp(-z^c) / scale, z >= 0
 
@@ -235,5 +254,7 @@ Tensor weibull_min_ppf(const Operand& p, const Operand& c, const Operand& loc = 
 Tensor weibull_min_isf(const Operand& p, const Operand& c, const Operand& loc = 0, const Operand& scale = 1);
 /// x with weibull_min_logcdf y, without underflow. Gradient: g exp(y) / pdf for y.
 Tensor weibull_min_ilogcdf(const Operand& y, const Operand& c, const Operand& loc = 0, const Operand& scale = 1);
+/// x with weibull_min_logsf y, without underflow. Gradient: -g exp(y) / pdf for y.
+Tensor weibull_min_ilogsf(const Operand& y, const Operand& c, const Operand& loc = 0, const Operand& scale = 1);
 
 }  // namespace reel

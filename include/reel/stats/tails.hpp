@@ -18,7 +18,8 @@
 //
 // Of a discrete distribution x counts as floor(x), without a gradient. nbinom has gradients by n, binom has none. Its
 // quantile F_ppf(q) is the smallest number whose F_cdf, as it is rounded, is at least q; for q = 0 that before the
-// first one, for q = 1 the last one, which may be infinite. It has no gradient. Those of poisson, binom and nbinom take
+// first one, for q = 1 the last one, which may be infinite. F_isf(q) is the smallest number whose F_sf, as it is
+// rounded, is at most q, without loss where q is small. Neither has a gradient. Those of poisson, binom and nbinom take
 // some microseconds an element. For binom with a variance above 1e10, and for nbinom with n (1 - p) above 1e8, the
 // quantile is that of the expansion of Cornish and Fisher: its error is below 1e-11 standard deviations, and it may be
 // a neighbour of that number.
@@ -63,6 +64,8 @@ Tensor beta_logsf(const Operand& x, const Operand& a, const Operand& b, const Op
                   const Operand& scale = 1);
 /// loc + scale betaincinv(a, b, p). Gradient: g / pdf for p.
 Tensor beta_ppf(const Operand& p, const Operand& a, const Operand& b, const Operand& loc = 0, const Operand& scale = 1);
+/// loc + scale betainccinv(a, b, p). Gradient: -g / pdf for p.
+Tensor beta_isf(const Operand& p, const Operand& a, const Operand& b, const Operand& loc = 0, const Operand& scale = 1);
 /// betainc(df / 2, 1 / 2, df / (df + z^2)) / 2 below 0, otherwise 1 minus that. Gradient: g pdf for x; that for df,
 /// below 1 / df^2, has an absolute error of some 1e-16 / df.
 Tensor t_cdf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
@@ -88,6 +91,8 @@ Tensor poisson_logcdf(const Operand& x, const Operand& mu);
 Tensor poisson_logsf(const Operand& x, const Operand& mu);
 /// The quantile of q: at least 0, or -1 for q = 0.
 Tensor poisson_ppf(const Operand& q, const Operand& mu);
+/// The quantile of the upper tail: at least 0, or -1 for q = 1.
+Tensor poisson_isf(const Operand& q, const Operand& mu);
 /// betaincc(x + 1, n - x, p). Gradient: -g n q(x) for p, q being the probability of x for n - 1 trials.
 Tensor binom_cdf(const Operand& x, const Operand& n, const Operand& p);
 /// betainc(x + 1, n - x, p). Gradient: g n q(x) for p.
@@ -98,6 +103,8 @@ Tensor binom_logcdf(const Operand& x, const Operand& n, const Operand& p);
 Tensor binom_logsf(const Operand& x, const Operand& n, const Operand& p);
 /// The quantile of q: 0 to n, or -1 for q = 0.
 Tensor binom_ppf(const Operand& q, const Operand& n, const Operand& p);
+/// The quantile of the upper tail: 0 to n, or -1 for q = 1.
+Tensor binom_isf(const Operand& q, const Operand& n, const Operand& p);
 /// betainc(n, x + 1, p). Gradient: g p^(n - 1) (1 - p)^x / beta(n, x + 1) for p, for n that of betainc.
 Tensor nbinom_cdf(const Operand& x, const Operand& n, const Operand& p);
 /// betaincc(n, x + 1, p). Gradients: those of nbinom_cdf with the other sign.
@@ -108,6 +115,8 @@ Tensor nbinom_logcdf(const Operand& x, const Operand& n, const Operand& p);
 Tensor nbinom_logsf(const Operand& x, const Operand& n, const Operand& p);
 /// The quantile of q: at least 0, or -1 for q = 0.
 Tensor nbinom_ppf(const Operand& q, const Operand& n, const Operand& p);
+/// The quantile of the upper tail: at least 0, or -1 for q = 1.
+Tensor nbinom_isf(const Operand& q, const Operand& n, const Operand& p);
 /// 1 - p from 0 to 1. Gradient: -g for p.
 Tensor bernoulli_cdf(const Operand& x, const Operand& p);
 /// p from 0 to 1. Gradient: g for p.
@@ -118,6 +127,8 @@ Tensor bernoulli_logcdf(const Operand& x, const Operand& p);
 Tensor bernoulli_logsf(const Operand& x, const Operand& p);
 /// The quantile of q: 0 up to 1 - p, then 1; -1 for q = 0.
 Tensor bernoulli_ppf(const Operand& q, const Operand& p);
+/// The quantile of the upper tail: 0 from p on, 1 below; -1 for q = 1.
+Tensor bernoulli_isf(const Operand& q, const Operand& p);
 /// 1 - (1 - p)^x, by expm1 and log1p. Gradient: g x (1 - p)^(x - 1) for p.
 Tensor geom_cdf(const Operand& x, const Operand& p);
 /// (1 - p)^x. Gradient: -g x (1 - p)^(x - 1) for p.
@@ -128,5 +139,7 @@ Tensor geom_logcdf(const Operand& x, const Operand& p);
 Tensor geom_logsf(const Operand& x, const Operand& p);
 /// The quantile of q: at least 1, or 0 for q = 0.
 Tensor geom_ppf(const Operand& q, const Operand& p);
+/// The quantile of the upper tail: at least 1, or 0 for q = 1.
+Tensor geom_isf(const Operand& q, const Operand& p);
 
 }  // namespace reel

@@ -30,7 +30,7 @@ SparsityPattern pattern_of(const Tensor& row_starts, const Tensor& columns) { re
 // clang-format off
 std::vector<Unary> scientific_unary_ops() {
   return {
-      REEL_UNARY(deg2rad) REEL_UNARY(rad2deg) REEL_UNARY(exp10) REEL_UNARY(frac) REEL_UNARY(entr) REEL_UNARY(celu)
+      REEL_UNARY(deg2rad) REEL_UNARY(rad2deg) REEL_UNARY(exp10) REEL_UNARY(exprel) REEL_UNARY(frac) REEL_UNARY(entr) REEL_UNARY(celu)
       REEL_UNARY(gelu_tanh) REEL_UNARY(hard_sigmoid) REEL_UNARY(hard_swish) REEL_UNARY(hard_tanh)
       REEL_UNARY(hardshrink) REEL_UNARY(softshrink) REEL_UNARY(log_sigmoid) REEL_UNARY(log1mexp) REEL_UNARY(logit)
       {"logit", [](const Tensor& x) { logit(x, 0.1); }},
@@ -65,6 +65,10 @@ std::vector<Binary> scientific_binary_ops() {
       REEL_BINARY(gammainc) REEL_BINARY(gammainccinv) REEL_BINARY(ive) REEL_BINARY(kv) REEL_BINARY(yv) REEL_BINARY(jn)
       REEL_BINARY(spherical_jn) REEL_BINARY(spherical_yn) REEL_BINARY(spherical_in) REEL_BINARY(ellipeinc)
       REEL_TERNARY(elliprd) REEL_TERNARY(elliprf) REEL_TERNARY(elliprg) REEL_TERNARY(betaincc)
+      REEL_TERNARY(betainccinv) REEL_BINARY(owens_t) REEL_TERNARY(hyp1f1)
+      {"hyp2f1", [](const Tensor& x, const Tensor& y) { hyp2f1(x, y, x, y); }},
+      REEL_BINARY(poisson_isf) REEL_TERNARY(binom_isf) REEL_TERNARY(nbinom_isf) REEL_BINARY(bernoulli_isf)
+      REEL_BINARY(geom_isf) REEL_TERNARY(norm_ilogsf)
       REEL_BINARY(chebyshev_t) REEL_BINARY(chebyshev_u) REEL_BINARY(hermite) REEL_BINARY(hermite_e) REEL_BINARY(laguerre)
       REEL_TERNARY(genlaguerre) REEL_TERNARY(gegenbauer)
       REEL_DISTRIBUTION(norm) REEL_DISTRIBUTION(expon) REEL_DISTRIBUTION(laplace) REEL_DISTRIBUTION(logistic) REEL_DISTRIBUTION(cauchy) REEL_DISTRIBUTION(gumbel_r)

@@ -107,7 +107,7 @@ struct Weibull {
 };
 // clang-format on
 
-enum DistributionFunction { logpdf, pdf, cdf, logcdf, sf, logsf, ppf, isf, ilogcdf };
+enum DistributionFunction { logpdf, pdf, cdf, logcdf, sf, logsf, ppf, isf, ilogcdf, ilogsf };
 
 /// With loc and scale.
 template <class Distribution, DistributionFunction kind>
@@ -133,8 +133,10 @@ struct Function {
       return loc + scale * Distribution::template ppf<N>(x[0], shape);
     else if constexpr (kind == isf)
       return loc + scale * Distribution::template ppf<N>(1.0L - x[0], shape);
-    else
+    else if constexpr (kind == ilogcdf)
       return loc + scale * Distribution::template ppf<N>(exp_of(-x[0]), shape);
+    else
+      return loc + scale * Distribution::template ppf<N>(1.0L - exp_of(-x[0]), shape);
   }
 };
 /// The quantile of the other probability.
@@ -381,6 +383,7 @@ void for_each_distribution_function(const Add& add) {
   add("norm_ppf", Function<Norm, ppf>{}, fraction, [](const auto& x) { return norm_ppf(x[0], x[1], x[2]); });
   add("norm_isf", Function<Norm, isf>{}, fraction, [](const auto& x) { return norm_isf(x[0], x[1], x[2]); });
   add("norm_ilogcdf", Function<Norm, ilogcdf>{}, fraction, [](const auto& x) { return norm_ilogcdf(negative(x[0]), x[1], x[2]); });
+  add("norm_ilogsf", Function<Norm, ilogsf>{}, fraction, [](const auto& x) { return norm_ilogsf(negative(x[0]), x[1], x[2]); });
   add("expon_logpdf", Function<Expon, logpdf>{}, half_line, [](const auto& x) { return expon_logpdf(x[0], x[1], x[2]); });
   add("expon_pdf", Function<Expon, pdf>{}, half_line, [](const auto& x) { return expon_pdf(x[0], x[1], x[2]); });
   add("expon_cdf", Function<Expon, cdf>{}, half_line, [](const auto& x) { return expon_cdf(x[0], x[1], x[2]); });
@@ -390,6 +393,7 @@ void for_each_distribution_function(const Add& add) {
   add("expon_ppf", Function<Expon, ppf>{}, fraction, [](const auto& x) { return expon_ppf(x[0], x[1], x[2]); });
   add("expon_isf", Function<Expon, isf>{}, fraction, [](const auto& x) { return expon_isf(x[0], x[1], x[2]); });
   add("expon_ilogcdf", Function<Expon, ilogcdf>{}, fraction, [](const auto& x) { return expon_ilogcdf(negative(x[0]), x[1], x[2]); });
+  add("expon_ilogsf", Function<Expon, ilogsf>{}, fraction, [](const auto& x) { return expon_ilogsf(negative(x[0]), x[1], x[2]); });
   add("laplace_logpdf", Function<Laplace, logpdf>{}, whole_line, [](const auto& x) { return laplace_logpdf(x[0], x[1], x[2]); });
   add("laplace_pdf", Function<Laplace, pdf>{}, whole_line, [](const auto& x) { return laplace_pdf(x[0], x[1], x[2]); });
   add("laplace_cdf", Function<Laplace, cdf>{}, whole_line, [](const auto& x) { return laplace_cdf(x[0], x[1], x[2]); });
@@ -399,6 +403,7 @@ void for_each_distribution_function(const Add& add) {
   add("laplace_ppf", Function<Laplace, ppf>{}, fraction, [](const auto& x) { return laplace_ppf(x[0], x[1], x[2]); });
   add("laplace_isf", Function<Laplace, isf>{}, fraction, [](const auto& x) { return laplace_isf(x[0], x[1], x[2]); });
   add("laplace_ilogcdf", Function<Laplace, ilogcdf>{}, fraction, [](const auto& x) { return laplace_ilogcdf(negative(x[0]), x[1], x[2]); });
+  add("laplace_ilogsf", Function<Laplace, ilogsf>{}, fraction, [](const auto& x) { return laplace_ilogsf(negative(x[0]), x[1], x[2]); });
   add("logistic_logpdf", Function<Logistic, logpdf>{}, whole_line, [](const auto& x) { return logistic_logpdf(x[0], x[1], x[2]); });
   add("logistic_pdf", Function<Logistic, pdf>{}, whole_line, [](const auto& x) { return logistic_pdf(x[0], x[1], x[2]); });
   add("logistic_cdf", Function<Logistic, cdf>{}, whole_line, [](const auto& x) { return logistic_cdf(x[0], x[1], x[2]); });
@@ -408,6 +413,7 @@ void for_each_distribution_function(const Add& add) {
   add("logistic_ppf", Function<Logistic, ppf>{}, fraction, [](const auto& x) { return logistic_ppf(x[0], x[1], x[2]); });
   add("logistic_isf", Function<Logistic, isf>{}, fraction, [](const auto& x) { return logistic_isf(x[0], x[1], x[2]); });
   add("logistic_ilogcdf", Function<Logistic, ilogcdf>{}, fraction, [](const auto& x) { return logistic_ilogcdf(negative(x[0]), x[1], x[2]); });
+  add("logistic_ilogsf", Function<Logistic, ilogsf>{}, fraction, [](const auto& x) { return logistic_ilogsf(negative(x[0]), x[1], x[2]); });
   add("cauchy_logpdf", Function<Cauchy, logpdf>{}, whole_line, [](const auto& x) { return cauchy_logpdf(x[0], x[1], x[2]); });
   add("cauchy_pdf", Function<Cauchy, pdf>{}, whole_line, [](const auto& x) { return cauchy_pdf(x[0], x[1], x[2]); });
   add("cauchy_cdf", Function<Cauchy, cdf>{}, whole_line, [](const auto& x) { return cauchy_cdf(x[0], x[1], x[2]); });
@@ -417,6 +423,7 @@ void for_each_distribution_function(const Add& add) {
   add("cauchy_ppf", Function<Cauchy, ppf>{}, fraction, [](const auto& x) { return cauchy_ppf(x[0], x[1], x[2]); });
   add("cauchy_isf", Function<Cauchy, isf>{}, fraction, [](const auto& x) { return cauchy_isf(x[0], x[1], x[2]); });
   add("cauchy_ilogcdf", Function<Cauchy, ilogcdf>{}, fraction, [](const auto& x) { return cauchy_ilogcdf(negative(x[0]), x[1], x[2]); });
+  add("cauchy_ilogsf", Function<Cauchy, ilogsf>{}, fraction, [](const auto& x) { return cauchy_ilogsf(negative(x[0]), x[1], x[2]); });
   add("gumbel_r_logpdf", Function<Gumbel, logpdf>{}, whole_line, [](const auto& x) { return gumbel_r_logpdf(x[0], x[1], x[2]); });
   add("gumbel_r_pdf", Function<Gumbel, pdf>{}, whole_line, [](const auto& x) { return gumbel_r_pdf(x[0], x[1], x[2]); });
   add("gumbel_r_cdf", Function<Gumbel, cdf>{}, whole_line, [](const auto& x) { return gumbel_r_cdf(x[0], x[1], x[2]); });
@@ -426,6 +433,7 @@ void for_each_distribution_function(const Add& add) {
   add("gumbel_r_ppf", Function<Gumbel, ppf>{}, fraction, [](const auto& x) { return gumbel_r_ppf(x[0], x[1], x[2]); });
   add("gumbel_r_isf", Function<Gumbel, isf>{}, fraction, [](const auto& x) { return gumbel_r_isf(x[0], x[1], x[2]); });
   add("gumbel_r_ilogcdf", Function<Gumbel, ilogcdf>{}, fraction, [](const auto& x) { return gumbel_r_ilogcdf(negative(x[0]), x[1], x[2]); });
+  add("gumbel_r_ilogsf", Function<Gumbel, ilogsf>{}, fraction, [](const auto& x) { return gumbel_r_ilogsf(negative(x[0]), x[1], x[2]); });
   add("uniform_logpdf", Function<Uniform, logpdf>{}, unit, [](const auto& x) { return uniform_logpdf(x[0], x[1], x[2]); });
   add("uniform_pdf", Function<Uniform, pdf>{}, unit, [](const auto& x) { return uniform_pdf(x[0], x[1], x[2]); });
   add("uniform_cdf", Function<Uniform, cdf>{}, unit, [](const auto& x) { return uniform_cdf(x[0], x[1], x[2]); });
@@ -435,6 +443,7 @@ void for_each_distribution_function(const Add& add) {
   add("uniform_ppf", Function<Uniform, ppf>{}, fraction, [](const auto& x) { return uniform_ppf(x[0], x[1], x[2]); });
   add("uniform_isf", Function<Uniform, isf>{}, fraction, [](const auto& x) { return uniform_isf(x[0], x[1], x[2]); });
   add("uniform_ilogcdf", Function<Uniform, ilogcdf>{}, fraction, [](const auto& x) { return uniform_ilogcdf(negative(x[0]), x[1], x[2]); });
+  add("uniform_ilogsf", Function<Uniform, ilogsf>{}, fraction, [](const auto& x) { return uniform_ilogsf(negative(x[0]), x[1], x[2]); });
   add("pareto_logpdf", Function<Pareto, logpdf>{}, half_line, [](const auto& x) { return pareto_logpdf(x[0], x[1], x[2], x[3]); });
   add("pareto_pdf", Function<Pareto, pdf>{}, half_line, [](const auto& x) { return pareto_pdf(x[0], x[1], x[2], x[3]); });
   add("pareto_cdf", Function<Pareto, cdf>{}, half_line, [](const auto& x) { return pareto_cdf(x[0], x[1], x[2], x[3]); });
@@ -444,6 +453,7 @@ void for_each_distribution_function(const Add& add) {
   add("pareto_ppf", Function<Pareto, ppf>{}, fraction, [](const auto& x) { return pareto_ppf(x[0], x[1], x[2], x[3]); });
   add("pareto_isf", Function<Pareto, isf>{}, fraction, [](const auto& x) { return pareto_isf(x[0], x[1], x[2], x[3]); });
   add("pareto_ilogcdf", Function<Pareto, ilogcdf>{}, fraction, [](const auto& x) { return pareto_ilogcdf(negative(x[0]), x[1], x[2], x[3]); });
+  add("pareto_ilogsf", Function<Pareto, ilogsf>{}, fraction, [](const auto& x) { return pareto_ilogsf(negative(x[0]), x[1], x[2], x[3]); });
   add("lognorm_logpdf", Function<Lognorm, logpdf>{}, half_line, [](const auto& x) { return lognorm_logpdf(x[0], x[1], x[2], x[3]); });
   add("lognorm_pdf", Function<Lognorm, pdf>{}, half_line, [](const auto& x) { return lognorm_pdf(x[0], x[1], x[2], x[3]); });
   add("lognorm_cdf", Function<Lognorm, cdf>{}, half_line, [](const auto& x) { return lognorm_cdf(x[0], x[1], x[2], x[3]); });
@@ -453,6 +463,7 @@ void for_each_distribution_function(const Add& add) {
   add("lognorm_ppf", Function<Lognorm, ppf>{}, fraction, [](const auto& x) { return lognorm_ppf(x[0], x[1], x[2], x[3]); });
   add("lognorm_isf", Function<Lognorm, isf>{}, fraction, [](const auto& x) { return lognorm_isf(x[0], x[1], x[2], x[3]); });
   add("lognorm_ilogcdf", Function<Lognorm, ilogcdf>{}, fraction, [](const auto& x) { return lognorm_ilogcdf(negative(x[0]), x[1], x[2], x[3]); });
+  add("lognorm_ilogsf", Function<Lognorm, ilogsf>{}, fraction, [](const auto& x) { return lognorm_ilogsf(negative(x[0]), x[1], x[2], x[3]); });
   add("weibull_min_logpdf", Function<Weibull, logpdf>{}, half_line, [](const auto& x) { return weibull_min_logpdf(x[0], x[1], x[2], x[3]); });
   add("weibull_min_pdf", Function<Weibull, pdf>{}, half_line, [](const auto& x) { return weibull_min_pdf(x[0], x[1], x[2], x[3]); });
   add("weibull_min_cdf", Function<Weibull, cdf>{}, half_line, [](const auto& x) { return weibull_min_cdf(x[0], x[1], x[2], x[3]); });
@@ -462,6 +473,7 @@ void for_each_distribution_function(const Add& add) {
   add("weibull_min_ppf", Function<Weibull, ppf>{}, fraction, [](const auto& x) { return weibull_min_ppf(x[0], x[1], x[2], x[3]); });
   add("weibull_min_isf", Function<Weibull, isf>{}, fraction, [](const auto& x) { return weibull_min_isf(x[0], x[1], x[2], x[3]); });
   add("weibull_min_ilogcdf", Function<Weibull, ilogcdf>{}, fraction, [](const auto& x) { return weibull_min_ilogcdf(negative(x[0]), x[1], x[2], x[3]); });
+  add("weibull_min_ilogsf", Function<Weibull, ilogsf>{}, fraction, [](const auto& x) { return weibull_min_ilogsf(negative(x[0]), x[1], x[2], x[3]); });
   add("gamma_logpdf", Function<Gamma, logpdf>{}, half_line, [](const auto& x) { return gamma_logpdf(x[0], x[1], x[2], x[3]); });
   add("gamma_pdf", Function<Gamma, pdf>{}, half_line, [](const auto& x) { return gamma_pdf(x[0], x[1], x[2], x[3]); });
   add("chi2_logpdf", Function<Chi2, logpdf>{}, half_line, [](const auto& x) { return chi2_logpdf(x[0], x[1], x[2], x[3]); });
@@ -524,6 +536,7 @@ void for_each_distribution_function(const Add& add) {
   add("beta_logcdf", Log<BetaCdf>{}, unit, [](const auto& x) { return beta_logcdf(x[0], x[1], x[2], x[3], x[4]); });
   add("beta_logsf", Log<BetaSf>{}, unit, [](const auto& x) { return beta_logsf(x[0], x[1], x[2], x[3], x[4]); });
   add("beta_ppf", BetaPpf{}, fraction, [](const auto& x) { return beta_ppf(x[0], x[1], x[2], x[3], x[4]); });
+  add("beta_isf", Upper<BetaPpf>{}, fraction, [](const auto& x) { return beta_isf(x[0], x[1], x[2], x[3], x[4]); });
   add("t_cdf", Function<T, cdf>{}, near_loc, [](const auto& x) { return t_cdf(x[0], x[1], x[2], x[3]); });
   add("t_sf", Function<T, sf>{}, near_loc, [](const auto& x) { return t_sf(x[0], x[1], x[2], x[3]); });
   add("t_logcdf", Function<T, logcdf>{}, near_loc, [](const auto& x) { return t_logcdf(x[0], x[1], x[2], x[3]); });
@@ -563,6 +576,20 @@ void for_each_distribution_function(const Add& add) {
   add("geom_ppf", GeomPpf{}, number, [](const auto& x) {
     const auto v = together<2>(x);
     return geom_ppf(v[0], v[1] * 0.5);
+  });
+  add("poisson_isf", Upper<PoissonPpf>{}, number, [](const auto& x) { return poisson_isf(x[0], x[1]); });
+  add("binom_isf", Upper<BinomPpf>{}, number, [](const auto& x) {
+    const auto v = together<2>(x);
+    return binom_isf(v[0], 9, v[1] * 0.5);
+  });
+  add("nbinom_isf", Upper<NbinomPpf>{}, number, [](const auto& x) { return nbinom_isf(x[0], x[1], 0.375); });
+  add("bernoulli_isf", Upper<BernoulliPpf>{}, number, [](const auto& x) {
+    const auto v = together<2>(x);
+    return bernoulli_isf(v[0], v[1] * 0.5);
+  });
+  add("geom_isf", Upper<GeomPpf>{}, number, [](const auto& x) {
+    const auto v = together<2>(x);
+    return geom_isf(v[0], v[1] * 0.5);
   });
   add("norm_kl", NormKl{}, whole_line, [](const auto& x) { return norm_kl(x[0], x[1], x[2], x[3]); });
   add("expon_kl", ExponKl{}, rate, [](const auto& x) { return expon_kl(x[0], x[1]); });

@@ -50,6 +50,28 @@ N hypergeometric(const N& z, std::initializer_list<long double> a, std::initiali
   return sum;
 }
 
+/// The same for 1F1(a; b; z) and 2F1(a, b; c; z), z up to 0.6 of the latter.
+template <class N>
+N kummer(const N& a, const N& b, const N& z) {
+  N term = 1, sum = 1;
+  for (int n = 0; n < 60; ++n) {
+    const long double k = n;
+    term = term * (a + k) * z / ((b + k) * (k + 1));
+    sum = sum + term;
+  }
+  return sum;
+}
+template <class N>
+N gauss(const N& a, const N& b, const N& c, const N& z) {
+  N term = 1, sum = 1;
+  for (int n = 0; n < 110; ++n) {
+    const long double k = n;
+    term = term * (a + k) * (b + k) * z / ((c + k) * (k + 1));
+    sum = sum + term;
+  }
+  return sum;
+}
+
 /// The integral of f over t > 0, which falls off at least as t^(-3/2): the double exponential rule.
 template <class F>
 auto half_line_integral(const F& f) {

@@ -64,6 +64,10 @@ void for_each_function(const Add& add) {
   add("elliprd", 3, 0.6, 3, [](const auto* x) { return half_line_integral([&](L t) { return 1.5L / (root(x, t) * (x[2] + t)); }); }, [](const auto& x) { return elliprd(x[0], x[1], x[2]); });
   add("elliprg", 3, 0.6, 3, [](const auto* x) { return half_line_integral([&](L t) { return 0.25L * t / root(x, t) * (x[0] / (x[0] + t) + x[1] / (x[1] + t) + x[2] / (x[2] + t)); }); }, [](const auto& x) { return elliprg(x[0], x[1], x[2]); });
   add("elliprj", 4, 0.6, 3, [](const auto* x) { return half_line_integral([&](L t) { return 1.5L / (root(x, t) * (x[3] + t)); }); }, [](const auto& x) { return elliprj(x[0], x[1], x[2], x[3]); });
+  add("exprel", 1, 0.2, 3, [](const auto* x) { return hypergeometric(x[0], {1}, {2}); }, [](const auto& x) { return exprel(x[0]); });
+  add("owens_t", 2, 0.3, 1.6, [](const auto* x) { return x[1] / (2 * pi) * unit_integral([&](L t) { const auto s = x[1] * x[1] * (t * t) + 1.0L; return exp_of(x[0] * x[0] * s * -0.5L) / s; }); }, [](const auto& x) { return owens_t(x[0], x[1]); });
+  add("hyp1f1", 3, 0.6, 3, [](const auto* x) { return kummer(x[0], x[1], x[2]); }, [](const auto& x) { return hyp1f1(x[0], x[1], x[2]); });
+  add("hyp2f1", 4, 0.1, 0.6, [](const auto* x) { return gauss(x[0], x[1], x[2], x[3]); }, [](const auto& x) { return hyp2f1(x[0], x[1], x[2], x[3]); });
   add("legendre", 1, 1.1, 2, [](const auto* x) { return (x[0] * x[0] * 5.0L - 3.0L) * x[0] / 2.0L; }, [](const auto& x) { return legendre(3, x[0]); });
   add("chebyshev_t", 1, 1.1, 2, [](const auto* x) { return (x[0] * x[0] * 4.0L - 3.0L) * x[0]; }, [](const auto& x) { return chebyshev_t(3, x[0]); });
   add("chebyshev_u", 1, 1.1, 2, [](const auto* x) { return (x[0] * x[0] * 8.0L - 4.0L) * x[0]; }, [](const auto& x) { return chebyshev_u(3, x[0]); });

@@ -77,6 +77,10 @@ std::vector<Special> by_series() {
        {shape, shape, fraction},
        [](Jets x) { return beta_quantile(x[0], x[1], x[2]); },
        [](const Operands& x) { return betaincinv(x[0], x[1], x[2]); }},
+      {"betainccinv",
+       {shape, shape, {0.4, 0.9}},
+       [](Jets x) { return beta_quantile(x[0], x[1], 1 - x[2]); },
+       [](const Operands& x) { return betainccinv(x[0], x[1], x[2]); }},
   };
 }
 const std::vector<Special>& functions() {
