@@ -24,14 +24,27 @@ double epsilon_of(const tape::Record& r) { return std::bit_cast<double>(r.attrib
 // rsqrt whose derivatives have no cube, which overflows and underflows where x does not.
 Tensor inverse_root(const Tensor& x) { return reciprocal(sqrt(x)); }
 
+// y = x scale, scale = 1 / sqrt(mean(x^2) + epsilon) over some axes, by a power of 2 that keeps squares in range.
+struct Scaled {
+  Tensor y, scale;
+  Scaled(const Tensor& x, const Shape& axes, double epsilon) {
+    const Tensor fixed = stop_gradient(x), most = maximum(max(fixed, axes, true), -min(fixed, axes, true));
+    const Tensor size = maximum(most, std::sqrt(epsilon));  // so that epsilon does not overflow below
+    const Tensor unit = exp2(floor(log2(where(logical_and(isfinite(size), greater(size, 0)), size, 1))));
+    const Tensor z = x / unit, root = inverse_root(mean(square(z), axes, true) + epsilon / unit / unit);
+    y = z * root;
+    scale = root / unit;
+  }
+};
+
 // Normalisation of x over some axes, in recorded ops.
 struct Normalised {
   Tensor y, scale;  // y = (x - mean) scale
   Normalised(const Tensor& x, const Shape& axes, double epsilon) {
     const Tensor once = x - mean(x, axes, true);
-    const Tensor centred = once - mean(once, axes, true);  // twice: the first mean is rounded
-    scale = inverse_root(mean(square(centred), axes, true) + epsilon);
-    y = centred * scale;
+    Scaled to(once - mean(once, axes, true), axes, epsilon);  // twice: the first mean is rounded
+    y = std::move(to.y);
+    scale = std::move(to.scale);
   }
   // The Jacobian is symmetric, so this serves both modes. axes: those of g.
   Tensor product(const Tensor& g, const Shape& axes) const {
@@ -297,7 +310,7 @@ void evaluate_batch_norm(const Call& call, Outputs& out) {
   const Tensor x = as_batch(call.input(0), call.attribute(1));
   const Tensor &mean = out[1], &variance = out[2], &inverse = out[3];
   loops::channel_moments(x, mean, variance);
-  loops::inverse_deviation(variance, call.real(0), inverse);
+  loops::inverse_deviation(x, mean, variance, call.real(0), inverse);
   loops::normalize_channels(x, mean, inverse, call.input(1), call.input(2), out[0]);
 }
 constexpr Primitive batch_norm_primitive = {.rule = batched({"batch_norm", batch_norm_vjp, batch_norm_jvp}),
@@ -348,8 +361,8 @@ Tensor rms_norm(const Operand& operand, const Operand& scale, const LayerNormOpt
   Shape broad;
   for (int k = 0; k < x.rank(); ++k) broad.push_back(1);
   for (std::int64_t a : axes) broad[a] = x.shape()[a];
-  return ops::cast_to(x * ops::inverse_root(mean(square(x), axes, true) + options.epsilon) *
-                          reshape(ops::with_ascending_axes(factor, named), broad),
+  if (x.size() == 0) return ops::cast_to(x * reshape(ops::with_ascending_axes(factor, named), broad), d);
+  return ops::cast_to(ops::Scaled(x, axes, options.epsilon).y * reshape(ops::with_ascending_axes(factor, named), broad),
                       d);
 }
 

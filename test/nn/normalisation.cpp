@@ -1,6 +1,9 @@
 // Normalisations and cross-entropies: published numbers, extreme rows, second derivatives, what is ignored, errors,
 // dtypes, threads. Values and derivatives in every shape and layout are checked by the op table.
 #include <cmath>
+#include <functional>
+#include <reel/nn.hpp>
+#include <reel/ops/statistics.hpp>
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
@@ -312,4 +315,69 @@ TEST_CASE("normalisations and losses have the same bits for any number of thread
     for (int i = 1; i < 3; ++i) CHECK(results[i] == results[0]);
   }
   set_num_threads(before);
+}
+
+// Of x scaled by a power of 2: y and the tangent along x scale as said, whatever the squares do.
+TEST_CASE("normalisations and deviations do not overflow or underflow: values and derivatives to order 2") {
+  using F = std::function<Tensor(const Tensor&)>;
+  struct Case {
+    const char* name;
+    int degree;  // f(s x) = s^degree f(x)
+    F f;
+  };
+  const auto one = [](const Tensor& x, std::int64_t n) { return cast(ones({n}), x.dtype()); };
+  const auto none = [](const Tensor& x, std::int64_t n) { return cast(zeros({n}), x.dtype()); };
+  const Case cases[] = {
+      {"std", 1, [](const Tensor& x) { return reel::std(x, -1); }},
+      {"nanstd", 1, [](const Tensor& x) { return nanstd(x, -1); }},
+      {"layer_norm", 0, [](const Tensor& x) { return layer_norm(x, {.epsilon = 0}); }},
+      {"layer_norm of long rows", 0,
+       [](const Tensor& x) {
+         return layer_norm(concatenate({x, x * 2, x, x * 3, x, x, x, x, x, x, x}, 1), {.epsilon = 0});
+       }},
+      {"rms_norm", 0, [&](const Tensor& x) { return rms_norm(x, one(x, 4), {.epsilon = 0}); }},
+      {"group_norm", 0,
+       [](const Tensor& x) {
+         return group_norm(reshape(x, {1, 4, 3}), 2, 0);
+       }},
+      {"instance_norm", 0,
+       [](const Tensor& x) {
+         return instance_norm(reshape(x, {1, 3, 4}), 0);
+       }},
+      {"batch_norm", 0, [&](const Tensor& x) { return batch_norm(x, one(x, 4), none(x, 4), {.epsilon = 0}).y; }},
+      {"batch_norm of planes", 0,
+       [&](const Tensor& x) {
+         return batch_norm(reshape(x, {1, 3, 4}), one(x, 3), none(x, 3), {.epsilon = 0}).y;
+       }},
+  };
+  const Tensor base = tensor({{1., 2, 4, 3}, {7, 5, -2, 0.5}, {6, 1.5, -3, 2.5}});
+  const Tensor along = tensor({{0.5, -1, 2, 1}, {1, 0, -0.5, 3}, {-1, 2, 1, 0.25}});
+  for (const auto& [d, size] : {std::pair(DType::float32, 83), {DType::float64, 600}})
+    for (const Case& c : cases) {
+      const auto results = [&](int exponent) {
+        const Tensor x = cast(base, d) * cast(scalar(std::ldexp(1., exponent)), d), t = cast(along, d);
+        const auto gradient_of = [&](const Tensor& v) {
+          return grad([&](const Tensor& u) {
+            const Tensor y = c.f(u);
+            return sum(y * cast(reshape(arange(1., 1. + double(y.size())), y.shape()), d));
+          })(v);
+        };
+        const auto [y, dy] = jvp(c.f, x, t);
+        return std::vector<Tensor>{y, dy, gradient_of(x), jvp(gradient_of, x, t).second,
+                                   grad([&](const Tensor& u) { return sum(gradient_of(u) * t); })(x)};
+      };
+      const std::vector<Tensor> ordinary = results(0);
+      const int degrees[] = {c.degree, c.degree - 1, c.degree - 1, c.degree - 2, c.degree - 2};
+      for (const int exponent : {size, -size}) {
+        const std::vector<Tensor> scaled = results(exponent);
+        for (std::size_t k = 0; k < scaled.size(); ++k) {
+          const double power = double(exponent) * degrees[k], limit = d == DType::float32 ? 120 : 1000;
+          if (std::abs(power) > limit) continue;  // the result itself is beyond the range
+          INFO(c.name << ' ' << d << " by 2^" << exponent << ", result " << k);
+          const Tensor expected = cast(ordinary[k], DType::float64),
+                       got = cast(scaled[k], DType::float64) * std::ldexp(1., -static_cast<int>(power));
+          CHECK(largest(got - expected) <= (d == DType::float32 ? 2e-5 : 1e-13) * largest(expected));
+        }
+      }
+    }
 }

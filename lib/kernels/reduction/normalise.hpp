@@ -2,6 +2,7 @@
 // first mean is rounded, and the variance is that of the remainder.
 #pragma once
 #include "kernels/reduction/rows.hpp"
+#include "kernels/reduction/wide_deviation.hpp"
 
 namespace reel::kernels {
 
@@ -14,12 +15,16 @@ struct NormFunctions {
     L first, second, scale;
     [[gnu::always_inline]] L operator()(L x) const { return ((x - first) - second) * scale; }
   };
+  // Of the row at `from`, whose values are x.
   template <class R>
-  [[gnu::always_inline]] static Moments moments(const R& row, const typename R::Values& x, L epsilon) {
+  [[gnu::always_inline]] static Moments moments(const R& row, const T* from, const typename R::Values& x, L epsilon) {
     const L n(static_cast<T>(row.n));
     const L first = row.template fold<Sum>([](L a) { return a; }, x) / n;
     const L second = row.template fold<Sum>([first](L a) { return a - first; }, x) / n;
     const L squares = row.template fold<Sum>([first, second](L a) { return square((a - first) - second); }, x);
+    if (const T e = first_element(epsilon); loses_squares(first_element(squares / n), e)) [[unlikely]]
+      return {first, second,
+              L(wide_inverse_deviation(from, 1, 0, row.n, first_element(first), first_element(second), e))};
     return {first, second, L(1) / sqrt(squares / n + epsilon)};
   }
 
@@ -30,7 +35,7 @@ struct NormFunctions {
     for_rows<T, 0>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
       T* to = static_cast<T*>(out) + r * n;
       const auto values = row.values(0, x + r * n);
-      const Moments m = moments(row, values, epsilon);
+      const Moments m = moments(row, x + r * n, values, epsilon);
       if (scale)
         row.store(
             row.map(
@@ -49,7 +54,7 @@ struct NormFunctions {
     T* total = static_cast<T*>(sums);
     for_rows<T, 0>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
       const auto gs = row.values(0, g + r * n), xs = row.values(1, x + r * n);
-      const Moments m = moments(row, xs, epsilon);
+      const Moments m = moments(row, x + r * n, xs, epsilon);
       const auto add_sums = [&](const auto& y) {
         if (!total) return;
         row.add(

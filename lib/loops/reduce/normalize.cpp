@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/visit.hpp"
+#include "kernels/reduction/wide_deviation.hpp"
 #include "kernels/rows.hpp"
 #include "loops/reduce/reduce.hpp"
 #include "loops/reduce/rows.hpp"
@@ -104,10 +105,17 @@ void multiply(const Tensor& x, const Tensor& y, const Tensor& out) {
   for (std::int64_t i = 0, n = out.size(), period = y.size(); i < n; ++i) to[i] = a[i] * b[i % period];
 }
 template <class T>
-void invert(const Tensor& variance, double epsilon, const Tensor& inverse) {
-  const T* from = detail::mutable_data<T>(variance);
-  std::transform(from, from + inverse.size(), detail::mutable_data<T>(inverse),
-                 [e = static_cast<T>(epsilon)](T value) { return 1 / std::sqrt(value + e); });
+void invert(const Tensor& x, const Tensor& mean, const Tensor& variance, double epsilon, const Tensor& inverse) {
+  const BatchShape shape(x);
+  const T *values = detail::mutable_data<T>(x), *means = detail::mutable_data<T>(mean),
+          *from = detail::mutable_data<T>(variance);
+  T* to = detail::mutable_data<T>(inverse);
+  const auto e = static_cast<T>(epsilon);
+  for (std::int64_t c = 0; c < shape.channels; ++c)
+    to[c] = kernels::loses_squares(from[c], e)
+                ? kernels::wide_inverse_deviation(values + c * shape.inner, shape.outer, shape.channels * shape.inner,
+                                                  shape.inner, means[c], T{0}, e)
+                : 1 / std::sqrt(from[c] + e);
 }
 void divide(const Tensor& x, std::int64_t n, const Tensor& out) {
   visit_among<float, double>(out.dtype(), [&]<class T>() { divide<T>(x, n, out); });
@@ -135,7 +143,8 @@ RowOperand numbers_of_rows(const BatchShape& shape, const Tensor& of_channels) {
 void input_cotangent(const BatchShape& shape, const Tensor& g, const Tensor& x, const Tensor& mean,
                      const Tensor& inverse, const Tensor& scale, const Tensor& total, const Tensor& along,
                      const Tensor& out) {
-  const Tensor offset = detail::empty(x.dtype(), total.shape()), slope = product(along, product(inverse, inverse));
+  // The square of the inverse might underflow.
+  const Tensor offset = detail::empty(x.dtype(), total.shape()), slope = product(product(along, inverse), inverse);
   divide(total, shape.elements(), offset);
   divide(slope, shape.elements(), slope);
   by_rows(RowFunction::scale_vjp, shape.inner,
@@ -190,8 +199,11 @@ void channel_moments(const Tensor& operand, const Tensor& mean, const Tensor& va
   }
 }
 
-void inverse_deviation(const Tensor& variance, double epsilon, const Tensor& inverse) {
-  visit_among<float, double>(inverse.dtype(), [&]<class T>() { invert<T>(contiguous(variance), epsilon, inverse); });
+void inverse_deviation(const Tensor& x, const Tensor& mean, const Tensor& variance, double epsilon,
+                       const Tensor& inverse) {
+  visit_among<float, double>(inverse.dtype(), [&]<class T>() {
+    invert<T>(contiguous(x), contiguous(mean), contiguous(variance), epsilon, inverse);
+  });
 }
 
 void normalize_channels(const Tensor& x, const Tensor& mean, const Tensor& inverse, const Tensor& scale,
@@ -252,7 +264,10 @@ struct GroupRow {
     run(rows.sum, {centred}, &rest, elements(), 1);  // the first mean is rounded
     rest /= n;
     run(rows.squares, {centred, &rest}, &variance, elements(), 1);
-    const T inverse = 1 / std::sqrt(variance / n + static_cast<T>(epsilon));
+    const auto e = static_cast<T>(epsilon);
+    const T inverse = kernels::loses_squares(variance / n, e)
+                          ? kernels::wide_inverse_deviation(centred, 1, 0, elements(), rest, zero, e)
+                          : 1 / std::sqrt(variance / n + e);
     std::fill_n(means, channels, rest);
     run(rows.sum, {g}, totals, inner, channels);
     run(rows.products, {g, centred, means}, along, inner, channels);
@@ -263,7 +278,7 @@ struct GroupRow {
       product += scale[c] * along[c];
     }
     if (!dx) return;
-    const T slope = -inverse * inverse * (product / n), offset = -inverse * (total / n) - rest * slope;
+    const T slope = -inverse * (product / n) * inverse, offset = -inverse * (total / n) - rest * slope;
     for (std::int64_t c = 0; c < channels; ++c) {
       const T factor = inverse * scale[c];
       for (std::int64_t k = c * inner; k < (c + 1) * inner; ++k) dx[k] = factor * g[k] + (slope * centred[k] + offset);

@@ -30,8 +30,9 @@ void normalize_groups_vjp(const Tensor& g, const Tensor& x, std::int64_t groups,
 
 /// Mean and variance of each channel.
 void channel_moments(const Tensor& x, const Tensor& mean, const Tensor& variance);
-/// inverse = 1 / sqrt(variance + epsilon).
-void inverse_deviation(const Tensor& variance, double epsilon, const Tensor& inverse);
+/// inverse = 1 / sqrt(variance + epsilon), also where the variance of x is beyond the range of the dtype.
+void inverse_deviation(const Tensor& x, const Tensor& mean, const Tensor& variance, double epsilon,
+                       const Tensor& inverse);
 /// out = (x - mean) * (scale * inverse) + offset.
 void normalize_channels(const Tensor& x, const Tensor& mean, const Tensor& inverse, const Tensor& scale,
                         const Tensor& offset, const Tensor& out);

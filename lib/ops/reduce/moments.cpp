@@ -83,13 +83,10 @@ constexpr Primitive var_primitive = {.rule = batched({"var", var_vjp, var_jvp}),
                                      .evaluate = evaluate_var,
                                      .keeps = {keep_input(0)}};
 
-// d / ((n - ddof) std), 0 where std is 0.
-Tensor over_std(const tape::Record& r, const Tensor& d, const Tensor& z) {
-  const Tensor none = equal(z, 0);
-  return where(none, 0, d / (or_one(none, z) * freedom(r)));
-}
 void std_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  dx[0] = cotangent_with_axes(r, over_std(r, g[0], r.saved(1))) * centred(r);
+  // The quotient of deviations and z has no z^2 in its derivatives, which may overflow.
+  const Tensor &z = r.saved(1), none = equal(z, 0), slope = where(none, 0, g[0] / freedom(r));
+  dx[0] = cotangent_with_axes(r, slope) * (centred(r) / with_reduced_axes(r, or_one(none, z)));
 }
 void std_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   if (t[0].size() == 0) {

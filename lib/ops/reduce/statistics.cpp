@@ -115,15 +115,23 @@ Tensor deviations(const Tensor& x, const Tensor& missing, const Axes& axes) {
   return where(missing, 0, once - mean_without_nan(once, missing, axes, true));
 }
 template <class F>
-Tensor of_variance(const Tensor& x, const Axes& axes, double ddof, bool keepdims, const F& f) {
-  const Tensor missing = isnan(x);
-  return of_quotient(sum(square(deviations(x, missing, axes)), axes, keepdims),
-                     count_of(missing, axes, keepdims, x.dtype()) - ddof, f);
+Tensor of_squares(const Tensor& deviations, const Tensor& missing, const Axes& axes, double ddof, bool keepdims,
+                  const F& f) {
+  return of_quotient(sum(square(deviations), axes, keepdims),
+                     count_of(missing, axes, keepdims, deviations.dtype()) - ddof, f);
 }
 // 0 with gradient 0 at 0.
 Tensor root(const Tensor& v) {
   const Tensor constant = equal(v, 0);
   return where(constant, 0, sqrt(where(constant, 1, v)));
+}
+
+// A power of 2 near the largest deviation, with which squares neither overflow nor underflow. A constant.
+Tensor unit_of(const Tensor& x, const Axes& axes) {
+  const Tensor fixed = stop_gradient(x);
+  if (x.size() == 0) return ones_like(sum(fixed, axes, true));
+  const Tensor most = maximum(max(fixed, axes, true), -min(fixed, axes, true));
+  return exp2(floor(log2(where(logical_and(isfinite(most), greater(most, 0)), most, 1))));
 }
 
 Tensor real_floating(const char* op, const Operand& operand) {
@@ -223,13 +231,17 @@ Tensor nanmin(const Operand& x, const Axes& axes, bool keepdims) {
 Tensor nanvar(const Operand& operand, const Axes& axes, double ddof, bool keepdims) {
   const tape::OpScope scope(operand);
   return ops::in_full_precision(ops::real_floating("nanvar", operand), [&](const Tensor& x) {
-    return ops::of_variance(x, axes, ddof, keepdims, std::identity());
+    const Tensor missing = isnan(x);
+    return ops::of_squares(ops::deviations(x, missing, axes), missing, axes, ddof, keepdims, std::identity());
   });
 }
 Tensor nanstd(const Operand& operand, const Axes& axes, double ddof, bool keepdims) {
   const tape::OpScope scope(operand);
-  return ops::in_full_precision(ops::real_floating("nanstd", operand),
-                                [&](const Tensor& x) { return ops::of_variance(x, axes, ddof, keepdims, ops::root); });
+  return ops::in_full_precision(ops::real_floating("nanstd", operand), [&](const Tensor& x) {
+    const Tensor missing = isnan(x), d = ops::deviations(x, missing, axes), unit = ops::unit_of(d, axes);
+    const Tensor z = ops::of_squares(d / unit, missing, axes, ddof, keepdims, ops::root);
+    return z * reshape(unit, z.shape());
+  });
 }
 
 Tensor average(const Operand& operand, const Operand& weights, const Axes& axes, bool keepdims) {
