@@ -1,8 +1,13 @@
 #include "sparse/colouring.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <iterator>
 #include <numeric>
+#include <queue>
+#include <tuple>
+#include <utility>
 
 namespace reel::autodiff {
 
@@ -58,6 +63,38 @@ Colours colour_in_order(const CompressedRows& rows, const CompressedRows& column
         if (colours.of[at(k)] != uncoloured) forbidden.add(colours.of[at(k)], j);
     colours.of[at(j)] = forbidden.least_allowed(j);
     colours.count = std::max(colours.count, colours.of[at(j)] + 1);
+  }
+  return colours;
+}
+
+// The column whose neighbours have the most colours is next (Brelaz 1979, DSATUR); of equal ones that in the longest
+// rows. Columns share a row with their neighbours. Stops at the limit, at most 64 colours.
+Colours colour_by_saturation(const CompressedRows& rows, const CompressedRows& columns, std::int64_t limit) {
+  const std::int64_t n = columns.row_count();
+  Colours colours{std::vector<std::int64_t>(at(n), uncoloured)};
+  std::vector<std::uint64_t> around(at(n));  // the colours of neighbours, a bit for each
+  std::vector<std::int64_t> degree(at(n));
+  using Next = std::tuple<int, std::int64_t, std::int64_t>;  // number of colours, degree, minus the column
+  std::priority_queue<Next> next;
+  for (std::int64_t j = 0; j < n; ++j) {
+    for (const std::int64_t i : columns.row(j)) degree[at(j)] += static_cast<std::int64_t>(rows.row(i).size());
+    next.push({0, degree[at(j)], -j});
+  }
+  while (!next.empty()) {
+    const auto [count, of_equals, negative] = next.top();
+    const std::int64_t j = -negative;
+    next.pop();
+    if (colours.of[at(j)] != uncoloured || count != std::popcount(around[at(j)])) continue;
+    const int colour = std::countr_one(around[at(j)]);
+    if (colour >= limit) return {{}, limit + 1};
+    colours.of[at(j)] = colour;
+    colours.count = std::max<std::int64_t>(colours.count, colour + 1);
+    for (const std::int64_t i : columns.row(j))
+      for (const std::int64_t k : rows.row(i)) {
+        const std::uint64_t before = std::exchange(around[at(k)], around[at(k)] | std::uint64_t{1} << colour);
+        if (before != around[at(k)] && colours.of[at(k)] == uncoloured)
+          next.push({std::popcount(around[at(k)]), degree[at(k)], -k});
+      }
   }
   return colours;
 }
@@ -166,6 +203,10 @@ Colours colour_columns(const CompressedRows& a) {
   Colours colours = colour_in_order(a, columns, counted(n));
   if (colours.count == least) return colours;
   Colours other = colour_in_order(a, columns, by_falling_length(columns));
+  if (other.count < colours.count) colours = std::move(other);
+  constexpr std::int64_t most_by_saturation = std::int64_t{1} << 23, most_colours = 64;  // a quarter of a second
+  if (colours.count == least || work > most_by_saturation) return colours;
+  other = colour_by_saturation(a, columns, std::min(colours.count - 1, most_colours));
   return other.count < colours.count ? other : colours;
 }
 

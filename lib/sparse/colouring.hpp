@@ -26,9 +26,9 @@ struct Colours {
   std::int64_t count = 0;
 };
 
-/// Colours of the columns such that no row has two columns of a colour. Greedy, in natural order and in order of
-/// decreasing degree, the better of both. Every column gets its own colour if a row is full, or if the search would
-/// take longer than about a second.
+/// Colours of the columns such that no row has two columns of a colour. Greedy, in natural order, in order of
+/// decreasing degree and by saturation, the best of them; the latter where it takes less than a quarter of a second.
+/// Every column gets its own colour if a row is full, or if the search would take longer than about a second.
 Colours colour_columns(const CompressedRows& a);
 
 /// Star colouring of a symmetric pattern: neighbours differ, and no path of four vertices has only two colours. Each

@@ -176,6 +176,23 @@ TEST_CASE("columns with an entry in the same row have different colours") {
   }
 }
 
+TEST_CASE("the Jacobian of a five-point stencil takes five directions") {
+  for (const std::int64_t n : {8, 17, 40}) {
+    const auto f = [n](const Tensor& x) {
+      const Tensor u = pad(reshape(x, {n, n}), {1, 1}, {1, 1});
+      const Tensor inside = u(range(1, n + 1), range(1, n + 1));
+      const Tensor y = square(inside) - u(range_to(n), range(1, n + 1)) - u(range_from(2), range(1, n + 1)) -
+                       u(range(1, n + 1), range_to(n)) - u(range(1, n + 1), range_from(2));
+      return reshape(y, {n * n});
+    };
+    const Tensor x = points(n * n);
+    const SparseJacobian sparse = sparse_jacobian(f, x);
+    INFO(n);
+    CHECK(sparse.forward_directions() == 5);
+    if (n == 8) CHECK(largest(to_dense(sparse(x)) - jacobian(f)(x)) < 1e-14);
+  }
+}
+
 TEST_CASE("star colourings have no path of four vertices in two colours") {
   for (unsigned seed = 0; seed < 60; ++seed) {
     const CompressedRows a = autodiff::symmetric(rows_of(random_matrix(14, 14, 1 + seed % 4, seed)));
