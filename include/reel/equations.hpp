@@ -12,6 +12,17 @@ namespace [[gnu::visibility("default")]] reel {
 /// solution is differentiable. Tapes keep it for their gradients: it captures by value.
 using EquationFunction = Callback<Tensor(const Tensor&)>;
 
+/// Where fixed_point, root or minimum is after a step.
+struct EquationProgress {
+  std::int64_t iteration = 0;  ///< steps taken
+  /// The norm of f(x) - x of fixed_point before the step, of f(x) of root; of minimum MinimizeResult::gradient_size.
+  double residual = 0;
+  double value = 0;  ///< f(x) of minimum; otherwise 0
+};
+/// Called after each step; true ends the iterations, and x is taken as the solution as it is: derivatives are those of
+/// a solution at x. Exceptions pass through.
+using EquationCallback = Callback<bool(const EquationProgress&)>;
+
 /// Options of fixed_point, minimum, root and bracketed_root.
 struct EquationOptions {
   /// The solution is found when the norm of a step is at most `tolerance` times that of x; -1 stands for 16 rounding
@@ -26,6 +37,8 @@ struct EquationOptions {
   /// which takes a product per unknown. Above 2048 unknowns it stands for what it is in gmres, and there is no matrix.
   /// `initial` is not used.
   IterativeOptions linear = {};
+  /// Not called by bracketed_root, nor by the last steps of minimum, which are Newton's for the gradient.
+  EquationCallback callback = {};
 };
 
 /// x with f(x) = x, by iteration from x0: f has to contract near x. ValueError if the iterations end first or leave the

@@ -54,6 +54,10 @@ Equation equation_of(const char* name, EquationFunction residual, const Equation
   return {name, std::move(residual), jacobian_solver(name, options.linear), jacobian_solver(name, transposed)};
 }
 
+bool is_ended(const EquationOptions& options, std::int64_t iterations, double residual) {
+  return options.callback && options.callback({iterations, residual, 0});
+}
+
 Tensor iterated(const Equation& e, Tensor x, const EquationOptions& options) {
   double step = 0;
   for (std::int64_t k = 0; k < options.max_iterations; ++k) {
@@ -63,6 +67,7 @@ Tensor iterated(const Equation& e, Tensor x, const EquationOptions& options) {
     if (!std::isfinite(step))
       fail<ValueError>(e.name, "iteration {} gave infinity or NaN; start elsewhere, or use root", k);
     if (step <= options.absolute_tolerance || step <= options.tolerance * size_of(x)) return x;
+    if (is_ended(options, k + 1, step)) return x;
   }
   fail<ValueError>(e.name, "no convergence after {} iterations, the last of length {}; use root, or a larger tolerance",
                    options.max_iterations, step);
@@ -120,7 +125,7 @@ Tensor newton(const Equation& e, Tensor x, const EquationOptions& options) {
     }
     const bool stagnates = is_rounding && next_size > 0.5 * size;
     x = next, r = next_residual, size = next_size;
-    if (is_last || stagnates) return x;
+    if (is_last || stagnates || is_ended(options, k + 1, size)) return x;
   }
   if (size <= options.absolute_tolerance) return x;
   fail<ValueError>(e.name, "no convergence after {} iterations, at a norm of {}; start elsewhere, or allow for more",
@@ -165,8 +170,13 @@ Tensor lowest(const Equation& e, const EquationFunction& f, const Tensor& start,
   std::vector<double> x(static_cast<std::size_t>(start.size()));
   detail::copy_out(start, DType::float64, x.data(), false);
   NewtonOptions descent = {.max_iterations = options.max_iterations};
+  if (options.callback)
+    descent.callback = [&options](const MinimizerProgress& at_step) {
+      return options.callback({at_step.iteration, at_step.gradient_size, at_step.value});
+    };
   if (start.dtype() == DType::float32) descent.gradient_tolerance = std::sqrt(unit_of(start));
   const detail::MinimizeSummary found = detail::newton_cg(x, evaluate, linearize, descent, e.name);
+  if (found.reason == StopReason::stopped) return at(x.data());
   // Near a minimum the rounding of values, of float32 above all, hides progress. Newton's method reads gradients alone.
   const bool near = found.reason == StopReason::stationary || found.reason == StopReason::small_step ||
                     found.reason == StopReason::stalled;
@@ -176,7 +186,9 @@ Tensor lowest(const Equation& e, const EquationFunction& f, const Tensor& start,
   if (found.iterations == 0 && found.gradient_size == 0)
     detail::require_gradient(
         e.name, [&](const Tensor& v) { return f(cast(reshape(v, start.shape()), start.dtype())); }, x);
-  const Tensor lowest_x = newton(e, at(x.data()), options);
+  EquationOptions last = options;
+  last.callback = {};
+  const Tensor lowest_x = newton(e, at(x.data()), last);
   if (!std::isfinite(size_of(lowest_x)))
     fail<ValueError>(e.name, "x becomes infinite; the function may have no minimum");
   if (is_saddle(jacobian_of(e, lowest_x), lowest_x))

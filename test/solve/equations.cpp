@@ -1,6 +1,7 @@
 // Fixed points, roots and minima: what is found, implicit derivatives to order 3 in both modes by captured tensors and
 // variables, errors.
 #include <cmath>
+#include <functional>
 #include <reel/compile.hpp>
 #include <reel/equations.hpp>
 #include <reel/linalg.hpp>
@@ -49,6 +50,41 @@ TEST_CASE("fixed_point, root and minimum agree with closed forms") {
   CHECK(root([](const Tensor& x) { return x - 2; }, 2.0).item() == 2);
   CHECK(root([](const Tensor& x) { return x - 2; }, zeros({0})).shape() == Shape{0});
   CHECK(root([](const Tensor& x) { return x * x; }, 1.0, {.absolute_tolerance = 1e-10}).item() < 1.1e-5);
+}
+
+TEST_CASE("fixed_point, root and minimum report each step to a callback, which may end them") {
+  struct Case {
+    const char* name;
+    std::function<Tensor(const EquationOptions&)> run;
+    bool has_value;
+  };
+  const auto bowl = [](const Tensor& x) { return sum(exp(x) - 2 * x); };
+  const Case cases[] = {
+      {"fixed_point",
+       [](const EquationOptions& o) { return fixed_point([](const Tensor& x) { return cos(x); }, 1.0, o); }, false},
+      {"root", [](const EquationOptions& o) { return root([](const Tensor& x) { return exp(x) - 2; }, 3.0, o); },
+       false},
+      {"minimum", [&](const EquationOptions& o) { return minimum(bowl, 3.0, o); }, true},
+  };
+  for (const Case& c : cases) {
+    INFO(c.name);
+    std::vector<EquationProgress> seen;
+    const Tensor whole = c.run({.callback = [&](const EquationProgress& p) {
+      seen.push_back(p);
+      return false;
+    }});
+    CHECK(whole.item() == c.run({}).item());
+    REQUIRE(seen.size() > 3);
+    for (std::size_t k = 0; k < seen.size(); ++k) CHECK(seen[k].iteration == static_cast<std::int64_t>(k) + 1);
+    CHECK(seen.back().residual < 1e-3 * seen.front().residual);
+    CHECK((seen.back().value != 0) == c.has_value);
+    std::int64_t last = 0;
+    const Tensor early = c.run({.callback = [&](const EquationProgress& p) { return (last = p.iteration) == 2; }});
+    CHECK(last == 2);
+    CHECK(early.item() != whole.item());
+    CHECK_THROWS_AS(c.run({.callback = [](const EquationProgress&) -> bool { throw std::runtime_error("stop"); }}),
+                    std::runtime_error);
+  }
 }
 
 TEST_CASE("implicit derivatives of fixed points, roots and minima to order 3") {
