@@ -209,6 +209,79 @@ void reverse_lu(const MatrixPart<T>& f, const MatrixPart<T>& g, std::int64_t n, 
   reverse_lu(f, g, half, products);
 }
 
+// Forward: block 11 is handled first. Block 21 is (t21 - f21 t11) / f22 and so on, as in the factorisation.
+
+template <class T>
+void forward_lu_unblocked(const MatrixPart<T>& f, const MatrixPart<T>& t, std::int64_t n) {
+  for (std::int64_t k = 0; k < n; ++k) {
+    const T *upper = &f(k, 0), *of_upper = &t(k, 0);
+    for (std::int64_t i = k + 1; i < n; ++i) {
+      const T lower = f(i, k);
+      T* row = &t(i, 0);
+      const T change = (row[k] - times(lower, of_upper[k])) / upper[k];
+      row[k] = change;
+      for (std::int64_t j = k + 1; j < n; ++j) row[j] -= times(change, upper[j]) + times(lower, of_upper[j]);
+    }
+  }
+}
+
+// to = the strictly lower or the upper triangle of x, 0 elsewhere.
+template <class T>
+MatrixPart<T> copy_triangle(const MatrixPart<T>& x, std::int64_t n, bool lower, T* memory) {
+  const MatrixPart<T> to{memory, n, 1};
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < n; ++j) to(i, j) = (j < i) == lower ? x(i, j) : T(0);
+  return to;
+}
+
+template <class T>
+void forward_lu(const MatrixPart<T>& f, const MatrixPart<T>& t, std::int64_t n, PartProducts<T>& products) {
+  if (n <= unblocked_order) return forward_lu_unblocked(f, t, n);
+  const std::int64_t half = leading_half(n), rest = n - half;
+  const MatrixPart<T> f12 = f.at(0, half), f21 = f.at(half, 0);
+  const MatrixPart<T> t12 = t.at(0, half), t21 = t.at(half, 0), t22 = t.at(half, half);
+  forward_lu(f, t, half, products);
+  {
+    detail::List<T> triangle(static_cast<std::size_t>(half * half));
+    products.subtract(t12, copy_triangle(t, half, true, triangle.data()), f12, half, rest, half);
+    products.subtract(t21, f21, copy_triangle(t, half, false, triangle.data()), rest, half, half);
+  }
+  products.solve(Side::left, Triangle::lower, Transposed::no, Diagonal::unit, f, t12, half, rest);
+  products.solve(Side::right, Triangle::upper, Transposed::no, Diagonal::stored, f, t21, rest, half);
+  products.subtract(t22, t21, f12, rest, rest, half);
+  products.subtract(t22, f21, t12, rest, rest, half);
+  forward_lu(f.at(half, half), t22, rest, products);
+}
+
+template <class T>
+void forward_cholesky_unblocked(const MatrixPart<T>& l, const MatrixPart<T>& t, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const T* of = &l(i, 0);
+    T* row = &t(i, 0);
+    for (std::int64_t j = 0; j <= i; ++j) {
+      const T *above = &l(j, 0), *of_above = &t(j, 0);
+      T sum = row[j];
+      for (std::int64_t k = 0; k < j; ++k) sum -= row[k] * above[k] + of[k] * of_above[k];
+      row[j] = j < i ? (sum - of[j] * of_above[j]) / above[j] : sum / (2 * of[i]);
+    }
+    std::fill(row + i + 1, row + n, T(0));
+  }
+}
+
+template <class T>
+void forward_cholesky(const MatrixPart<T>& l, const MatrixPart<T>& t, std::int64_t n, PartProducts<T>& products) {
+  if (n <= unblocked_order) return forward_cholesky_unblocked(l, t, n);
+  const std::int64_t half = leading_half(n), rest = n - half;
+  const MatrixPart<T> t21 = t.at(half, 0), t22 = t.at(half, half), l21 = l.at(half, 0);
+  forward_cholesky(l, t, half, products);
+  products.subtract(t21, l21, t.transposed(), rest, half, half);
+  products.solve(Side::right, Triangle::lower, Transposed::yes, Diagonal::stored, l, t21, rest, half);
+  products.subtract_lower(t22, t21, l21.transposed(), rest, half);
+  products.subtract_lower(t22, l21, t21.transposed(), rest, half);
+  for (std::int64_t i = 0; i < half; ++i) std::fill_n(&t(i, half), rest, T(0));
+  forward_cholesky(l.at(half, half), t22, rest, products);
+}
+
 // Calls f(factors, x, products) for each matrix x.
 template <class F>
 void for_each_pair(const Tensor& factors, const Tensor& x, const F& f) {
@@ -250,6 +323,19 @@ void lu_vjp(const Tensor& packed, const Tensor& g) {
         reverse_lu(of, x, n, products);
         conjugate_all(x, n);
       });
+}
+
+void cholesky_jvp(const Tensor& l, const Tensor& t) {
+  for_each_pair(
+      l, t, []<class T>(const MatrixPart<T>& of, const MatrixPart<T>& x, std::int64_t n, PartProducts<T>& products) {
+        if constexpr (is_real<T>) forward_cholesky(of, x, n, products);
+      });
+}
+
+void lu_jvp(const Tensor& packed, const Tensor& t) {
+  for_each_pair(packed, t,
+                []<class T>(const MatrixPart<T>& of, const MatrixPart<T>& x, std::int64_t n,
+                            PartProducts<T>& products) { forward_lu(of, x, n, products); });
 }
 
 }  // namespace reel::loops

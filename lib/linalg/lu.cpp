@@ -54,6 +54,21 @@ void evaluate_square_vjp(const Call& call, Outputs& out) {
 constexpr Primitive square_vjp_primitive = {
     .rule = {.name = "lu.vjp"}, .infer = infer_square_vjp, .evaluate = evaluate_square_vjp};
 
+// The tangent of the packed factors, of that of the matrix with its rows in their order.
+void evaluate_square_jvp(const Call& call, Outputs& out) {
+  Tensor copied;
+  loops::copy(call.input(1), out[0]);
+  loops::lu_jvp(loops::contiguous(call.input(0), copied), out[0]);
+}
+constexpr Primitive square_jvp_primitive = {
+    .rule = {.name = "lu.jvp"}, .infer = infer_square_vjp, .evaluate = evaluate_square_jvp};
+
+Tensor square_jvp(const Tensor& packed, const Tensor& da) {
+  if (!followed(packed, da) && da.size() > 0) return evaluate(square_jvp_primitive, {&packed, &da});
+  const Tensor inner = divide_upper(solve_lower(packed, da), packed);
+  return add(mm(unit_triangle(packed), tril(inner, -1)), mm(triu(inner), triu(packed)));
+}
+
 Tensor square_vjp(const Tensor& packed, const Tensor& g) {
   if (!followed(packed, g)) return evaluate(square_vjp_primitive, {&packed, &g});
   const Tensor inner = add(tril(adjoint_product("lu", unit_triangle(packed), tril(g, -1)), -1),
@@ -80,11 +95,10 @@ void lu_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient
 
 void lu_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
   const LuBlocks f(r.saved(0)), da(permuted(dx[0], r.saved(1)));
-  const Tensor inner = divide_upper(solve_lower(f.square, da.square), f.square);
-  const Tensor dl = mm(unit_triangle(f.square), tril(inner, -1)), du = mm(triu(inner), triu(f.square));
-  dy[0] = add(dl, du);
-  if (f.m > f.k) dy[0] = concatenate({dy[0], divide_upper(subtract(da.l2, mm(f.l2, du)), f.square)}, -2);
-  if (f.n > f.k) dy[0] = concatenate({dy[0], solve_lower(f.square, subtract(da.u2, mm(dl, f.u2)))}, -1);
+  const Tensor square = square_jvp(f.square, da.square);
+  dy[0] = square;
+  if (f.m > f.k) dy[0] = concatenate({square, divide_upper(subtract(da.l2, mm(f.l2, triu(square))), f.square)}, -2);
+  if (f.n > f.k) dy[0] = concatenate({square, solve_lower(f.square, subtract(da.u2, mm(tril(square, -1), f.u2)))}, -1);
 }
 
 // Outputs the packed factors, pivots and the order of rows.

@@ -238,7 +238,8 @@ Tensor triangular(const Tensor& a, const Tensor& b, const TriangularOptions& opt
 
 // ---- cholesky: saves the result. With P the lower triangle, its diagonal halved: dL = L P(L^-1 da L^-H), where da is
 // made Hermitian, and the transpose of that (Murray 2016, "Differentiation of the Cholesky decomposition"). Where no
-// tape follows it, a loop computes the latter with a sixth of these products' multiplications.
+// tape follows it, a loop computes the latter, and for real numbers the former, with a sixth of these products'
+// multiplications.
 void infer_cholesky_vjp(const Call& call, Metas& out) { out.add(call.input(0).dtype(), call.input(1).shape()); }
 void evaluate_cholesky_vjp(const Call& call, Outputs& out) {
   Tensor copied;
@@ -247,6 +248,14 @@ void evaluate_cholesky_vjp(const Call& call, Outputs& out) {
 }
 constexpr Primitive cholesky_vjp_primitive = {
     .rule = {.name = "cholesky.vjp"}, .infer = infer_cholesky_vjp, .evaluate = evaluate_cholesky_vjp};
+
+void evaluate_cholesky_jvp(const Call& call, Outputs& out) {
+  Tensor copied;
+  loops::copy(call.input(1), out[0]);
+  loops::cholesky_jvp(loops::contiguous(call.input(0), copied), out[0]);
+}
+constexpr Primitive cholesky_jvp_primitive = {
+    .rule = {.name = "cholesky.jvp"}, .infer = infer_cholesky_vjp, .evaluate = evaluate_cholesky_jvp};
 
 Tensor lower_half(const Tensor& x);
 Tensor lower_half_again(const tape::Record&, const Tensor& x) { return lower_half(x); }
@@ -398,6 +407,10 @@ Tensor cholesky_cotangent(const Tensor& l, const Tensor& g) {
   return hermitian_part(solve_adjoint(l, adjoint(solve_adjoint(l, p))));
 }
 Tensor cholesky_tangent(const Tensor& l, const Tensor& da) {
+  if (!followed(l, da) && !is_complex(l.dtype()) && da.size() > 0) {
+    const Tensor symmetric = hermitian_part(da);
+    return evaluate(cholesky_jvp_primitive, {&l, &symmetric});
+  }
   const auto solve_lower = [&](const Tensor& x) { return triangular(l, x, {}, false, Caller::itself); };
   const Tensor inner = solve_lower(adjoint(solve_lower(hermitian_part(da))));
   return product("cholesky", l, lower_half(inner));

@@ -160,6 +160,16 @@ TEST_CASE("lu: factors, pivots, SciPy's example") {
         1e-15);
 }
 
+TEST_CASE("lu in both modes: loops over blocks") {
+  support::Random random("lu blocks");
+  for (const DType d : {DType::float64, DType::complex128})
+    for (const Shape& shape : {Shape{71, 71}, {40, 60}, {60, 40}}) {
+      CAPTURE(name(d), shape);
+      const Tensor a = roll(drawn_in(random, shape, d) + cast(4 * eye(shape[-2], shape[-1]), d), 1, -2);
+      check_orders(on([](const Tensor& x) { return lu_factor(x).lu; }), {a}, 1, 50);
+    }
+}
+
 TEST_CASE("lu in both modes, to third order; lu_solve and cholesky_solve") {
   support::Random random("lu orders");
   for (const DType d : {DType::float64, DType::complex128}) {

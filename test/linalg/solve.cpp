@@ -72,6 +72,11 @@ TEST_CASE("cholesky: factor, known gradient, derivatives") {
             {.order = 3, .slack = 30, .symmetric = true});
   check_one([](const auto& x) { return cholesky(x[0]); }, {positive({2, 3, 3})}, {.slack = 30, .symmetric = true});
   check_one([](const auto& x) { return cholesky(symmetric(x[0])); }, {positive({4, 4})}, {.slack = 30});
+  // Loops over blocks; of a batch with one factor.
+  check_one([](const auto& x) { return cholesky(x[0]); }, {positive({71, 71})},
+            {.order = 1, .slack = 100, .symmetric = true});
+  for (const Shape& shape : {Shape{0, 0}, Shape{0, 3, 3}})
+    CHECK(jvp(cholesky, zeros(shape), zeros(shape)).second.shape() == shape);
 }
 
 TEST_CASE("solve: residual in every batch and layout, known gradient, derivatives") {
