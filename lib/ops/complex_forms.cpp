@@ -76,8 +76,8 @@ constexpr Primitive forms[] = {form_primitive("arcsin"),  form_primitive("arccos
 
 // z / |z|; 0, with gradient 0, at 0.
 Tensor direction_of(const Tensor& z) {
-  const Tensor size = abs(z), none = equal(size, 0), divisor = where(none, 1, size);
-  return make_complex(where(none, 0, real(z) / divisor), where(none, 0, imag(z) / divisor));
+  const Tensor size = abs(z), none = equal(size, 0), unit = unit_of(z, size);
+  return make_complex(where(none, 0, real(unit)), where(none, 0, imag(unit)));
 }
 
 }  // namespace

@@ -48,11 +48,15 @@ Lane sinc_of(const Lane& x) {
 // x log(x / y) where both are positive. At x = 0 <= y, -sqrt(x) makes the derivative by x -inf, and -x log(y) the mixed
 // second derivative -1 / y.
 Lane rel_entr_of(const Lane& x, const Lane& y) {
-  const LaneMask inside = x > 0 && y > 0, zero = equal(x, 0) && y >= 0;
+  const LaneMask far = equal(x, infinity) && y > 0 && y<infinity, inside = x> 0 && y > 0 && !far,
+                 zero = equal(x, 0) && y >= 0;
   const Lane u = where(inside, x, 1), v = where(inside, y, 1);
   const Lane least = where(zero, x, 0), positive = where(zero && y > 0 && y < infinity, y, 1);
   const Lane at_zero = 0 - sqrt(least) - least * log(positive);
-  return where(inside, u * log_ratio(u, v), where(zero, at_zero, where(isnan(x) || isnan(y), x + y, infinity)));
+  // The logarithm of infinity is a constant, so that 1 / x is no factor of an infinite x in derivatives.
+  const Lane at_infinity = where(far, x, 1) * (where(far, infinity, 0) - log(where(far, y, 1)));
+  return where(far, at_infinity,
+               where(inside, u * log_ratio(u, v), where(zero, at_zero, where(isnan(x) || isnan(y), x + y, infinity))));
 }
 
 // In the order of the enumerators.
@@ -90,8 +94,10 @@ constexpr Composed composed_functions[] = {
      }},
     // The derivative at 0 is infinite, that of sqrt.
     {"entr", [](X x) {
-       const Lane inside = where(x[0] > 0, x[0], 1), zero = sqrt(where(equal(x[0], 0), x[0], 0));
-       return where(x[0] > 0, -inside * log(inside), where(equal(x[0], 0), zero, where(isnan(x[0]), x[0], -infinity)));
+       const LaneMask far = equal(x[0], infinity);
+       const Lane inside = where(x[0] > 0 && !far, x[0], 1), zero = sqrt(where(equal(x[0], 0), x[0], 0));
+       const Lane at_infinity = where(far, x[0], 1) * where(far, -infinity, 0);  // as in rel_entr_of
+       return where(x[0] > 0, where(far, at_infinity, -inside * log(inside)), where(equal(x[0], 0), zero, where(isnan(x[0]), x[0], -infinity)));
      }},
     {"rel_entr", [](X x) { return rel_entr_of(x[0], x[1]); }},
     // Half of tanh by sigmoid, which does not cancel in the left tail. Beyond 1e4 the sigmoid is 0 or 1, also of dtypes

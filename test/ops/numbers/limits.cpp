@@ -31,7 +31,7 @@ const std::map<std::string, Function>& functions() {
   static const std::map<std::string, Function> all = {
       ONE(silu), ONE(gelu), ONE(softplus), ONE(log_sigmoid), ONE(cbrt), ONE(arctan), ONE(arcsin),
       ONE(arccos), ONE(arcsinh), ONE(arccosh), ONE(arctanh), ONE(erf), ONE(erfc), ONE(ndtr), ONE(log_ndtr), ONE(tan),
-      ONE(gamma), ONE(ellipk), ONE(ellipkm1), ONE(ellipe),
+      ONE(entr), TWO(rel_entr), ONE(gamma), ONE(ellipk), ONE(ellipkm1), ONE(ellipe),
       TWO(hypot), TWO(arctan2), TWO(power), TWO(logaddexp), TWO(logaddexp2), TWO(zeta), TWO(beta), TWO(betaln),
       TWO(poch), TWO(comb), TWO(iv), TWO(jv), TWO(kv), TWO(elliprc), TWO(ellipkinc), TWO(ellipeinc), TWO(t_logpdf), TWO(t_cdf),
       OF_DEGREE(legendre), OF_DEGREE(chebyshev_t), OF_DEGREE(hermite), OF_DEGREE(laguerre),
@@ -84,6 +84,9 @@ const Row rows[] = {
     {"zeta", {inf, 2.5}, {{{0, 0}, 0}, {{1, 0}, 0}, {{0, 1}, 0}}}, {"zeta", {inf, 1}, {{{0, 0}, 1}, {{1, 0}, 0}}},
     {"ellipk", {-inf}, {{{0}, 0}, {{1}, 0}, {{2}, 0}}}, {"ellipkm1", {inf}, {{{0}, 0}, {{1}, 0}, {{2}, 0}}},
     {"ellipe", {-inf}, {{{0}, inf}, {{1}, 0}, {{2}, 0}}},
+    {"entr", {inf}, {{{0}, -inf}, {{1}, -inf}, {{2}, 0}}, 16}, {"entr", {0}, {{{1}, inf}, {{2}, -inf}}, 16},
+    {"rel_entr", {inf, 2}, {{{0, 0}, inf}, {{1, 0}, inf}, {{0, 1}, -inf}, {{2, 0}, 0}, {{1, 1}, -0.5}, {{0, 2}, inf}}, 16},
+    {"rel_entr", {2, inf}, {{{0, 0}, -inf}, {{1, 0}, -inf}, {{0, 1}, 0}, {{2, 0}, 0.5}, {{1, 1}, 0}, {{0, 2}, 0}}, 16},
     {"ellipkinc", {1, -inf}, {{{0, 0}, 0}, {{1, 0}, 0}, {{0, 1}, 0}}}, {"ellipeinc", {-1, -inf}, {{{0, 0}, -inf}, {{0, 1}, 0}}},
     {"multigammaln", {inf}, {{{1}, inf}, {{2}, 0}}},
     {"beta", {inf, 2}, {{{0, 0}, 0}, {{1, 0}, 0}, {{0, 1}, 0}}},
@@ -198,4 +201,30 @@ TEST_CASE("complex derivatives do not overflow on the way") {
       CHECK(slope(arctanh, z, dtype) == 0.);
     }
   }
+}
+
+TEST_CASE("abs and sign of infinite complex numbers: the limit, or half of a right angle, and derivatives of 0") {
+  const double half = std::sqrt(0.5), nan = std::numeric_limits<double>::quiet_NaN();
+  struct Far {
+    double re, im, along_re, along_im;
+  };
+  for (const Far& z :
+       {Far{inf, 2, 1, 0}, {-inf, 0, -1, 0}, {2, -inf, 0, -1}, {inf, inf, half, half}, {-inf, inf, -half, half}})
+    for (const DType d : {DType::float32, DType::float64}) {
+      INFO(z.re << ' ' << z.im << ' ' << d);
+      const auto number = [&](const Arguments& x) { return make_complex(cast(x[0], d), cast(x[1], d)); };
+      const Function size = [&](const Arguments&x) { return abs(number(x)); },
+                     re = [&](const Arguments&x) { return real(sign(number(x))); },
+                     im = [&](const Arguments&x) { return imag(sign(number(x))); };
+      const auto at = [&](const Function& f, int m, int n) { return support::partial_at(f, {z.re, z.im}, {m, n}); };
+      CHECK(at(size, 0, 0) == inf);
+      CHECK(at(size, 1, 0) == Approx(z.along_re).margin(1e-30));
+      CHECK(at(size, 0, 1) == Approx(z.along_im).margin(1e-30));
+      CHECK(at(re, 0, 0) == Approx(z.along_re).margin(1e-30));
+      CHECK(at(im, 0, 0) == Approx(z.along_im).margin(1e-30));
+      for (const auto& [m, n] : {std::pair(2, 0), {1, 1}, {0, 2}}) CHECK(at(size, m, n) == 0);
+      for (const Function& f : {re, im}) CHECK((at(f, 1, 0) == 0 && at(f, 0, 1) == 0));
+    }
+  CHECK(std::isnan(real(sign(make_complex(scalar(2.), scalar(nan)))).item()));
+  CHECK(std::isnan(imag(sign(make_complex(scalar(inf), scalar(nan)))).item()));
 }
