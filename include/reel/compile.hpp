@@ -260,6 +260,9 @@ class Programs {
 template <class Result, class Kept>
 inline constexpr char types = 0;
 
+// For generate_c.
+struct CompiledAccess;
+
 template <class T>
 concept StaticArgument = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 
@@ -676,6 +679,13 @@ constexpr ArgumentSet received_with_variables() {
     return received_with_variables<F, Types, all, ((chosen - all) & all)>();
 }
 
+// How a compiled F keeps arguments of these types.
+template <class F, class... A>
+using KeptFor = KeptWith<F, std::tuple<A...>,
+                         received_with_variables<F, std::tuple<A...>,
+                                                 trees_with_variables(std::type_identity<std::tuple<A...>>(),
+                                                                      std::index_sequence_for<A...>())>()>;
+
 }  // namespace detail
 /// A function made by compile(). Copies share its programs. Several threads may call it at once: one of them
 /// traces, runs share nothing but constants, and no update of a variable is lost.
@@ -691,9 +701,7 @@ class Compiled {
     constexpr bool valid = (detail::CompiledArgument<std::remove_cvref_t<A>> && ...);
     static_assert(valid, "a compiled function takes tensors, trees of them, numbers, enumerations and Generator&");
     if constexpr (valid) {
-      using Types = std::tuple<std::remove_cvref_t<A>...>;
-      constexpr auto trees = detail::trees_with_variables(std::type_identity<Types>(), std::index_sequence_for<A...>());
-      using Kept = detail::KeptWith<F, Types, detail::received_with_variables<F, Types, trees>()>;
+      using Kept = detail::KeptFor<F, std::remove_cvref_t<A>...>;
       constexpr bool takes = detail::takes_kept<F, Kept>;
       static_assert(takes,
                     "the compiled function does not take these arguments: tensors and trees of them arrive as "
@@ -769,6 +777,43 @@ class Compiled {
     return Kept{std::tuple_element_t<I, Kept>(args, known)...};
   }
 
+  // The function of flat lists; with parameters for variables, or with the variables themselves.
+  template <class Result, class Kept, class... A>
+  detail::FlatCall make_flat(bool with_parameters, std::span<const Variable> variables, A&... args) const {
+    auto structure = std::make_shared<std::optional<Result>>();
+    detail::StandIns stand_ins{{}, variables, {}};
+    if (with_parameters) stand_ins.make_parameters();
+    auto flat = [f = f_, kept = keep_all<Kept>(stand_ins, std::index_sequence_for<A...>(), args...),
+                 structure](std::span<const Tensor> leaves) mutable -> std::vector<Tensor> {
+      if constexpr (std::is_same_v<Result, std::tuple<>>) {
+        call_kept(f, kept, leaves);
+        return {};
+      } else {
+        const auto y = call_kept(f, kept, leaves);
+        structure->emplace(map_leaves<Tensor>(y, [](const auto&) { return Tensor(); }));
+        return detail::leaves_of("compile", y);
+      }
+    };
+    return {std::move(flat), structure, std::move(stand_ins.parameters)};
+  }
+  // The same for a function that is traced apart from calls; the leaves of its arguments go to `tensors`.
+  template <class... A>
+  detail::FlatCall flat_call(detail::List<Tensor>& tensors, A&... args) const {
+    using Kept = detail::KeptFor<F, std::remove_cvref_t<A>...>;
+    static_assert(detail::takes_kept<F, Kept>, "the function does not take these arguments: see compile()");
+    detail::BoundObjects bound;
+    detail::CallArguments arguments;
+    arguments.bound = &bound;
+    add_all<Kept>(arguments, std::index_sequence_for<A...>(), args...);
+    tensors = std::move(arguments.tensors);
+    using Y = decltype(call_kept(f_, std::declval<Kept&>(), {}));
+    if constexpr (std::is_void_v<Y>)
+      return make_flat<std::tuple<>, Kept>(false, bound.variables, args...);
+    else
+      return make_flat<map_t<Tensor, Y>, Kept>(false, bound.variables, args...);
+  }
+  friend struct detail::CompiledAccess;
+
   template <class Result, class Kept, class... A>
   Result run(A&... args) const {
     if (const auto plainly = programs_.inlined()) return call_plainly<Result, Kept>(args...);
@@ -789,21 +834,7 @@ class Compiled {
       id_words = bound.id_words;
     }
     const auto make = [&](bool with_parameters) {
-      auto structure = std::make_shared<std::optional<Result>>();
-      detail::StandIns stand_ins{{}, variables, {}};
-      if (with_parameters) stand_ins.make_parameters();
-      auto flat = [f = f_, kept = keep_all<Kept>(stand_ins, numbers, args...),
-                   structure](std::span<const Tensor> leaves) mutable -> std::vector<Tensor> {
-        if constexpr (std::is_same_v<Result, std::tuple<>>) {
-          call_kept(f, kept, leaves);
-          return {};
-        } else {
-          const auto y = call_kept(f, kept, leaves);
-          structure->emplace(map_leaves<Tensor>(y, [](const auto&) { return Tensor(); }));
-          return detail::leaves_of("compile", y);
-        }
-      };
-      return detail::FlatCall{std::move(flat), structure, std::move(stand_ins.parameters)};
+      return make_flat<Result, Kept>(with_parameters, variables, args...);
     };
     const auto call_it = [&] { return plain_leaves<Result, Kept>(args...); };
     const std::pair both(&make, &call_it);

@@ -5,6 +5,7 @@
 #include <reel/ops/reduce.hpp>
 #include <reel/ops/shape.hpp>
 
+#include "csource/text.hpp"
 #include "ops/apply/apply.hpp"
 #include "ops/engine.hpp"
 
@@ -34,12 +35,26 @@ void infer_boolean(const char* name, const Call& call, Metas& out) {
   if (call.inputs.size() == 1) return out.add(DType::boolean, shape);
   out.add(DType::boolean, broadcast_shapes(name, shape, call.input(1).shape()));
 }
+std::string write_as(Comparison f, std::span<const std::string> x) {
+  constexpr const char* signs[] = {"==", "!=", "<", "<=", ">", ">="};
+  return csource::cat({x[0], " ", signs[static_cast<std::size_t>(f)], " ", x[1]});
+}
+std::string write_as(Logical f, std::span<const std::string> x) {
+  constexpr const char* signs[] = {"&&", "||", "!="};
+  if (f == Logical::negation) return csource::cat({"!", x[0]});
+  return csource::cat({x[0], " ", signs[static_cast<std::size_t>(f)], " ", x[1]});
+}
+std::string write_as(Predicate f, std::span<const std::string> x) {
+  return csource::cat({name_of(f), "(", x[0], ") != 0"});
+}
 // F is a Comparison, Logical or Predicate, with one operand or two.
 template <auto F>
 constexpr Primitive boolean_primitive = {
     .rule = {name_of(F), nullptr, nullptr},
     .infer = [](const Call& call, Metas& out) { infer_boolean(name_of(F), call, out); },
-    .evaluate = [](const Call& call, Outputs& out) { loops::pointwise(F, call.inputs, out[0]); }};
+    .evaluate = [](const Call& call, Outputs& out) { loops::pointwise(F, call.inputs, out[0]); },
+    .write_c = WriteC::Expression(
+        [](const Call&, csource::Writer&, std::span<const std::string> x) { return write_as(F, x); })};
 
 Tensor binary(const Primitive& primitive, const Operand& x, const Operand& y, DType d) {
   Tensor scratch[2];

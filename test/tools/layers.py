@@ -16,9 +16,11 @@ ENGINE = {  # floor: (the other floors it may include, third parties it may incl
     "kernels": (set(), {"xsimd", "sleef.h"}),
     "loops": ({"core", "kernels"}, {"tbb", "oneapi"}),
     "tape": ({"core"}, set()),
-    "ops": ({"core", "kernels", "loops", "tape"}, set()),
+    "csource": ({"core"}, {"fmt"}),
+    "ops": ({"core", "kernels", "loops", "tape", "csource"}, set()),
     "program": ({"core", "loops", "tape", "ops"}, set()),
-    "gradient": ({"core", "kernels", "loops", "tape", "ops", "program"}, set()),
+    "codegen": ({"core", "kernels", "loops", "tape", "csource", "ops", "program"}, {"fmt"}),
+    "gradient": ({"core", "kernels", "loops", "tape", "csource", "ops", "program", "codegen"}, set()),
     "compile": ({"core", "loops", "tape", "ops", "program", "gradient"}, set()),
 }
 SYSTEM = "core/system/system.hpp"  # what the operating system gives: below all floors

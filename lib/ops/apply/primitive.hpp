@@ -14,10 +14,15 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <string>
 #include <type_traits>
 
 #include "core/block.hpp"
 #include "tape/record.hpp"
+
+namespace reel::csource {
+class Writer;
+}
 
 namespace reel::ops {
 
@@ -187,6 +192,21 @@ constexpr Keep keep_output(std::uint8_t k, std::uint8_t readers = 0) { return {K
 /// of its inputs, so that a call must be made even if nobody reads its outputs.
 enum Effects : std::uint8_t { reads_variables = 1, writes_variables = 2, advances_generator = 4, may_throw = 8 };
 
+/// How generate_c writes a primitive: as statements that compute its outputs, or, where each element of the one output
+/// depends on one element of each input, to which the inputs broadcast, as the C expression of an element.
+class WriteC {
+ public:
+  using Statements = void (*)(const Call& call, csource::Writer& writer);
+  /// `x`: the C expressions of the elements of the inputs.
+  using Expression = std::string (*)(const Call& call, csource::Writer& writer, std::span<const std::string> x);
+  constexpr WriteC() noexcept = default;
+  constexpr WriteC(Statements f) noexcept : statements(f) {}
+  constexpr WriteC(Expression f) noexcept : expression(f) {}
+
+  Statements statements = nullptr;
+  Expression expression = nullptr;
+};
+
 /// An op. Rules and front ends read no element of a tensor: only `evaluate` does.
 struct Primitive {
   /// Name and derivatives. Without a vjp the outputs carry no gradient.
@@ -210,6 +230,8 @@ struct Primitive {
   std::uint8_t effects = 0;
   /// The residuals are tokens: evaluate sets them. The size of the objects they stand for is unknown to infer.
   bool tokens = false;
+  /// Without it, generate_c refuses the op.
+  WriteC write_c = {};
 };
 
 /// The evaluate of a primitive whose output is a view: nothing to compute.

@@ -6,6 +6,7 @@
 #include "loops/index/triangle.hpp"
 #include "ops/attributes.hpp"
 #include "ops/index/indices.hpp"
+#include "ops/index/write.hpp"
 #include "ops/shape/view.hpp"
 
 namespace reel {
@@ -66,10 +67,12 @@ void evaluate_place_diagonal(const Call& call, Outputs& out) {
 }
 constexpr Primitive place_diagonal_primitive = {.rule = linear<diagonal_again, place_diagonal_again>("place_diagonal"),
                                                 .infer = infer_place_diagonal,
-                                                .evaluate = evaluate_place_diagonal},
+                                                .evaluate = evaluate_place_diagonal,
+                                                .write_c = write_place_diagonal},
                     diag_primitive = {.rule = linear<diagonal_again, place_diagonal_again>("diag"),
                                       .infer = infer_place_diagonal,
-                                      .evaluate = evaluate_place_diagonal};
+                                      .evaluate = evaluate_place_diagonal,
+                                      .write_c = write_place_diagonal};
 
 Tensor take_diagonal(const Tensor& x, std::int64_t offset) { return apply(diagonal_primitive, {&x}, words(offset)); }
 }  // namespace
@@ -94,10 +97,12 @@ void evaluate_triu(const Call& call, Outputs& out) {
 }
 constexpr Primitive tril_primitive = {.rule = linear<tril_again, tril_again>("tril"),
                                       .infer = infer_triangle,
-                                      .evaluate = evaluate_tril},
+                                      .evaluate = evaluate_tril,
+                                      .write_c = write_tril},
                     triu_primitive = {.rule = linear<triu_again, triu_again>("triu"),
                                       .infer = infer_triangle,
-                                      .evaluate = evaluate_triu};
+                                      .evaluate = evaluate_triu,
+                                      .write_c = write_triu};
 
 Tensor triangle(const Primitive& primitive, const Operand& operand, std::int64_t offset) {
   const tape::OpScope scope(operand);

@@ -11,6 +11,7 @@
 #include "ops/apply/operation.hpp"
 #include "ops/attributes.hpp"
 #include "ops/index/scatter.hpp"
+#include "ops/index/write.hpp"
 
 namespace reel {
 
@@ -34,7 +35,8 @@ constexpr Primitive positions_primitive = {.rule = {.name = "positions"},
                                            .infer = infer_positions,
                                            .evaluate = evaluate_positions,
                                            .constants = 1,
-                                           .effects = may_throw};
+                                           .effects = may_throw,
+                                           .write_c = write_positions};
 
 // ---- gather; inputs: x, positions; attributes: axis
 
@@ -88,7 +90,8 @@ constexpr Primitive gather_primitive = {.rule =
                                         .infer = infer_gather,
                                         .evaluate = evaluate_gather,
                                         .keeps = {keep_input(1)},
-                                        .constants = 1};
+                                        .constants = 1,
+                                        .write_c = write_gather};
 
 }  // namespace
 
@@ -116,7 +119,8 @@ constexpr Primitive scatter_rows_primitive = {.rule = batched({"scatter_rows", s
                                               .infer = infer_scatter,
                                               .evaluate = evaluate_scatter_rows,
                                               .keeps = {keep_input(1)},
-                                              .constants = 1};
+                                              .constants = 1,
+                                              .write_c = write_scatter_rows};
 
 // ---- take_along_axis; inputs: x and positions, of one shape but for the axis; attributes: axis
 
@@ -141,7 +145,8 @@ constexpr Primitive take_along_primitive = {.rule = batched({"take_along_axis", 
                                             .infer = infer_take_along,
                                             .evaluate = evaluate_take_along,
                                             .keeps = {keep_input(1)},
-                                            .constants = 1};
+                                            .constants = 1,
+                                            .write_c = write_take_along};
 
 }  // namespace
 
@@ -168,7 +173,8 @@ constexpr Primitive put_along_primitive = {.rule = batched({"put_add_along_axis"
                                            .infer = infer_scatter,
                                            .evaluate = evaluate_put_along,
                                            .keeps = {keep_input(1)},
-                                           .constants = 1};
+                                           .constants = 1,
+                                           .write_c = write_put_along};
 
 }  // namespace
 
@@ -186,8 +192,11 @@ void infer_one_hot(const Call& call, Metas& out) {
   out.add(static_cast<DType>(call.attribute(0)), shape);
 }
 void evaluate_one_hot(const Call& call, Outputs& out) { loops::fill_one_hot(out[0], call.input(0)); }
-constexpr Primitive one_hot_primitive = {
-    .rule = {.name = "one_hot"}, .infer = infer_one_hot, .evaluate = evaluate_one_hot, .constants = 1};
+constexpr Primitive one_hot_primitive = {.rule = {.name = "one_hot"},
+                                         .infer = infer_one_hot,
+                                         .evaluate = evaluate_one_hot,
+                                         .constants = 1,
+                                         .write_c = write_one_hot};
 
 }  // namespace
 

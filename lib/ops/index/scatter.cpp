@@ -7,6 +7,7 @@
 
 #include "loops/loops.hpp"
 #include "ops/attributes.hpp"
+#include "ops/index/write.hpp"
 
 namespace reel::ops {
 namespace {
@@ -60,15 +61,19 @@ constexpr Primitive add_primitive = {.rule = batched({"scatter_add", add_vjp, ad
                                      .infer = infer_updated,
                                      .evaluate = evaluate_scatter<loops::ScatterFunction::add>,
                                      .keeps = {keep_input(2, terms_followed)},
-                                     .constants = 1};
+                                     .constants = 1,
+                                     .write_c = write_scatter_add};
 
 // ---- set
 
 // Whether each term is the last one at its position. Attributes: the extent.
 void infer_last(const Call& call, Metas& out) { out.add(DType::boolean, call.input(0).shape()); }
 void evaluate_last(const Call& call, Outputs& out) { loops::find_last(call.input(0), call.attribute(0), out[0]); }
-constexpr Primitive last_primitive = {
-    .rule = {.name = "scatter.last"}, .infer = infer_last, .evaluate = evaluate_last, .constants = 1};
+constexpr Primitive last_primitive = {.rule = {.name = "scatter.last"},
+                                      .infer = infer_last,
+                                      .evaluate = evaluate_last,
+                                      .constants = 1,
+                                      .write_c = write_last};
 
 void set_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Tensor& positions = r.saved(0);
@@ -97,7 +102,8 @@ constexpr Primitive set_primitive = {.rule = batched({"scatter_set", set_vjp, se
                                      .infer = infer_updated,
                                      .evaluate = evaluate_set,
                                      .keeps = {keep_input(2)},
-                                     .constants = 1};
+                                     .constants = 1,
+                                     .write_c = write_scatter_set};
 
 // ---- multiply
 
@@ -169,7 +175,8 @@ constexpr Primitive multiply_primitive = {.rule = batched({"scatter_multiply", m
                                           .infer = infer_updated,
                                           .evaluate = evaluate_scatter<loops::ScatterFunction::multiply>,
                                           .keeps = {keep_input(1), keep_input(0, terms_followed), keep_input(2)},
-                                          .constants = 1};
+                                          .constants = 1,
+                                          .write_c = write_scatter_multiply};
 
 // ---- max, min
 
@@ -222,7 +229,8 @@ constexpr Primitive scatter_extreme_primitive = {
     .infer = infer_updated,
     .evaluate = evaluate_extreme<F>,
     .keeps = {keep_input(0), keep_input(1), keep_output(0), keep_input(2)},
-    .constants = 1};
+    .constants = 1,
+    .write_c = F == loops::ScatterFunction::max ? write_scatter_max : write_scatter_min};
 
 }  // namespace
 

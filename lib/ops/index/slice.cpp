@@ -4,6 +4,7 @@
 #include <reel/ops/indexing.hpp>
 #include <reel/ops/make.hpp>
 
+#include "csource/writer.hpp"
 #include "loops/make/fill.hpp"
 #include "ops/apply/table.hpp"
 #include "ops/attributes.hpp"
@@ -74,8 +75,9 @@ class PartWords {
   int range_words_ = 0, size_;
 };
 
-// The strides of the part of x in a shape that lacks some axes, and has further axes, of extent 1.
-void stride_other_axes(const detail::Block* x, const SlicePart& p, const Shape& shape, std::int64_t* strides) {
+// The strides of the part of x, which has `own` strides, in a shape that lacks some axes, and has further axes, of
+// extent 1.
+void stride_other_axes(const std::int64_t* own, const SlicePart& p, const Shape& shape, std::int64_t* strides) {
   const bool empty = shape.elements() == 0;
   std::int64_t next = 1;  // stride of an axis of extent 1: the span of the axes behind it
   int axis = p.rank();
@@ -85,34 +87,40 @@ void stride_other_axes(const detail::Block* x, const SlicePart& p, const Shape& 
     if (!empty && extent != 1) {
       do --axis;
       while (p.count(axis) == 1);
-      strides[k] = x->strides()[axis] * p.range(axis).step;
+      strides[k] = own[axis] * p.range(axis).step;
     }
     next = strides[k] * extent;
   }
 }
 
 // The part of x as a view with the shape of the result.
-void locate(const detail::Block* x, const SlicePart& p, const Shape& shape, std::int64_t& offset, Shape& strides) {
+void locate(const std::int64_t* own, const SlicePart& p, const Shape& shape, std::int64_t& offset, Shape& strides) {
   strides = shape;
   offset = 0;
   bool same_axes = p.rank() == shape.rank(), empty = false;
   for (int d = 0; d < p.rank(); ++d) {
     const AxisRange c = p.range(d);
-    const std::int64_t stride = x->strides()[d];
+    const std::int64_t stride = own[d];
     empty |= c.count == 0;
     offset += c.start * stride;
     same_axes = same_axes && c.count == shape.begin()[d];
     if (same_axes) strides.begin()[d] = c.count > 1 ? stride * c.step : stride;
   }
   if (empty) offset = 0;
-  if (!same_axes) stride_other_axes(x, p, shape, strides.begin());
+  if (!same_axes) stride_other_axes(own, p, shape, strides.begin());
 }
 
 Tensor view_of(const Tensor& x, const SlicePart& p, const Shape& shape) {
   std::int64_t offset;
   Shape strides;
-  locate(detail::block(x), p, shape, offset, strides);
+  locate(detail::block(x)->strides(), p, shape, offset, strides);
   return view(x, offset, shape, strides);
+}
+csource::Array view_of(const csource::Array& x, const SlicePart& p, const Shape& shape) {
+  std::int64_t offset;
+  Shape strides;
+  locate(x.strides.begin(), p, shape, offset, strides);
+  return csource::view(x, offset, shape, strides);
 }
 
 // ---- slice and its transpose
@@ -149,7 +157,7 @@ void infer_slice(const Call& call, Metas& out) {
   const detail::Block* x = detail::block(call.input(0));
   const SlicePart p(call.attributes, x->rank);
   Meta& y = out.add_view(0, x->dtype, p.extents());
-  locate(x, p, y.shape, y.offset, y.strides);
+  locate(x->strides(), p, y.shape, y.offset, y.strides);
 }
 constexpr Primitive slice_primitive = {
     .rule = linear<take_transposed, take_again>("slice"), .infer = infer_slice, .evaluate = evaluate_view};
@@ -173,12 +181,22 @@ void evaluate_place(const Call& call, Outputs& out) {
   loops::copy(g, view_of(y, p, g.shape()));
   for (std::size_t k = 1; k < call.inputs.size(); ++k) add_to_part(y, call.input(k), placed(call, k));
 }
+void write_place(const Call& call, csource::Writer& w) {
+  const csource::Array& y = w.output(0);
+  const SlicePart p = placed(call, 0);
+  if (!p.counts({y.shape.begin(), y.shape.size()})) w.fill(y, w.zero(y.dtype));
+  w.copy(w.input(0), view_of(y, p, w.input(0).shape));
+  for (std::size_t k = 1; k < call.inputs.size(); ++k) w.add(w.input(k), view_of(y, placed(call, k), w.input(k).shape));
+}
 constexpr Primitive place_primitive = {.rule = linear<place_transposed, place_again>("place"),
                                        .infer = infer_place,
-                                       .evaluate = evaluate_place<loops::fill_zero>};
+                                       .evaluate = evaluate_place<loops::fill_zero>,
+                                       .write_c = write_place};
 // A sum with -0 has the bits of its other term, whatever these are.
-constexpr Primitive place_in_sum_primitive = {
-    .rule = place_primitive.rule, .infer = infer_place, .evaluate = evaluate_place<loops::fill_negative_zero>};
+constexpr Primitive place_in_sum_primitive = {.rule = place_primitive.rule,
+                                              .infer = infer_place,
+                                              .evaluate = evaluate_place<loops::fill_negative_zero>,
+                                              .write_c = write_place};
 
 }  // namespace
 
@@ -224,8 +242,14 @@ void evaluate_update(const Call& call, Outputs& out) {
   }
   loops::copy(part, view_of(out[0], updated_part(call.attributes, x.rank()), part.shape()));
 }
-constexpr Primitive update_primitive = {
-    .rule = batched({"slice_update", update_vjp, update_jvp}), .infer = infer_update, .evaluate = evaluate_update};
+void write_update(const Call& call, csource::Writer& w) {
+  w.copy(w.input(0), w.output(0));
+  w.copy(w.input(1), view_of(w.output(0), updated_part(call.attributes, w.input(0).rank()), w.input(1).shape));
+}
+constexpr Primitive update_primitive = {.rule = batched({"slice_update", update_vjp, update_jvp}),
+                                        .infer = infer_update,
+                                        .evaluate = evaluate_update,
+                                        .write_c = write_update};
 
 // Those of a part of up to four axes need no allocation.
 using UpdateAttributes = detail::ShortList<std::int64_t, 17>;

@@ -3,6 +3,7 @@
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 
+#include "csource/text.hpp"
 #include "loops/index/select.hpp"
 #include "ops/apply/apply.hpp"
 #include "ops/engine.hpp"
@@ -34,11 +35,15 @@ void infer_where(const Call& call, Metas& out) {
 void evaluate_where(const Call& call, Outputs& out) {
   loops::select(call.input(2), call.input(0), call.input(1), out[0]);
 }
+std::string write_where(const Call&, csource::Writer&, std::span<const std::string> x) {
+  return csource::cat({x[2], " ? ", x[0], " : ", x[1]});
+}
 constexpr Primitive where_primitive = {.rule = batched({"where", where_vjp, where_jvp}),
                                        .infer = infer_where,
                                        .evaluate = evaluate_where,
                                        .keeps = {keep_input(2)},
-                                       .constants = 1};
+                                       .constants = 1,
+                                       .write_c = write_where};
 
 }  // namespace
 

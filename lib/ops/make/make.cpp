@@ -6,6 +6,7 @@
 #include <reel/ops/reduce.hpp>
 
 #include "core/limits.hpp"
+#include "csource/writer.hpp"
 #include "loops/make/fill.hpp"
 #include "loops/make/transfer.hpp"
 #include "ops/attributes.hpp"
@@ -43,9 +44,15 @@ void infer_full(const Call& call, Metas& out) {
   out.add(detail::block(call.input(0))->dtype, shape_behind(call.attributes, 0));
 }
 void evaluate_full(const Call& call, Outputs& out) { loops::fill(out[0], call.input(0)); }
-constexpr Primitive full_primitive = {.rule = {.name = "full"}, .infer = infer_full, .evaluate = evaluate_full},
-                    full_like_primitive = {
-                        .rule = {.name = "full_like"}, .infer = infer_full, .evaluate = evaluate_full};
+void write_full(const Call&, csource::Writer& w) { w.fill(w.output(0), w.input(0).value()); }
+constexpr Primitive full_primitive = {.rule = {.name = "full"},
+                                      .infer = infer_full,
+                                      .evaluate = evaluate_full,
+                                      .write_c = write_full},
+                    full_like_primitive = {.rule = {.name = "full_like"},
+                                           .infer = infer_full,
+                                           .evaluate = evaluate_full,
+                                           .write_c = write_full};
 
 // The same of a tensor.
 Tensor full_transpose(const tape::Record& r, const Tensor& g) {
@@ -54,8 +61,10 @@ Tensor full_transpose(const tape::Record& r, const Tensor& g) {
   return reshape(axes.empty() ? g : sum(g, axes), r.batched(r.shape(0)));
 }
 Tensor full_forward(const tape::Record& r, const Tensor& t) { return full(r.output_shape(), t); }
-constexpr Primitive full_of_tensor_primitive = {
-    .rule = linear<full_transpose, full_forward>("full"), .infer = infer_full, .evaluate = evaluate_full};
+constexpr Primitive full_of_tensor_primitive = {.rule = linear<full_transpose, full_forward>("full"),
+                                                .infer = infer_full,
+                                                .evaluate = evaluate_full,
+                                                .write_c = write_full};
 
 Tensor filled(const Primitive& primitive, const Shape& shape, const Operand& operand, DType dtype) {
   const tape::OpScope scope(operand);

@@ -7,6 +7,7 @@
 #include <reel/ops/pointwise.hpp>
 #include <string>
 
+#include "csource/writer.hpp"
 #include "loops/product/matmul.hpp"
 #include "ops/apply/apply.hpp"
 #include "ops/engine.hpp"
@@ -157,10 +158,32 @@ void evaluate_matmul(const Call& call, Outputs& out) {
                 out[0]);
 }
 
+// The last two axes of a factor, transposed if it says so; a vector as a row or a column.
+csource::Array factor(csource::Array x, bool transposed, bool is_left) {
+  if (x.rank() == 1) {
+    x.shape.insert(is_left ? 0 : 1, 1);
+    x.strides.insert(is_left ? 0 : 1, 0);
+  } else if (transposed) {
+    const int last = x.rank() - 1;
+    std::swap(x.shape.begin()[last], x.shape.begin()[last - 1]);
+    std::swap(x.strides.begin()[last], x.strides.begin()[last - 1]);
+  }
+  return x;
+}
+void write_matmul(const Call& call, csource::Writer& w) {
+  const csource::Array a = factor(w.input(0), call.attribute(transposed_a) != 0, true),
+                       b = factor(w.input(1), call.attribute(transposed_b) != 0, false);
+  Shape shape = w.output(0).shape;
+  if (w.input(0).rank() == 1) shape.insert(shape.rank() - (w.input(1).rank() == 1 ? 0 : 1), 1);
+  if (w.input(1).rank() == 1) shape.push_back(1);
+  w.batched_product(a, b, csource::reshaped(w.output(0), shape));
+}
+
 constexpr Primitive matmul_primitive = {.rule = batched({"matmul", matmul_vjp, matmul_jvp}),
                                         .infer = infer_matmul,
                                         .evaluate = evaluate_matmul,
-                                        .keeps = {keep_input(0, 0b10), keep_input(1, 0b01)}};
+                                        .keeps = {keep_input(0, 0b10), keep_input(1, 0b01)},
+                                        .write_c = write_matmul};
 
 void infer_matmul_added(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 

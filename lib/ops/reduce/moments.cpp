@@ -12,10 +12,16 @@
 #include "loops/loops.hpp"
 #include "ops/apply/table.hpp"
 #include "ops/reduce/reduction.hpp"
+#include "ops/reduce/write.hpp"
 
 namespace reel {
 
 namespace ops {
+
+double degrees_of_freedom(std::int64_t n, double ddof) {
+  const double f = static_cast<double>(n) - ddof;
+  return f > 0 ? f : std::numeric_limits<double>::quiet_NaN();
+}
 
 namespace {
 
@@ -36,12 +42,9 @@ Tensor or_one(const Tensor& b, const Tensor& x) { return where(b, 1, x); }
 
 // ---- var, std
 
-// n - ddof; NaN unless positive.
-double freedom(std::int64_t n, double ddof) {
-  const double f = static_cast<double>(n) - ddof;
-  return f > 0 ? f : std::numeric_limits<double>::quiet_NaN();
+double freedom(const tape::Record& r) {
+  return degrees_of_freedom(reduced_count(r.shape(0), r.attributes()[0]), number_of(r));
 }
-double freedom(const tape::Record& r) { return freedom(reduced_count(r.shape(0), r.attributes()[0]), number_of(r)); }
 
 // x minus its mean over the axes, twice: the first mean is rounded, and constants must give zeros.
 Tensor less_mean(const Tensor& x, const Shape& axes) {
@@ -56,12 +59,12 @@ void infer_moment(const Call& call, Metas& out) { infer_reduced(call, call.input
 void evaluate_var(const Call& call, Outputs& out) {
   const Tensor& x = call.input(0);
   const std::int64_t mask = call.attribute(0);
-  loops::variance(x, axes_of(mask), freedom(reduced_count(x.shape(), mask), call.real(2)), out[0]);
+  loops::variance(x, axes_of(mask), degrees_of_freedom(reduced_count(x.shape(), mask), call.real(2)), out[0]);
 }
 void evaluate_std(const Call& call, Outputs& out) {
   const Tensor& x = call.input(0);
   const std::int64_t mask = call.attribute(0);
-  loops::deviation(x, axes_of(mask), freedom(reduced_count(x.shape(), mask), call.real(2)), out[0]);
+  loops::deviation(x, axes_of(mask), degrees_of_freedom(reduced_count(x.shape(), mask), call.real(2)), out[0]);
 }
 
 Tensor centred(const tape::Record& r) { return less_mean(r.saved(0), reduced_axes(r)); }
@@ -81,7 +84,8 @@ void var_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor>
 constexpr Primitive var_primitive = {.rule = batched({"var", var_vjp, var_jvp}),
                                      .infer = infer_moment,
                                      .evaluate = evaluate_var,
-                                     .keeps = {keep_input(0)}};
+                                     .keeps = {keep_input(0)},
+                                     .write_c = write_var};
 
 void std_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   // The quotient of deviations and z has no z^2 in its derivatives, which may overflow.
@@ -101,7 +105,8 @@ void std_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor>
 constexpr Primitive std_primitive = {.rule = batched({"std", std_vjp, std_jvp}),
                                      .infer = infer_moment,
                                      .evaluate = evaluate_std,
-                                     .keeps = {keep_input(0), keep_output(0)}};
+                                     .keeps = {keep_input(0), keep_output(0)},
+                                     .write_c = write_std};
 
 // For complex x, along the axes: a power of 2 near the largest part, by which squares do not overflow or underflow. A
 // constant.
@@ -164,7 +169,8 @@ void norm_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor
 constexpr Primitive norm_primitive = {.rule = batched({"norm", norm_vjp, norm_jvp}),
                                       .infer = infer_moment,
                                       .evaluate = evaluate_norm,
-                                      .keeps = {keep_input(0), keep_output(0)}};
+                                      .keeps = {keep_input(0), keep_output(0)},
+                                      .write_c = write_norm};
 
 }  // namespace
 

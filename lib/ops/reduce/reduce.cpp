@@ -11,6 +11,7 @@
 #include "loops/reduce/moments.hpp"
 #include "loops/reduce/rows.hpp"
 #include "ops/reduce/reduction.hpp"
+#include "ops/reduce/write.hpp"
 
 namespace reel {
 
@@ -132,7 +133,8 @@ Tensor sum_forward(const tape::Record& r, const Tensor& t) {
 }
 constexpr Primitive sum_primitive = {.rule = linear<sum_transpose, sum_forward>("sum"),
                                      .infer = infer_reduction,
-                                     .evaluate = evaluate_reduction<ReduceFunction::sum>};
+                                     .evaluate = evaluate_reduction<ReduceFunction::sum>,
+                                     .write_c = write_sum};
 
 Tensor sum_to_transpose(const tape::Record& r, const Tensor& g) {
   const Shape full = r.batched(r.shape(0));
@@ -147,8 +149,10 @@ void evaluate_sum_to(const Call& call, Outputs& out) {
   const Tensor& x = call.input(0);
   loops::reduce(ReduceFunction::sum, x, summed_axes(x.shape(), out.meta(0).shape), out[0]);
 }
-constexpr Primitive sum_to_primitive = {
-    .rule = linear<sum_to_transpose, sum_to_forward>("sum_to"), .infer = infer_sum_to, .evaluate = evaluate_sum_to};
+constexpr Primitive sum_to_primitive = {.rule = linear<sum_to_transpose, sum_to_forward>("sum_to"),
+                                        .infer = infer_sum_to,
+                                        .evaluate = evaluate_sum_to,
+                                        .write_c = write_sum_to};
 
 Tensor mean_transpose(const tape::Record& r, const Tensor& g) {
   const Shape full = r.batched(r.shape(0));
@@ -164,8 +168,10 @@ Tensor mean_forward(const tape::Record& r, const Tensor& t) {
   return mean(t, axes_of(r.attributes()[0]), keepdims_of(r));
 }
 void evaluate_mean(const Call& call, Outputs& out) { loops::mean(call.input(0), axes_of(call.attribute(0)), out[0]); }
-constexpr Primitive mean_primitive = {
-    .rule = linear<mean_transpose, mean_forward>("mean"), .infer = infer_reduction, .evaluate = evaluate_mean};
+constexpr Primitive mean_primitive = {.rule = linear<mean_transpose, mean_forward>("mean"),
+                                      .infer = infer_reduction,
+                                      .evaluate = evaluate_mean,
+                                      .write_c = write_mean};
 
 }  // namespace
 
@@ -193,7 +199,8 @@ void prod_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor
 constexpr Primitive prod_primitive = {.rule = batched({"prod", prod_vjp, prod_jvp}),
                                       .infer = infer_reduction,
                                       .evaluate = evaluate_reduction<ReduceFunction::prod>,
-                                      .keeps = {keep_input(0)}};
+                                      .keeps = {keep_input(0)},
+                                      .write_c = write_prod};
 
 // ---- max, min
 
@@ -204,7 +211,7 @@ void evaluate_shares(const Call& call, Outputs& out) {
   loops::extreme_shares(call.input(0), call.input(1), axes_of(call.attribute(0)), out[0]);
 }
 constexpr Primitive shares_primitive = {
-    .rule = {.name = "extreme.shares"}, .infer = infer_shares, .evaluate = evaluate_shares};
+    .rule = {.name = "extreme.shares"}, .infer = infer_shares, .evaluate = evaluate_shares, .write_c = write_shares};
 
 Tensor shares(const tape::Record& r) {
   return evaluate(shares_primitive, {&r.saved(0), &r.saved(1)}, words(r.attributes()[0]));
@@ -221,7 +228,8 @@ constexpr Primitive extreme_primitive = {
     .rule = batched({F == ReduceFunction::max ? "max" : "min", extreme_vjp, extreme_jvp}),
     .infer = infer_reduction,
     .evaluate = evaluate_reduction<F>,
-    .keeps = {keep_input(0), keep_output(0)}};
+    .keeps = {keep_input(0), keep_output(0)},
+    .write_c = F == ReduceFunction::max ? write_max : write_min};
 
 template <ReduceFunction F>
 Tensor extreme(const Operand& operand, const Axes& axes, bool keepdims) {
@@ -249,7 +257,8 @@ void evaluate_arg(const Call& call, Outputs& out) {
 template <ReduceFunction F>
 constexpr Primitive arg_primitive = {.rule = {F == ReduceFunction::max ? "argmax" : "argmin", nullptr, nullptr},
                                      .infer = infer_arg,
-                                     .evaluate = evaluate_arg<F>};
+                                     .evaluate = evaluate_arg<F>,
+                                     .write_c = F == ReduceFunction::max ? write_argmax : write_argmin};
 
 template <ReduceFunction F>
 Tensor arg_extreme(const Operand& operand, std::int64_t axis, bool keepdims) {
@@ -278,7 +287,8 @@ void evaluate_truth(const Call& call, Outputs& out) {
 template <ReduceFunction F>
 constexpr Primitive truth_primitive = {.rule = {F == ReduceFunction::max ? "any" : "all", nullptr, nullptr},
                                        .infer = infer_truth,
-                                       .evaluate = evaluate_truth<F>};
+                                       .evaluate = evaluate_truth<F>,
+                                       .write_c = F == ReduceFunction::max ? write_any : write_all};
 
 template <ReduceFunction F>
 Tensor truth(const Operand& operand, const Axes& axes, bool keepdims) {

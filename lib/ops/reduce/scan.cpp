@@ -9,6 +9,7 @@
 #include <reel/ops/reduce.hpp>
 
 #include "ops/reduce/scan.hpp"
+#include "ops/reduce/write.hpp"
 
 namespace reel {
 
@@ -56,7 +57,8 @@ Tensor cumsum_forward(const tape::Record& r, const Tensor& t) {
 }
 constexpr Primitive cumsum_primitive = {.rule = linear<cumsum_transpose, cumsum_forward>("cumsum"),
                                         .infer = infer_scan,
-                                        .evaluate = evaluate_scan<loops::ScanFunction::cumsum>};
+                                        .evaluate = evaluate_scan<loops::ScanFunction::cumsum>,
+                                        .write_c = write_cumsum};
 
 }  // namespace
 
@@ -113,7 +115,8 @@ void evaluate_recurrence(const Call& call, Outputs& out) {
 constexpr Primitive recurrence_primitive = {.rule = batched({"linear_recurrence", recurrence_vjp, recurrence_jvp}),
                                             .infer = infer_scan,
                                             .evaluate = evaluate_recurrence,
-                                            .keeps = {keep_input(0), keep_output(0, 0b01)}};
+                                            .keeps = {keep_input(0), keep_output(0, 0b01)},
+                                            .write_c = write_recurrence};
 
 }  // namespace
 
@@ -144,7 +147,8 @@ void cumprod_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Ten
 constexpr Primitive cumprod_primitive = {.rule = batched({"cumprod", cumprod_vjp, cumprod_jvp}),
                                          .infer = infer_scan,
                                          .evaluate = evaluate_scan<loops::ScanFunction::cumprod>,
-                                         .keeps = {keep_input(0)}};
+                                         .keeps = {keep_input(0)},
+                                         .write_c = write_cumprod};
 
 }  // namespace
 

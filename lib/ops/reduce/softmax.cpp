@@ -9,6 +9,7 @@
 #include "loops/reduce/rows.hpp"
 #include "ops/apply/apply.hpp"
 #include "ops/reduce/reduction.hpp"
+#include "ops/reduce/write.hpp"
 
 namespace reel {
 
@@ -29,11 +30,14 @@ void evaluate_along_axis(const Call& call, Outputs& out) {
                     call.inputs.size() > 1 ? &call.input(1) : nullptr, out[0]);
 }
 
-constexpr Primitive softmax_vjp_primitive = {
-    .rule = {.name = "softmax.vjp"}, .infer = infer_softmax, .evaluate = evaluate_along_axis<RowFunction::softmax_vjp>};
+constexpr Primitive softmax_vjp_primitive = {.rule = {.name = "softmax.vjp"},
+                                             .infer = infer_softmax,
+                                             .evaluate = evaluate_along_axis<RowFunction::softmax_vjp>,
+                                             .write_c = write_softmax_vjp};
 constexpr Primitive log_softmax_vjp_primitive = {.rule = {.name = "log_softmax.vjp"},
                                                  .infer = infer_softmax,
-                                                 .evaluate = evaluate_along_axis<RowFunction::log_softmax_vjp>};
+                                                 .evaluate = evaluate_along_axis<RowFunction::log_softmax_vjp>,
+                                                 .write_c = write_log_softmax_vjp};
 
 int row_axis_of(const tape::Record& r) { return static_cast<int>(r.attributes()[0]); }
 
@@ -58,11 +62,13 @@ Tensor log_softmax_jvp(const tape::Record& r, const Tensor& t) {
 constexpr Primitive softmax_primitive = {.rule = linear<softmax_vjp, softmax_vjp>("softmax"),
                                          .infer = infer_softmax,
                                          .evaluate = evaluate_along_axis<RowFunction::softmax>,
-                                         .keeps = {keep_output(0)}};
+                                         .keeps = {keep_output(0)},
+                                         .write_c = write_softmax};
 constexpr Primitive log_softmax_primitive = {.rule = linear<log_softmax_vjp, log_softmax_jvp>("log_softmax"),
                                              .infer = infer_softmax,
                                              .evaluate = evaluate_along_axis<RowFunction::log_softmax>,
-                                             .keeps = {keep_output(0)}};
+                                             .keeps = {keep_output(0)},
+                                             .write_c = write_log_softmax};
 
 void require_row_functions(const char* op, DType d) {
   if (!loops::has_row_functions(d)) fail_no_kernel(op, d);
@@ -128,7 +134,8 @@ constexpr Primitive weights_primitive = {.rule = batched({"logsumexp.weights", w
                                          .infer = infer_weights,
                                          .evaluate = evaluate_weights,
                                          .keeps = {keep_input(1), keep_output(0)},
-                                         .constants = 2};
+                                         .constants = 2,
+                                         .write_c = write_weights};
 
 // g times the weights. Inputs: g, x, maximum, sum. Attributes: axes of x as a mask, whether g has one more axis in
 // front.
@@ -140,8 +147,10 @@ void infer_logsumexp_vjp(const Call& call, Metas& out) {
 void evaluate_logsumexp_vjp(const Call& call, Outputs& out) {
   loops::logsumexp_vjp(call.input(0), call.input(1), {call.input(2), call.input(3)}, call.attribute(0), out[0]);
 }
-constexpr Primitive logsumexp_vjp_primitive = {
-    .rule = {.name = "logsumexp.vjp"}, .infer = infer_logsumexp_vjp, .evaluate = evaluate_logsumexp_vjp};
+constexpr Primitive logsumexp_vjp_primitive = {.rule = {.name = "logsumexp.vjp"},
+                                               .infer = infer_logsumexp_vjp,
+                                               .evaluate = evaluate_logsumexp_vjp,
+                                               .write_c = write_logsumexp_vjp};
 
 Tensor weights_of(const tape::Record& r) {
   return apply(weights_primitive, {&r.saved(0), &r.saved(1), &r.saved(2), &r.saved(3)}, words(r.attributes()[0]));
@@ -162,7 +171,8 @@ constexpr Primitive logsumexp_primitive = {.rule = batched({"logsumexp", logsume
                                            .infer = infer_logsumexp,
                                            .evaluate = evaluate_logsumexp,
                                            .keeps = {keep_input(0), keep_output(0), keep_output(1), keep_output(2)},
-                                           .residuals = 2};
+                                           .residuals = 2,
+                                           .write_c = write_logsumexp};
 
 }  // namespace
 

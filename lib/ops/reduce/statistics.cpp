@@ -7,6 +7,7 @@
 #include <reel/ops/make.hpp>
 #include <reel/ops/statistics.hpp>
 
+#include "csource/rows.hpp"
 #include "loops/reduce/moments.hpp"
 #include "loops/reduce/reduce.hpp"
 #include "ops/reduce/reduction.hpp"
@@ -87,10 +88,21 @@ void infer_nansum(const Call& call, Metas& out) { infer_reduced(call, call.input
 void evaluate_nansum(const Call& call, Outputs& out) {
   loops::sum_of_numbers(call.input(0), axes_of(call.attribute(0)), out[0]);
 }
+void write_nansum(const Call& call, csource::Writer& w) {
+  const DType d = call.input(0).dtype();
+  const csource::Rows rows = csource::rows_of(w.input(0), call.attribute(0));
+  const csource::Array y = csource::reshaped(w.output(0), rows.kept());
+  csource::for_each_row(w, rows, [&](std::span<const csource::Index> at, const csource::Element& x) {
+    w.store(y, at, w.sum(d, rows.over(), [&](std::span<const csource::Index> k) {
+      return "(" + x(k) + " != " + x(k) + " ? " + w.zero(d) + " : " + x(k) + ")";
+    }));
+  });
+}
 constexpr Primitive nansum_primitive = {.rule = batched({"nansum", nansum_vjp, nansum_jvp}),
                                         .infer = infer_nansum,
                                         .evaluate = evaluate_nansum,
-                                        .keeps = {keep_input(0)}};
+                                        .keeps = {keep_input(0)},
+                                        .write_c = write_nansum};
 
 // ---- Moments that ignore NaN
 
@@ -173,9 +185,23 @@ void centre_rows_jvp(const tape::Record&, std::span<const Tensor> t, std::span<T
 }
 void infer_centre_rows(const Call& call, Metas& out) { out.add(call.input(0).dtype(), call.input(0).shape()); }
 void evaluate_centre_rows(const Call& call, Outputs& out) { loops::centre_rows(call.input(0), out[0]); }
+void write_centre_rows(const Call& call, csource::Writer& w) {
+  const DType d = call.input(0).dtype();
+  const int last = call.input(0).rank() - 1;
+  const csource::Rows rows = csource::rows_of(w.input(0), std::int64_t{1} << last);
+  csource::for_each_row(w, rows, [&](std::span<const csource::Index> at, const csource::Element& x) {
+    const std::string count = csource::literal(static_cast<double>(call.input(0).shape()[last]), d);
+    const std::string mean = w.let(d, w.sum(d, rows.over(), x) + " / " + count);
+    const csource::Blocks nest(w);
+    std::vector<csource::Index> all(at.begin(), at.end()), k = w.loops(rows.over());
+    all.push_back(k.empty() ? csource::Index() : k[0]);
+    w.store(w.output(0), all, x(k) + " - " + mean);
+  });
+}
 constexpr Primitive centre_rows_primitive = {.rule = batched({"centre_rows", centre_rows_vjp, centre_rows_jvp}),
                                              .infer = infer_centre_rows,
-                                             .evaluate = evaluate_centre_rows};
+                                             .evaluate = evaluate_centre_rows,
+                                             .write_c = write_centre_rows};
 Tensor centre_rows(const Tensor& x) { return apply(centre_rows_primitive, {&x}); }
 
 // The rows of matrices are variables; a vector is one variable.

@@ -1,6 +1,7 @@
 // cast: to another element type. Gradients are cast back; an integer or boolean on either side has none.
 #include "loops/elementwise/cast.hpp"
 
+#include "csource/writer.hpp"
 #include "ops/index/indices.hpp"
 
 namespace reel {
@@ -41,9 +42,28 @@ void evaluate_cast(const Call& call, Outputs& out) {
                    operand, x.dtype(), y.dtype(), operand);
 }
 
-constexpr Primitive cast_primitive = {.rule = cast_rule, .infer = infer_cast, .evaluate = evaluate_cast};
-constexpr Primitive checked_cast_primitive = {
-    .rule = cast_rule, .infer = infer_cast, .evaluate = evaluate_cast, .effects = may_throw};
+std::string write_cast(const Call& call, csource::Writer&, std::span<const std::string> x) {
+  return csource::Writer::convert(x[0], call.input(0).dtype(), static_cast<DType>(call.attribute(0)));
+}
+// Bounds are those of the integer dtype, which a floating one has exactly or rounds outwards.
+std::string write_checked_cast(const Call& call, csource::Writer& w, std::span<const std::string> x) {
+  const auto to = static_cast<DType>(call.attribute(0));
+  using Bounds = std::array<const char*, 2>;
+  const Bounds bounds = to == DType::uint8   ? Bounds{" > -1.0 && ", " < 256.0"}
+                        : to == DType::int32 ? Bounds{" > -2147483649.0 && ", " < 2147483648.0"}
+                                             : Bounds{" >= -0x1p63 && ", " < 0x1p63"};
+  w.refuse_if(csource::cat({"!(", x[0], bounds[0], x[0], bounds[1], ")"}),
+              csource::cat({"an element of x is NaN or out of range for ", name(to)}));
+  return write_cast(call, w, x);
+}
+
+constexpr Primitive cast_primitive = {
+    .rule = cast_rule, .infer = infer_cast, .evaluate = evaluate_cast, .write_c = write_cast};
+constexpr Primitive checked_cast_primitive = {.rule = cast_rule,
+                                              .infer = infer_cast,
+                                              .evaluate = evaluate_cast,
+                                              .effects = may_throw,
+                                              .write_c = write_checked_cast};
 
 // Only integer dtypes cannot hold every number of a floating or complex dtype.
 const Primitive& primitive_of(DType from, DType to) noexcept {

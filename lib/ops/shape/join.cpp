@@ -5,6 +5,7 @@
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 
+#include "csource/writer.hpp"
 #include "loops/joining.hpp"
 #include "ops/shape/view.hpp"
 
@@ -61,6 +62,13 @@ void evaluate_concatenate(const Call& call, Outputs& out) {
     if (call.input(i).size() != 0) loops::copy(call.input(i), section(y, axis, start, call.attribute(i + 1)));
 }
 
+void write_concatenate(const Call& call, csource::Writer& w) {
+  std::int64_t start = 0;
+  for (std::size_t i = 0; i < call.inputs.size(); start += call.attribute(++i))
+    w.copy(w.input(i),
+           csource::section(w.output(0), static_cast<int>(call.attribute(0)), start, call.attribute(i + 1)));
+}
+
 void concatenate_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const auto a = r.attributes();
   std::int64_t start = 0;
@@ -74,7 +82,8 @@ void concatenate_jvp(const tape::Record& r, std::span<const Tensor> t, std::span
 }
 constexpr Primitive concatenate_primitive = {.rule = batched({"concatenate", concatenate_vjp, concatenate_jvp}),
                                              .infer = infer_concatenate,
-                                             .evaluate = evaluate_concatenate};
+                                             .evaluate = evaluate_concatenate,
+                                             .write_c = write_concatenate};
 
 void infer_split(const Call& call, Metas& out) {
   const detail::Block& x = *detail::block(call.input(0));
@@ -155,8 +164,19 @@ void evaluate_stack(const Call& call, Outputs& out) {
     loops::copy(call.input(i), reshaped_view(place, shape));
   }
 }
-constexpr Primitive stack_primitive = {
-    .rule = batched({"stack", stack_vjp, stack_jvp}), .infer = infer_stack, .evaluate = evaluate_stack};
+void write_stack(const Call& call, csource::Writer& w) {
+  const auto axis = static_cast<int>(call.attribute(0));
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    csource::Array place = csource::section(w.output(0), axis, static_cast<std::int64_t>(i), 1);
+    place.shape.erase(axis);
+    place.strides.erase(axis);
+    w.copy(w.input(i), place);
+  }
+}
+constexpr Primitive stack_primitive = {.rule = batched({"stack", stack_vjp, stack_jvp}),
+                                       .infer = infer_stack,
+                                       .evaluate = evaluate_stack,
+                                       .write_c = write_stack};
 
 void unstack_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   if (r.wanted(0))

@@ -4,6 +4,7 @@
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
 
+#include "csource/writer.hpp"
 #include "loops/make/fill.hpp"
 #include "ops/apply/table.hpp"
 #include "ops/shape/view.hpp"
@@ -58,8 +59,17 @@ void evaluate_roll(const Call& call, Outputs& out) {
   loops::copy(section(x, axis, 0, rest), section(y, axis, shift, rest));
   loops::copy(section(x, axis, rest, shift), section(y, axis, 0, shift));
 }
-constexpr Primitive roll_primitive = {
-    .rule = linear<roll_back, roll_again>("roll"), .infer = infer_roll, .evaluate = evaluate_roll};
+void write_roll(const Call& call, csource::Writer& w) {
+  const csource::Array &x = w.input(0), &y = w.output(0);
+  const auto axis = static_cast<int>(call.attribute(1));
+  const std::int64_t shift = call.attribute(0), rest = x.shape[axis] - shift;
+  w.copy(csource::section(x, axis, 0, rest), csource::section(y, axis, shift, rest));
+  w.copy(csource::section(x, axis, rest, shift), csource::section(y, axis, 0, shift));
+}
+constexpr Primitive roll_primitive = {.rule = linear<roll_back, roll_again>("roll"),
+                                      .infer = infer_roll,
+                                      .evaluate = evaluate_roll,
+                                      .write_c = write_roll};
 
 // ---- tile; attributes: the repeats
 
@@ -102,8 +112,17 @@ void evaluate_tile(const Call& call, Outputs& out) {
   for (std::int64_t d : added) aligned[d] = 1;
   loops::copy(reshaped(x, aligned), reshaped_view(y, split));
 }
-constexpr Primitive tile_primitive = {
-    .rule = linear<tile_transposed, tile_again>("tile"), .infer = infer_tile, .evaluate = evaluate_tile};
+void write_tile(const Call& call, csource::Writer& w) {
+  Shape split, added;
+  split_axes(w.input(0).shape, attribute_shape(call.attributes), split, added);
+  Shape aligned = split;
+  for (std::int64_t d : added) aligned[d] = 1;
+  w.copy(csource::reshaped(w.dense(w.input(0)), aligned), csource::reshaped(w.output(0), split));
+}
+constexpr Primitive tile_primitive = {.rule = linear<tile_transposed, tile_again>("tile"),
+                                      .infer = infer_tile,
+                                      .evaluate = evaluate_tile,
+                                      .write_c = write_tile};
 
 // ---- repeat; attributes: count, axis
 
@@ -139,8 +158,18 @@ void evaluate_repeat(const Call& call, Outputs& out) {
   const std::int64_t behind = x.size() / before;
   loops::copy(reshaped(x, {before, 1, behind}), reshaped_view(y, {before, count, behind}));
 }
-constexpr Primitive repeat_primitive = {
-    .rule = linear<repeat_transposed, repeat_again>("repeat"), .infer = infer_repeat, .evaluate = evaluate_repeat};
+void write_repeat(const Call& call, csource::Writer& w) {
+  const Shape shape = w.input(0).shape;
+  std::int64_t before = 1;
+  for (int d = 0; d <= call.attribute(1); ++d) before *= shape[d];
+  const std::int64_t behind = shape.elements() / before, count = call.attribute(0);
+  w.copy(csource::reshaped(w.dense(w.input(0)), {before, 1, behind}),
+         csource::reshaped(w.output(0), {before, count, behind}));
+}
+constexpr Primitive repeat_primitive = {.rule = linear<repeat_transposed, repeat_again>("repeat"),
+                                        .infer = infer_repeat,
+                                        .evaluate = evaluate_repeat,
+                                        .write_c = write_repeat};
 
 // ---- pad; attributes: before, then after; inputs: x, value
 
@@ -193,8 +222,15 @@ void evaluate_pad(const Call& call, Outputs& out) {
     inside = section(inside, d, call.attribute(static_cast<std::size_t>(d)), shape[d]);
   loops::copy(x, inside);
 }
+void write_pad(const Call& call, csource::Writer& w) {
+  w.fill(w.output(0), w.input(1).value());
+  csource::Array inside = w.output(0);
+  for (int d = 0; d < inside.rank(); ++d)
+    inside = csource::section(inside, d, call.attribute(static_cast<std::size_t>(d)), w.input(0).shape[d]);
+  w.copy(w.input(0), inside);
+}
 constexpr Primitive pad_primitive = {
-    .rule = batched({"pad", pad_vjp, pad_jvp}), .infer = infer_pad, .evaluate = evaluate_pad};
+    .rule = batched({"pad", pad_vjp, pad_jvp}), .infer = infer_pad, .evaluate = evaluate_pad, .write_c = write_pad};
 
 void check_border(const char* which, const Shape& border, const Shape& shape) {
   if (border.rank() != shape.rank())

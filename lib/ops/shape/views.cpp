@@ -2,6 +2,7 @@
 // identity of a tensor. Zero-copy, except for a reshape that the strides do not allow.
 #include <algorithm>
 
+#include "csource/writer.hpp"
 #include "ops/shape/view.hpp"
 
 namespace reel {
@@ -77,6 +78,10 @@ void evaluate_reshape(const Call& call, Outputs& out) {
   if (!out.is_view(0)) loops::copy(call.input(0), reshaped_view(y, call.input(0).shape()));
 }
 
+void write_reshape(const Call&, csource::Writer& w) {
+  w.copy(w.input(0), csource::reshaped(w.output(0), w.input(0).shape));
+}
+
 void infer_permute(const Call& call, Metas& out) {
   const detail::Block& x = *detail::block(call.input(0));
   Meta& y = out.add_view(0, x.dtype, call.attributes);
@@ -131,13 +136,15 @@ void infer_alias(const Call& call, Metas& out) { add_alias(out, call, 0); }
 
 void infer_contiguous(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 void evaluate_contiguous(const Call& call, Outputs& out) { loops::copy(call.input(0), out[0]); }
+void write_contiguous(const Call&, csource::Writer& w) { w.copy(w.input(0), w.output(0)); }
 
 constexpr Primitive view_primitive(const tape::Rule& rule, void (*infer)(const Call&, Metas&)) {
   return {.rule = rule, .infer = infer, .evaluate = evaluate_view};
 }
 constexpr Primitive reshape_primitive = {.rule = linear<to_input_shape, to_output_shape>("reshape"),
                                          .infer = infer_reshape,
-                                         .evaluate = evaluate_reshape},
+                                         .evaluate = evaluate_reshape,
+                                         .write_c = write_reshape},
                     transpose_primitive = view_primitive(linear<unpermute, permute>("transpose"), infer_permute),
                     moveaxis_primitive = view_primitive(linear<unpermute, permute>("moveaxis"), infer_permute),
                     squeeze_primitive =
@@ -149,8 +156,10 @@ constexpr Primitive reshape_primitive = {.rule = linear<to_input_shape, to_outpu
                     flip_primitive = view_primitive(linear<flip_again, flip_again>("flip"), infer_flip),
                     identity_primitive = view_primitive(passing("identity"), infer_alias),
                     stop_gradient_primitive = view_primitive({.name = "stop_gradient"}, infer_alias),
-                    contiguous_primitive = {
-                        .rule = passing("contiguous"), .infer = infer_contiguous, .evaluate = evaluate_contiguous};
+                    contiguous_primitive = {.rule = passing("contiguous"),
+                                            .infer = infer_contiguous,
+                                            .evaluate = evaluate_contiguous,
+                                            .write_c = write_contiguous};
 
 // The requested shape, with -1 inferred.
 Shape resolved(const Tensor& x, const Shape& asked) {

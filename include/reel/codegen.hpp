@@ -1,0 +1,95 @@
+// generate_c(f): a function as C source that needs neither this library nor its headers: for microcontrollers, game
+// engines, other languages, certified code. Optional: <reel/reel.hpp> does not include it.
+//
+//     const reel::CSource c = reel::generate_c(reel::value_and_grad(cost), {.name = "cost"}, x);
+//     c.write("generated");  // generated/cost.h, generated/cost.c
+//
+// The function is traced at the dtypes and shapes of the arguments, as compile() traces it: <reel/compile.hpp> says
+// what can be traced. Gradients, Jacobians and Hessians that it takes are part of the program. The source is C99 and
+// C++17, includes <math.h>, <stdint.h> and <string.h> alone, and calls nothing but libm and memcpy. The function
+//
+//     int cost(const double *x0, double *y0, double *y1, void *workspace);
+//
+// has a pointer for each tensor among the arguments, then one for each tensor among the results, then workspace of
+// COST_WORKSPACE bytes, aligned to 8; null will do if that is 0. Arrays are dense and row-major; a number that f
+// receives as one is fixed, a WeakScalar is an array of one element. Outputs overlap neither each other nor inputs.
+// Booleans are uint8_t. The function allocates nothing, keeps no state, is reentrant, and returns 0, or the number of
+// an operation that refuses its operands, such as a factorisation of an indefinite matrix: cost_error(number) says
+// which.
+//
+// Values agree with the compiled function to rounding, not in all bits: sums are taken in an order of their own, the
+// same on every target, and exp, sin and others are those of libm. Pointwise operations of one shape become one loop.
+// Scalars become variables, and code of more than 500 statements several functions.
+//
+// TypeError for float16, bfloat16 and complex numbers, and TraceError for an op without a form in C: both name it, its
+// line and the remedy before anything is written.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <reel/compile.hpp>
+#include <string>
+#include <vector>
+
+namespace [[gnu::visibility("default")]] reel {
+
+/// Options of generate_c().
+struct CodegenOptions {
+  /// Of the function and the files. Names of the file's functions and constants begin with it.
+  std::string name;
+  /// Names of the parameters, one for each tensor; empty: x0, x1, ... and y0, y1, ... ValueError for a name that is no
+  /// identifier of C, is a keyword of C or C++, or occurs twice.
+  std::vector<std::string> inputs = {}, outputs = {};
+  /// Adds a main that calls the function at the arguments of generate_c, and returns 0 if its results agree with those
+  /// of the program here: to 1e-12 relative to the largest element, float32 to 1e-5.
+  bool check = false;
+  /// ValueError if the function needs more workspace, in bytes.
+  std::size_t max_workspace = std::size_t{1} << 30;
+};
+
+/// What a generated function costs.
+struct CodegenStats {
+  std::int64_t statements = 0;       ///< in the source
+  double flops = 0;                  ///< floating-point operations and calls of libm that a call executes
+  std::int64_t workspace_bytes = 0;  ///< that the caller provides
+  std::int64_t constant_bytes = 0;   ///< of constant arrays
+};
+
+/// Generated source.
+class CSource {
+ public:
+  CSource(std::string name, std::string header, std::string text, const CodegenStats& stats)
+      : name_(std::move(name)), header_(std::move(header)), text_(std::move(text)), stats_(stats) {}
+  /// The contents of NAME.c, which includes NAME.h, and of NAME.h.
+  const std::string& text() const noexcept { return text_; }
+  const std::string& header() const noexcept { return header_; }
+  const CodegenStats& stats() const noexcept { return stats_; }
+  /// Writes NAME.h and NAME.c, in a folder that is created if there is none. Each replaces a file of its name when it
+  /// is complete and on disk. IoError.
+  void write(const std::string& folder) const;
+
+ private:
+  std::string name_, header_, text_;
+  CodegenStats stats_;
+};
+
+namespace detail {
+/// The source of a function of flat lists at these arguments.
+CSource source_of(const FlatFunction& f, std::span<const Tensor> arguments, const CodegenOptions& options);
+
+struct CompiledAccess {
+  template <class F, class... A>
+  static CSource generate_c(const Compiled<F>& f, const CodegenOptions& options, A&... args) {
+    List<Tensor> tensors;
+    const FlatCall flat = f.flat_call(tensors, args...);
+    return source_of(flat.function, tensors, options);
+  }
+};
+}  // namespace detail
+
+/// f, a function as compile() takes it, as C source for arguments like these.
+template <class F, class... A>
+CSource generate_c(F f, const CodegenOptions& options, const A&... args) {
+  return detail::CompiledAccess::generate_c(compile(std::move(f)), options, args...);
+}
+
+}  // namespace reel

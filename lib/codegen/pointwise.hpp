@@ -1,0 +1,25 @@
+// The pointwise table in C: values by a form for each definition, derivatives by the formula that the definition makes
+// of lanes.
+#pragma once
+#include <span>
+
+#include "csource/writer.hpp"
+#include "loops/program/program.hpp"
+
+namespace reel::codegen {
+
+/// The C expression of a definition of the table at these operands, which are names, constants or elements.
+std::string pointwise_value(csource::Writer& w, std::size_t definition, DType dtype, std::span<const std::string> x);
+/// The derivative by operand k, times the cotangent. x: cotangent, operands and result, as far as the formula reads
+/// them.
+std::string pointwise_derivative(csource::Writer& w, std::size_t definition, std::size_t k, DType dtype,
+                                 std::span<const std::string> x);
+/// The outputs of a program of lanes; its nodes become constants of the enclosing function or loop.
+std::vector<std::string> write_graph(csource::Writer& w, const loops::Graph& graph, DType dtype,
+                                     std::span<const std::string> inputs, std::span<const double> parameters);
+std::string comparison(std::size_t relation, const std::string& x, const std::string& y);
+/// A condition on the operands that the definition refuses; empty if there is none for this dtype. `why` says it in
+/// words.
+std::string refused_operands(std::size_t definition, DType dtype, std::span<const std::string> x, std::string& why);
+
+}  // namespace reel::codegen

@@ -1,0 +1,496 @@
+// The plan of a program's C: units, which are scalar operations, loops over elements, and statements of primitives; the
+// functions that hold them; and the place of each value.
+#include "codegen/program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "codegen/pointwise.hpp"
+#include "core/fail.hpp"
+#include "ops/elementwise/program.hpp"
+
+namespace reel::codegen {
+
+namespace {
+
+using csource::Array, csource::Writer;
+using program::Index, program::Instruction, program::nothing, program::Operand, program::Program, program::Value;
+
+constexpr std::size_t none = ~std::size_t{0};
+// gcc needs time that grows faster than linearly with the length of a function.
+constexpr std::size_t most_statements = 500;
+
+const detail::Block* block_of(const Program& p, Index operand) { return detail::block(p.operands[operand].tensor); }
+
+const ops::Program* lanes_of(const Instruction& i) {
+  const ops::Primitive* p = i.operation.primitive;
+  return p && p->evaluate == ops::elementwise_primitive().evaluate
+             ? std::bit_cast<const ops::Program*>(i.attributes.words()[0])
+             : nullptr;
+}
+
+// Whether each element of the outputs depends on one element of each input.
+bool is_elementwise(const Instruction& i) {
+  if (!i.operation.primitive) return !i.operation.summed;
+  return lanes_of(i) || i.operation.primitive->write_c.expression;
+}
+
+// Instructions that are written together: elementwise ones of a shape, or a single one.
+struct Unit {
+  std::vector<std::size_t> members;
+  bool elementwise = false;
+  Shape shape = {};  // of the elements
+  std::size_t function = 0;
+};
+
+// Divides instructions into units, in the order in which they can run. An elementwise instruction joins the newest unit
+// of its shape that nobody has read from yet.
+class Division {
+ public:
+  explicit Division(const Program& p) : program_(p), unit_of_(p.values.size(), none) {
+    for (std::size_t at = 0; at < p.instructions.size(); ++at) place(at);
+    std::stable_sort(units_.begin(), units_.end(),
+                     [](const Unit& a, const Unit& b) { return a.members.back() < b.members.back(); });
+  }
+  std::vector<Unit>& units() { return units_; }
+
+ private:
+  void close_read(const Instruction& i, std::size_t own) {
+    for (const Index o : i.inputs)
+      if (o != nothing)
+        if (const std::size_t u = unit_of_[program_.operands[o].value]; u != none && u != own) open_[u] = false;
+  }
+  bool reads_other_elements(const Instruction& i, std::size_t unit) const {
+    return std::any_of(i.inputs.begin(), i.inputs.end(), [&](Index o) {
+      return o != nothing && unit_of_[program_.operands[o].value] == unit && !program_.operands[o].whole;
+    });
+  }
+  void place(std::size_t at) {
+    const Instruction& i = program_.instructions[at];
+    const bool elementwise = is_elementwise(i);
+    Shape shape;
+    std::size_t unit = units_.size();
+    if (elementwise) {
+      shape = program_.values[i.outputs[0]].tensor.shape();
+      const bool loops = shape.elements() != 1;
+      if (const auto newest = newest_.find({shape.begin(), shape.end()}); loops && newest != newest_.end())
+        if (open_[newest->second] && !reads_other_elements(i, newest->second)) unit = newest->second;
+      if (loops) newest_[{shape.begin(), shape.end()}] = unit;
+    }
+    close_read(i, unit);
+    if (unit == units_.size()) {
+      units_.push_back({{}, elementwise, shape});
+      open_.push_back(true);
+    }
+    units_[unit].members.push_back(at);
+    for (const Index v : i.outputs)
+      if (v != nothing) unit_of_[v] = unit;
+  }
+
+  const Program& program_;
+  std::vector<Unit> units_;
+  std::vector<bool> open_;
+  std::vector<std::size_t> unit_of_;  // of each value
+  std::map<std::vector<std::int64_t>, std::size_t> newest_;
+};
+
+// An estimate of the statements of an instruction.
+std::size_t statements_of(const Instruction& i) {
+  constexpr std::size_t of_primitive = 8;
+  if (const ops::Program* lanes = lanes_of(i)) return lanes->graph().nodes.size();
+  if (i.operation.primitive) return i.operation.primitive->write_c.expression ? 1 : of_primitive;
+  if (i.operation.operand == ops::Operation::value) return 1;
+  return ops::formula_of(i.operation.definition, static_cast<std::size_t>(i.operation.operand)).nodes.size() -
+         loops::node_operands;
+}
+
+class ProgramWriter {
+ public:
+  ProgramWriter(Writer& w, const Program& p, std::span<const Array> arguments, std::span<const Array> targets)
+      : w_(w), p_(p), units_(std::move(Division(p).units())), values_(p.values.size()) {
+    check();
+    for (std::size_t k = 0; k < arguments.size(); ++k) values_[p.arguments[k]].place = arguments[k];
+    for (std::size_t v = 0; v < p.values.size(); ++v)
+      if (p.values[v].origin == Value::Origin::constant) values_[v].place = w.constant(p.values[v].tensor);
+    cut();
+    find_uses();
+    set_targets(targets);
+  }
+
+  Written write(std::span<const Array> targets) {
+    std::size_t function = none;
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+      if (several_ && units_[u].function != function) {
+        if (function != none) w_.close_function();
+        w_.open_function();
+      }
+      function = units_[u].function;
+      write_unit(u);
+    }
+    if (several_) w_.close_function();
+    Written written;
+    for (std::size_t k = 0; k < p_.results.size(); ++k) {
+      const Operand& o = p_.operands[p_.results[k]];
+      const Array x = array_of(p_.results[k], function);
+      const bool aimed = k < targets.size() && !targets[k].name.empty();
+      if (aimed && values_[o.value].target != k) w_.copy(x, targets[k]);
+      written.results.push_back(aimed ? targets[k] : x);
+    }
+    for (ValueState& v : values_)
+      if (v.taken) written.taken.push_back(v.place);
+    return written;
+  }
+
+ private:
+  struct ValueState {
+    Array place = {};        // where functions find it
+    std::string local = {};  // a variable that holds it, in function `function`
+    std::size_t function = none;
+    std::size_t last_use = 0;   // the unit; that behind the last one for results
+    bool read = false;          // by an instruction, or as a result
+    bool leaves = false;        // is read in another function, or is a result
+    std::size_t target = none;  // the result in whose memory it is computed
+    bool taken = false;         // its place is workspace that is to be given back
+  };
+
+  std::string line_of(const Instruction& i) const {
+    const std::string line = tape::to_string(i.line, " (");
+    return i.operation.name + (line.empty() ? line : line + ")");
+  }
+
+  // Before anything is written.
+  void check() const {
+    for (const Instruction& i : p_.instructions) {
+      const ops::Primitive* p = i.operation.primitive;
+      if (p && !lanes_of(i) && !p->write_c.expression && !p->write_c.statements)
+        detail::fail<TraceError>(
+            "generate_c", "{} has no form in C; compute it outside of the function and pass the result as an argument",
+            line_of(i));
+      for (const Index v : i.outputs)
+        if (v != nothing && !program::is_token(p_.values[v].tensor) && !csource::type_of(p_.values[v].tensor.dtype()))
+          detail::fail<TypeError>("generate_c",
+                                  "{} computes {}, which has no type in C; cast its operands to float32 or "
+                                  "float64",
+                                  line_of(i), p_.values[v].tensor.dtype());
+    }
+  }
+
+  // Divides the units into functions.
+  void cut() {
+    std::size_t function = 0, statements = 0;
+    for (Unit& u : units_) {
+      std::size_t own = 0;
+      for (const std::size_t m : u.members) own += statements_of(p_.instructions[m]);
+      if (statements > 0 && statements + own > most_statements) {
+        ++function;
+        statements = 0;
+      }
+      statements += own;
+      u.function = function;
+    }
+    several_ = function > 0;
+  }
+
+  void find_uses() {
+    std::vector<std::size_t> made(p_.values.size(), none);
+    for (std::size_t u = 0; u < units_.size(); ++u)
+      for (const std::size_t m : units_[u].members) {
+        for (const Index v : p_.instructions[m].outputs)
+          if (v != nothing) {
+            made[v] = units_[u].function;
+            values_[v].last_use = u;
+          }
+        for (const Index o : p_.instructions[m].inputs) {
+          if (o == nothing) continue;
+          const Index v = p_.operands[o].value;
+          values_[v].read = true;
+          values_[v].last_use = std::max(values_[v].last_use, u);
+          values_[v].leaves |= made[v] != none && made[v] != units_[u].function;
+        }
+      }
+    for (const Index o : p_.results) {
+      values_[p_.operands[o].value].read = true;
+      values_[p_.operands[o].value].last_use = units_.size();
+      values_[p_.operands[o].value].leaves |= several_;
+    }
+  }
+
+  // Results that are computed where they go.
+  void set_targets(std::span<const Array> targets) {
+    for (std::size_t k = 0; k < targets.size(); ++k) {
+      const Operand& o = p_.operands[p_.results[k]];
+      ValueState& v = values_[o.value];
+      const bool apt = !targets[k].name.empty() && p_.values[o.value].origin == Value::Origin::result && o.whole &&
+                       detail::block(o.tensor)->contiguous() && v.target == none && targets[k].dense();
+      if (!apt) continue;
+      v.target = k;
+      v.place = targets[k];
+    }
+  }
+
+  Array array_of(Index operand, std::size_t function) const {
+    const Operand& o = p_.operands[operand];
+    const ValueState& v = values_[o.value];
+    const detail::Block* b = detail::block(o.tensor);
+    const Shape shape = b->shape(), strides(b->strides(), static_cast<std::size_t>(b->rank));
+    if (!v.local.empty() && v.function == function) return csource::single_value(v.local, b->dtype, shape);
+    if (v.place.single) return csource::single_value(v.place.name, b->dtype, shape);
+    return csource::view(v.place, o.offset / static_cast<std::int64_t>(item_size(b->dtype)), shape, strides);
+  }
+
+  void write_unit(std::size_t u) {
+    const Unit& unit = units_[u];
+    const Instruction& last = p_.instructions[unit.members.back()];
+    Writer::Instruction outer = w_.exchange({{}, {}, line_of(last)});
+    const std::size_t temporaries = w_.temporaries();
+    if (!unit.elementwise)
+      write_statements(u, last);
+    else if (unit.shape.elements() == 1)
+      write_scalars(u, last);
+    else if (unit.shape.elements() > 1)
+      write_elements(u);
+    w_.free_temporaries(temporaries);
+    w_.exchange(std::move(outer));
+    for (const std::size_t m : unit.members) {
+      for (const Index o : p_.instructions[m].inputs)
+        if (o != nothing) give_back(p_.operands[o].value, u);
+      for (const Index v : p_.instructions[m].outputs)
+        if (v != nothing) give_back(v, u);
+    }
+  }
+
+  void give_back(Index value, std::size_t u) {
+    ValueState& v = values_[value];
+    if (!v.taken || v.last_use > u) return;
+    w_.workspace().give_back(v.place);
+    v.taken = false;
+  }
+
+  void take_place(Index value, const Shape& shape) {
+    ValueState& v = values_[value];
+    if (!v.place.name.empty()) return;
+    v.place = w_.workspace().take(p_.values[value].tensor.dtype(), shape);
+    v.taken = true;
+  }
+
+  // ---- Primitives
+
+  void write_statements(std::size_t u, const Instruction& i) {
+    Writer::Instruction now{{}, {}, line_of(i)};
+    static const Tensor empty;
+    std::vector<const Tensor*> inputs;
+    for (const Index o : i.inputs) {
+      now.inputs.push_back(o == nothing ? Array() : array_of(o, units_[u].function));
+      inputs.push_back(o == nothing ? &empty : &p_.operands[o].tensor);
+    }
+    bool any = false;
+    for (const Index v : i.outputs) {
+      now.outputs.push_back(v == nothing ? Array() : output(v, u));
+      any |= v != nothing && (p_.values[v].tensor.size() != 0 || program::is_token(p_.values[v].tensor));
+    }
+    if (!any && !i.may_throw()) return;
+    const std::vector<Array> outputs = now.outputs;
+    const Writer::Instruction outer = w_.exchange(std::move(now));
+    if (i.operation.primitive)
+      i.operation.primitive->write_c.statements({inputs, i.attributes.words()}, w_);
+    else
+      write_summed(i, outputs[0]);
+    w_.exchange(outer);
+  }
+
+  // A variable for one element that only this function reads, workspace otherwise.
+  Array output(Index value, std::size_t u) {
+    ValueState& v = values_[value];
+    const Tensor& like = p_.values[value].tensor;
+    if (program::is_token(like)) return csource::single_value("token", like.dtype(), like.shape());
+    if (like.size() == 1 && !v.leaves && v.place.name.empty()) {
+      v.local = w_.variable(like.dtype(), zero_of(like.dtype()));
+      v.function = units_[u].function;
+      return csource::single_value(v.local, like.dtype(), like.shape());
+    }
+    take_place(value, like.shape());
+    return v.place;
+  }
+  static std::string zero_of(DType d) {
+    return is_differentiable(d) ? csource::literal(0.0, d) : csource::literal(std::int64_t{0}, d);
+  }
+
+  // A derivative in the shape of its cotangent, summed down to the output's.
+  void write_summed(const Instruction& i, const Array& y) {
+    const ops::Operation& o = i.operation;
+    const Shape full = block_of(p_, i.inputs[0])->shape();
+    std::vector<Array> x;
+    for (std::size_t k = 0; k < i.inputs.size(); ++k) x.push_back(csource::broadcast(w_.input(k), full));
+    const int lead = full.rank() - y.rank();
+    Shape over;
+    std::vector<int> axes;
+    for (int d = 0; d < full.rank(); ++d)
+      if (d < lead || y.shape.begin()[d - lead] != full.begin()[d]) {
+        over.push_back(full.begin()[d]);
+        axes.push_back(d);
+      }
+    const csource::Blocks nest(w_);
+    const std::vector<csource::Index> at = w_.loops(y.shape);
+    const std::string s = w_.sum(y.dtype, over, [&](std::span<const csource::Index> inner) {
+      std::vector<csource::Index> position(full.size());
+      for (std::size_t d = 0; d < at.size(); ++d) position[d + static_cast<std::size_t>(lead)] = at[d];
+      for (std::size_t k = 0; k < axes.size(); ++k) position[static_cast<std::size_t>(axes[k])] = inner[k];
+      std::vector<std::string> elements;
+      for (const Array& one : x) elements.push_back(one.at(position));
+      return pointwise_derivative(w_, o.definition, static_cast<std::size_t>(o.operand), y.dtype, elements);
+    });
+    w_.store(y, at, s);
+  }
+
+  // ---- Elementwise operations
+
+  // The values of the outputs at one element. Those that nobody reads are mentioned, which keeps compilers silent.
+  std::vector<std::string> elements_of(const Instruction& i, std::span<const std::string> x) {
+    std::vector<std::string> y = computed(i, x);
+    for (std::size_t k = 0; k < y.size(); ++k)
+      if (i.outputs[k] == nothing || !values_[i.outputs[k]].read) w_.statement("(void)" + y[k]);
+    return y;
+  }
+  std::vector<std::string> computed(const Instruction& i, std::span<const std::string> x) {
+    const ops::Operation& o = i.operation;
+    const DType d = p_.values[i.outputs[0]].tensor.dtype();
+    if (const ops::Program* lanes = lanes_of(i)) {
+      std::vector<double> parameters;
+      for (const std::int64_t word : i.attributes.words().subspan(1)) parameters.push_back(std::bit_cast<double>(word));
+      return write_graph(w_, lanes->graph(), d, x, parameters);
+    }
+    if (o.primitive) {
+      std::vector<const Tensor*> inputs;
+      for (const Index k : i.inputs) inputs.push_back(&p_.operands[k].tensor);
+      return {w_.let(d, o.primitive->write_c.expression({inputs, i.attributes.words()}, w_, x))};
+    }
+    if (o.operand == ops::Operation::value) {
+      if (o.check) {
+        std::string why;
+        const std::string condition = refused_operands(o.definition, d, x, why);
+        if (!condition.empty()) w_.refuse_if(condition, why);
+      }
+      return {w_.let(d, pointwise_value(w_, o.definition, d, x))};
+    }
+    return {pointwise_derivative(w_, o.definition, static_cast<std::size_t>(o.operand), d, x)};
+  }
+
+  void write_scalars(std::size_t u, const Instruction& i) {
+    std::vector<std::string> x;
+    for (const Index o : i.inputs) x.push_back(array_of(o, units_[u].function).value());
+    const std::vector<std::string> y = elements_of(i, x);
+    for (std::size_t k = 0; k < y.size(); ++k) {
+      if (i.outputs[k] == nothing) continue;
+      ValueState& v = values_[i.outputs[k]];
+      v.local = y[k];
+      v.function = units_[u].function;
+      if (!v.leaves && v.target == none) continue;
+      take_place(i.outputs[k], p_.values[i.outputs[k]].tensor.shape());
+      w_.statement(fmt::format("{} = {}", v.place.value(), y[k]));
+    }
+  }
+
+  // Arrays that a loop over elements reads and writes.
+  struct Elements {
+    std::vector<Index> loaded, stored;  // operands; values
+    std::vector<Array> arrays;          // of them, in this order
+  };
+
+  // An input that nobody reads afterwards, element by element, hands its place to the output.
+  bool take_over(Index value, std::size_t u, const Elements& e, std::vector<bool>& handed) {
+    ValueState& to = values_[value];
+    const Tensor& like = p_.values[value].tensor;
+    for (std::size_t k = 0; k < e.loaded.size(); ++k) {
+      const Operand& o = p_.operands[e.loaded[k]];
+      ValueState& from = values_[o.value];
+      const bool once = std::count_if(e.loaded.begin(), e.loaded.end(),
+                                      [&](Index x) { return p_.operands[x].value == o.value; }) == 1;
+      if (handed[k] || !once || !o.whole || !from.taken || from.last_use != u || o.tensor.dtype() != like.dtype() ||
+          o.tensor.shape() != like.shape())
+        continue;
+      handed[k] = true;
+      to.place = from.place;
+      to.taken = true;
+      from.taken = false;
+      return true;
+    }
+    return false;
+  }
+
+  Elements find_elements(std::size_t u) {
+    const Unit& unit = units_[u];
+    Elements e;
+    std::vector<bool> made(p_.values.size());
+    for (const std::size_t m : unit.members) {
+      for (const Index o : p_.instructions[m].inputs)
+        if (!made[p_.operands[o].value] && std::find(e.loaded.begin(), e.loaded.end(), o) == e.loaded.end())
+          e.loaded.push_back(o);
+      for (const Index v : p_.instructions[m].outputs)
+        if (v != nothing) made[v] = true;
+    }
+    for (const Index o : e.loaded) e.arrays.push_back(csource::broadcast(array_of(o, unit.function), unit.shape));
+    std::vector<bool> handed(e.loaded.size());
+    for (const std::size_t m : unit.members)
+      for (const Index v : p_.instructions[m].outputs) {
+        if (v == nothing || (values_[v].last_use == u && values_[v].target == none)) continue;
+        if (values_[v].place.name.empty() && !take_over(v, u, e, handed)) take_place(v, unit.shape);
+        e.stored.push_back(v);
+      }
+    for (const Index v : e.stored) e.arrays.push_back(values_[v].place);
+    return e;
+  }
+
+  void write_elements(std::size_t u) {
+    const Unit& unit = units_[u];
+    Elements e = find_elements(u);
+    Shape shape = unit.shape;
+    csource::merge_axes(shape, e.arrays);
+    std::vector<std::string> loaded(e.loaded.size());
+    const auto is_invariant = [&](const Array& x) {
+      return std::all_of(x.strides.begin(), x.strides.end(), [](std::int64_t s) { return s == 0; });
+    };
+    const std::vector<csource::Index> first(shape.size());
+    const csource::Blocks block(w_);
+    for (std::size_t k = 0; k < loaded.size(); ++k)
+      if (is_invariant(e.arrays[k]))
+        loaded[k] = e.arrays[k].single ? e.arrays[k].name : w_.let(e.arrays[k].dtype, e.arrays[k].at(first));
+    const csource::Blocks nest(w_);
+    const std::vector<csource::Index> at = w_.loops(shape);
+    for (std::size_t k = 0; k < loaded.size(); ++k)
+      if (loaded[k].empty()) loaded[k] = w_.let(e.arrays[k].dtype, e.arrays[k].at(at));
+    std::map<Index, std::string> made;  // by value
+    for (const std::size_t m : unit.members) {
+      const Instruction& i = p_.instructions[m];
+      std::vector<std::string> x;
+      for (const Index o : i.inputs) {
+        const auto own = made.find(p_.operands[o].value);
+        x.push_back(
+            own != made.end()
+                ? own->second
+                : loaded[static_cast<std::size_t>(std::find(e.loaded.begin(), e.loaded.end(), o) - e.loaded.begin())]);
+      }
+      const std::vector<std::string> y = elements_of(i, x);
+      for (std::size_t k = 0; k < y.size(); ++k)
+        if (i.outputs[k] != nothing) made[i.outputs[k]] = y[k];
+    }
+    for (std::size_t k = 0; k < e.stored.size(); ++k) w_.store(e.arrays[e.loaded.size() + k], at, made[e.stored[k]]);
+  }
+
+  Writer& w_;
+  const Program& p_;
+  std::vector<Unit> units_;
+  std::vector<ValueState> values_;
+  bool several_ = false;  // functions
+};
+
+}  // namespace
+
+Written write_program(Writer& w, const Program& program, std::span<const Array> arguments,
+                      std::span<const Array> targets) {
+  return ProgramWriter(w, program, arguments, targets).write(targets);
+}
+
+}  // namespace reel::codegen

@@ -1,0 +1,27 @@
+// Programs as C: elementwise operations of one shape become one loop, scalars become variables, long code becomes
+// several functions.
+#pragma once
+#include <span>
+
+#include "csource/writer.hpp"
+#include "program/program.hpp"
+
+namespace reel::codegen {
+
+/// What has been written. The results may lie in workspace that is still taken.
+struct Written {
+  std::vector<csource::Array> results;
+  std::vector<csource::Array> taken;
+  /// Gives the workspace back.
+  void release(csource::Writer& w) {
+    for (const csource::Array& x : taken) w.workspace().give_back(x);
+    taken.clear();
+  }
+};
+
+/// Writes the instructions. Result k is written to targets[k], if that has a name, and may lie anywhere otherwise.
+/// Targets overlap neither each other nor arguments. TraceError, naming op, line and remedy, for what has no C form.
+Written write_program(csource::Writer& w, const program::Program& program, std::span<const csource::Array> arguments,
+                      std::span<const csource::Array> targets);
+
+}  // namespace reel::codegen
