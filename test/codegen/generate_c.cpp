@@ -1,0 +1,178 @@
+// generate_c: names, files, errors, the smoke test, compilers, symbols, sanitizers.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <reel/codegen.hpp>
+#include <reel/linalg.hpp>
+#include <reel/ops/normal.hpp>
+#include <reel/reel.hpp>
+#include <sstream>
+
+#include "catch.hpp"
+#include "support/generated_c.hpp"
+
+using namespace reel;
+using support::Tensors;
+
+namespace {
+
+std::string message_of(const auto& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+Tensor square_sum(const Tensor& x) { return sum(square(x)); }
+
+// A planar quadrotor: 50 steps, scalar by scalar.
+Tensor rollout(const Tensor& thrusts) {
+  Tensor x = scalar(0.), z = x, angle = x, vx = x, vz = x, spin = x, cost = x;
+  for (std::int64_t k = 0; k < 50; ++k) {
+    const Tensor left = thrusts(k, 0), right = thrusts(k, 1), thrust = left + right;
+    vx = vx - 0.02 * (thrust * sin(angle));
+    vz = vz + 0.02 * (thrust * cos(angle) - 9.81);
+    spin = spin + 0.02 * (4. * (left - right));
+    x = x + 0.02 * vx;
+    z = z + 0.02 * vz;
+    angle = angle + 0.02 * spin;
+    cost = cost + square(x - 1.) + square(z - 1.) + 0.1 * square(angle);
+  }
+  return cost;
+}
+
+Tensor thrusts() { return 5. + 0.1 * reshape(sin(arange(100)), {50, 2}); }
+
+// Layers, reductions, choices, integers and booleans, in float32 and float64.
+Tensors mixture(const Tensors& x) {
+  const Tensor h = tanh(matmul(x[0], x[1]) + x[2]), order = argmax(h, -1);
+  const Tensor chosen = where(h > 0.25, softplus(h), erfinv(0.5 * h)), one = cast(x[2], DType::float32);
+  return {logsumexp(chosen, 1),
+          order,
+          mod(order, 3),
+          any(isnan(h), 0),
+          digamma(abs(one) + 1),
+          cumsum(chosen, 0),
+          pad(chosen, {1, 0}, {0, 2}, 0.5),
+          scatter_add(h, cast(tensor({0., 2., 0.}), DType::int64), 2. * h),
+          reel::std(h, 1),
+          norm(h, 3, 0)};
+}
+Tensors mixture_at() {
+  const auto wave = [](const Shape& s) { return reshape(sin(1.7 * arange(s.elements())), s); };
+  return {wave({3, 4}), wave({4, 5}), wave({5})};
+}
+
+constexpr const char* strict = " -pedantic -Wall -Wextra -Wconversion -Werror";
+
+bool has(const std::string& program) {
+  return std::system(("command -v " + program + " >/dev/null 2>&1").c_str()) == 0;
+}
+
+void check_close(const Tensors& got, const Tensors& right) {
+  for (std::size_t k = 0; k < right.size(); ++k) {
+    INFO("result " << k << ": " << got[k] << "\nright: " << right[k]);
+    const double tolerance = right[k].dtype() == DType::float32 ? 1e-5 : 1e-12;
+    CHECK(allclose(got[k], right[k], {.rtol = tolerance, .atol = tolerance}));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("generate_c: names of functions and parameters") {
+  const Tensor x = tensor({1.0, 2.0});
+  const CSource c = generate_c(square_sum, {.name = "cost", .inputs = {"thrust"}, .outputs = {"value"}}, x);
+  CHECK(c.header().find("int cost(const double *thrust, double *value, void *workspace);") != std::string::npos);
+  CHECK(c.header().find("Inputs: thrust double [2].") != std::string::npos);
+  CHECK(c.text().find("#include \"cost.h\"") != std::string::npos);
+  for (const std::string name : {"", "2x", "int", "template", "a-b", "_x", "a__b"}) {
+    INFO(name);
+    CHECK(message_of([&] { generate_c(square_sum, {.name = name}, x); }).starts_with("generate_c: name is '"));
+    CHECK_THROWS_AS(generate_c(square_sum, {.name = "f", .inputs = {name}}, x), ValueError);
+  }
+  for (const std::string name : {"f", "f_error", "work", "workspace", "y"})
+    CHECK_THROWS_AS(generate_c(square_sum, {.name = "f", .inputs = {name}, .outputs = {"y"}}, x), ValueError);
+  CHECK_THROWS_AS(generate_c(square_sum, {.name = "f", .inputs = {"a", "b"}}, x), ValueError);
+}
+
+TEST_CASE("generate_c: what has no form in C is named with its line before anything is written") {
+  const Tensor x = tensor({{2.0, 1.0}, {1.0, 3.0}});
+  const auto spectrum = [](const Tensor& a) { return eigvalsh(a); };
+  const std::string text = message_of([&] { generate_c(spectrum, {.name = "f"}, x); });
+  CHECK(text.starts_with("generate_c: eigvalsh ("));
+  CHECK(text.find("generate_c.cpp:") != std::string::npos);
+  CHECK(text.find("pass the result as an argument") != std::string::npos);
+  const auto half = [](const Tensor& a) { return sum(a); };
+  CHECK(message_of([&] { generate_c(half, {.name = "f"}, cast(x, DType::float16)); }) ==
+        "generate_c: x0 is float16, which has no type in C; cast it to float32 or float64");
+  CHECK(message_of([&] {
+          generate_c([](const Tensor& a) { return matmul(a, tanh(a)); }, {.name = "f", .max_workspace = 8}, x);
+        }).find("max_workspace is 8") != std::string::npos);
+  const Variable v(x);
+  CHECK_THROWS_AS(generate_c([v](const Tensor& a) { return a * v; }, {.name = "f"}, x), TraceError);
+}
+
+TEST_CASE("generate_c: files are written whole, in a new folder, and check themselves") {
+  support::GeneratedC files;
+  const std::string folder = files.folder() + "/a/b";
+  const CSource c = generate_c(value_and_grad(rollout), {.name = "rollout", .check = true}, thrusts());
+  c.write(folder);
+  c.write(folder);  // replaces them
+  std::ostringstream text;
+  text << std::ifstream(folder + "/rollout.c").rdbuf();
+  CHECK(text.str() == c.text());
+  CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 2);
+  CHECK_THROWS_AS(c.write("/dev/null/x"), IoError);
+  const std::string program = folder + "/rollout";
+  REQUIRE(std::system(("gcc -O1 -std=c99" + std::string(strict) + " " + program + ".c -lm -o " + program).c_str()) ==
+          0);
+  CHECK(std::system(program.c_str()) == 0);
+  // Long code is several functions. No symbol is foreign but those of libm and memcpy.
+  CHECK(c.text().find("static void rollout_2(") != std::string::npos);
+  CHECK(c.stats().statements > 2000);
+  CHECK(c.stats().flops > 2000);
+  CHECK(std::system(("nm -u " + program +
+                     " | grep -vE ' (sin|cos|sincos|memcpy|fabs|__libc_start_main|__gmon_start__|_ITM_\\w+|"
+                     "__cxa_finalize)(@|$)'")
+                        .c_str()) != 0);
+}
+
+TEST_CASE("generate_c: every compiler at hand takes the code without a warning") {
+  support::GeneratedC files;
+  const Tensors x = mixture_at(), right = mixture(x);
+  const auto f = [](const std::vector<Tensor>& list) { return mixture(list); };
+  files.add(generate_c(f, {.name = files.next_name()}, x), x, right);
+  for (const std::string compiler :
+       {"gcc -std=c99 -O2", "clang -std=c99 -O1", "g++ -std=c++17 -x c++ -O0", "clang++ -std=c++17 -x c++ -O0"}) {
+    INFO(compiler);
+    if (!has(compiler.substr(0, compiler.find(' ')))) continue;
+    CHECK(files.compile(compiler + strict + " -c -o " + files.folder() + "/x.o") == "");
+  }
+  if (has("tcc")) CHECK(files.compile("tcc -std=c99 -Wall -Werror -c -o " + files.folder() + "/x.o") == "");
+  REQUIRE(files.load("gcc -std=c99 -O2" + std::string(strict)) == "");
+  int status = 0;
+  check_close(files.call(0, x, status), right);
+  CHECK(status == 0);
+}
+
+TEST_CASE("generate_c: indices and casts that are out of range are refused with a text") {
+  support::GeneratedC files;
+  const Tensor x = tensor({1.0, 2.0, 3.0}), at = cast(tensor({2.0, -1.0}), DType::int64);
+  const auto f = [](const std::vector<Tensor>& p) {
+    return gather(p[0], p[1]) + cast(cast(p[0], DType::int32), DType::float64)(0);
+  };
+  const Tensors inputs{x, at};
+  const CSource c = generate_c(f, {.name = files.next_name()}, inputs);
+  files.add(c, inputs, {f(inputs)});
+  REQUIRE(files.load("gcc -std=c99 -O1") == "");
+  int status = 0;
+  check_close(files.call(0, inputs, status), {f(inputs)});
+  CHECK(status == 0);
+  static_cast<void>(files.call(0, {x, at + 1}, status));
+  CHECK(status > 0);
+  CHECK(c.text().find("an index is out of range") != std::string::npos);
+  static_cast<void>(files.call(0, {x * 1e10, at}, status));
+  CHECK(status > 0);
+}
