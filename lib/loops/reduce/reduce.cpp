@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "kernels/comparisons.hpp"
+#include "kernels/products.hpp"
 #include "kernels/short_rows.hpp"
 #include "kernels/table.hpp"
 #include "loops/elementwise/cast.hpp"
@@ -510,6 +511,10 @@ void sum_of_numbers(const Tensor& x, const Shape& axes, const Tensor& out) {
   const Tensor* operands[] = {&x, &x, &x, &numbers};
   pointwise(kernels::active<kernels::ComparisonKernels>().of(kernels::Choice::equal, in->dtype), operands, numbers);
   reduce(ReduceFunction::sum, numbers, axes, out);
+}
+
+std::size_t sum_lanes(DType d) noexcept {
+  return static_cast<std::size_t>(kernels::active<kernels::ProductKernels>()[d].lanes);
 }
 
 void sum_of_runs(const Tensor& runs, std::int64_t size, const Tensor& out) {

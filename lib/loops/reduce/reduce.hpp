@@ -19,6 +19,8 @@ void sum_of_numbers(const Tensor& x, const Shape& axes, const Tensor& out);
 inline constexpr std::int64_t run_length = 65536;
 /// out, one element, = the sum of `size` elements, given the sums of their runs in order.
 void sum_of_runs(const Tensor& runs, std::int64_t size, const Tensor& out);
+/// The numbers of a vector by which sums of this dtype, float32 or float64, are added.
+std::size_t sum_lanes(DType d) noexcept;
 /// As pointwise_reduce() of loops.hpp.
 bool pointwise_reduce(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in, ReduceFunction f,
                       const Shape& axes, const Tensor& out);

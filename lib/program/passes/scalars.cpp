@@ -7,8 +7,8 @@
 #include <memory>
 #include <unordered_map>
 
-#include "kernels/products.hpp"
 #include "loops/program/scalar.hpp"
+#include "loops/reduce/reduce.hpp"
 #include "ops/apply/table.hpp"
 #include "ops/elementwise/program.hpp"
 #include "ops/index/slice.hpp"
@@ -273,7 +273,7 @@ class Grouping {
   std::int32_t sum_of_elements(Group& group, Index operand) {
     const Operand& o = program_.operands[operand];
     const auto n = static_cast<std::size_t>(detail::block(o.tensor)->size);
-    const auto lanes = static_cast<std::size_t>(kernels::active<kernels::ProductKernels>()[group.dtype].lanes);
+    const auto lanes = loops::sum_lanes(group.dtype);
     const std::int32_t zero = literal(group, 0.);
     const std::size_t first = made_[o.value].first;
     const auto vector = [&](std::size_t at) {
