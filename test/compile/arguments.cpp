@@ -250,7 +250,8 @@ TEST_CASE("compiled signatures: the warning about evictions names the argument t
                };
                const auto f = compile([](const Model& m) { return m.w * 2; }, {.max_signatures = 1});
                f(Model());
-               f(Model());
+               f(Model());  // no other program
+               f(Model{Variable(ones({2}))});
              }),
              Catch::Contains("argument 1 (tree) took 2 structures"));
 }

@@ -120,10 +120,10 @@ TEST_CASE("concurrent calls: a call commits only what it has computed from curre
       std::vector{scalar(2.)});
   const std::vector<Tensor> x{scalar(2.)};
   const auto commits = [&](const auto& meanwhile) {
-    reel::detail::List<Tensor> made, read;
-    traced->make(x, {}, {}, made, read);
+    reel::detail::List<Tensor> made, before;
+    traced->make(x, {}, {}, made, before);
     meanwhile();
-    return traced->commit(made, read);
+    return traced->commit(made, before);
   };
   CHECK(commits([] {}));
   CHECK(updated.read().item() == 3);
