@@ -52,7 +52,7 @@ constexpr Primitive conj_primitive = {
 // ---- abs, angle
 
 // z / |z|, 0 at 0.
-Tensor unit_direction(const tape::Record& r) { return unit_of(r.saved(0), r.saved(1)); }
+Tensor unit_direction(const tape::Record& r) { return unit_number(r.saved(0), r.saved(1)); }
 void abs_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   dx[0] = g[0] * unit_direction(r);
 }
@@ -110,19 +110,20 @@ Tensor magnitude(const Tensor& z) { return apply(abs_primitive, {&z}); }
 namespace {
 
 // Of a part, the other one and the size.
-constexpr Composed direction[] = {{"direction", [](const Lane* x) {
-                                     constexpr double infinity = std::numeric_limits<double>::infinity();
-                                     const LaneMask far = equal(abs(x[0]), infinity),
-                                                    both = far && equal(abs(x[1]), infinity);
-                                     const Lane limit = where(both, std::numbers::sqrt2 / 2, 1);
-                                     const Lane ratio = where(far, 0, x[0]) / where(far || equal(x[2], 0), 1, x[2]);
-                                     return where(far, where(x[0] < 0, 0 - limit, limit), ratio);
-                                   }}};
+constexpr Composed direction_functions[] = {{"direction", [](const Lane* x) {
+                                               constexpr double infinity = std::numeric_limits<double>::infinity();
+                                               const LaneMask far = equal(abs(x[0]), infinity),
+                                                              both = far && equal(abs(x[1]), infinity);
+                                               const Lane limit = where(both, std::numbers::sqrt2 / 2, 1);
+                                               const Lane ratio =
+                                                   where(far, 0, x[0]) / where(far || equal(x[2], 0), 1, x[2]);
+                                               return where(far, where(x[0] < 0, 0 - limit, limit), ratio);
+                                             }}};
 
 }  // namespace
 
-Tensor unit_of(const Tensor& z, const Tensor& size) {
-  static const ComposedOps& all = *new ComposedOps(direction);
+Tensor unit_number(const Tensor& z, const Tensor& size) {
+  static const ComposedOps& all = *new ComposedOps(direction_functions);
   const Tensor re = real(z), im = imag(z);
   const Operand parts[] = {re, im, size};
   const Operand* const of_re[] = {&parts[0], &parts[1], &parts[2]};

@@ -9,7 +9,7 @@ Tensor magnitude(const Tensor& z);
 
 /// z / size, size = |z|: z where size is 0. Where parts are infinite, their signs, times the root of 1/2 where both
 /// are; the derivative is 0 there.
-Tensor unit_of(const Tensor& z, const Tensor& size);
+Tensor unit_number(const Tensor& z, const Tensor& size);
 
 /// The complex form of the pointwise op with this name, whose definition is for real numbers. Recorded. An empty handle
 /// if there is none.

@@ -76,7 +76,7 @@ constexpr Primitive forms[] = {form_primitive("arcsin"),  form_primitive("arccos
 
 // z / |z|; 0, with gradient 0, at 0.
 Tensor direction_of(const Tensor& z) {
-  const Tensor size = abs(z), none = equal(size, 0), unit = unit_of(z, size);
+  const Tensor size = abs(z), none = equal(size, 0), unit = unit_number(z, size);
   return make_complex(where(none, 0, real(unit)), where(none, 0, imag(unit)));
 }
 

@@ -160,7 +160,7 @@ State<N> power_series(const N& first, int least, Real width, const Next& next) {
   return {f, slope, nan};
 }
 /// The number of the first term from which on no factor of a series changes its sign, at most `far`.
-inline int settled(Real a, Real b, Real c) {
+inline int settled_from(Real a, Real b, Real c) {
   constexpr Real far = 1e4L;
   return static_cast<int>(std::min(far, std::max({Real(0), -a, -b, -c}) + 1));
 }
@@ -203,7 +203,7 @@ N gamma_ratio(const N& p, const N& q, const N& r, const N& s) {
 inline Real kummer_width(Real a, Real x) { return 1 / std::sqrt(1 + std::abs(a) * x); }
 template <class N>
 State<N> kummer_series(const N& a, const N& b, Real x) {
-  return power_series(constant(a, 1), settled(value(a), 0, value(b)), kummer_width(value(a), x),
+  return power_series(constant(a, 1), settled_from(value(a), 0, value(b)), kummer_width(value(a), x),
                       [&](int n, const N& term) {
                         const Real k = static_cast<Real>(n - 1);
                         return term * (a + k) * (x / static_cast<Real>(n)) / (b + k);
@@ -309,7 +309,7 @@ inline Real gauss_width(Real a, Real b, Real z) {
 }
 template <class N>
 State<N> gauss_series(const N& a, const N& b, const N& c, Real z) {
-  return power_series(constant(a, 1), settled(value(a), value(b), value(c)), gauss_width(value(a), value(b), z),
+  return power_series(constant(a, 1), settled_from(value(a), value(b), value(c)), gauss_width(value(a), value(b), z),
                       [&](int n, const N& term) {
                         const Real k = static_cast<Real>(n - 1);
                         return term * (a + k) * (b + k) * (z / static_cast<Real>(n)) / (c + k);

@@ -139,7 +139,7 @@ Tensor root(const Tensor& v) {
 }
 
 // A power of 2 near the largest deviation, with which squares neither overflow nor underflow. A constant.
-Tensor unit_of(const Tensor& x, const Axes& axes) {
+Tensor unit_near(const Tensor& x, const Axes& axes) {
   const Tensor fixed = stop_gradient(x);
   if (x.size() == 0) return ones_like(sum(fixed, axes, true));
   const Tensor most = maximum(max(fixed, axes, true), -min(fixed, axes, true));
@@ -264,7 +264,7 @@ Tensor nanvar(const Operand& operand, const Axes& axes, double ddof, bool keepdi
 Tensor nanstd(const Operand& operand, const Axes& axes, double ddof, bool keepdims) {
   const tape::OpScope scope(operand);
   return ops::in_full_precision(ops::real_floating("nanstd", operand), [&](const Tensor& x) {
-    const Tensor missing = isnan(x), d = ops::deviations(x, missing, axes), unit = ops::unit_of(d, axes);
+    const Tensor missing = isnan(x), d = ops::deviations(x, missing, axes), unit = ops::unit_near(d, axes);
     const Tensor z = ops::of_squares(d / unit, missing, axes, ddof, keepdims, ops::root);
     return z * reshape(unit, z.shape());
   });
