@@ -1,5 +1,5 @@
 // Comparisons, tests of floating-point numbers and logic: boolean results, which carry no gradient.
-#include "loops/elementwise/compare.hpp"
+#include "ops/compare.hpp"
 
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
@@ -106,7 +106,29 @@ Tensor classify(const Operand& x) {
   return classify(boolean_primitive<F>, F, x);
 }
 
+// As gives_booleans, of these functions.
+template <auto... F>
+bool is_among(const Primitive& primitive, loops::Opcode opcode, loops::Node& node) noexcept {
+  const auto is = [&](const Primitive& own, auto f) {
+    if (&primitive != &own) return false;
+    node.opcode = opcode;
+    node.function = static_cast<std::uint16_t>(f);
+    return true;
+  };
+  return (is(boolean_primitive<F>, F) || ...);
+}
+
 }  // namespace
+
+bool gives_booleans(const Primitive& p, loops::Node& node) noexcept {
+  using enum Comparison;
+  using enum Logical;
+  using enum Predicate;
+  using loops::Opcode;
+  return is_among<equal, not_equal, less, less_equal, greater, greater_equal>(p, Opcode::comparison, node) ||
+         is_among<conjunction, disjunction, exclusive, negation>(p, Opcode::logical, node) ||
+         is_among<isnan, isinf, isfinite>(p, Opcode::predicate, node);
+}
 
 }  // namespace ops
 

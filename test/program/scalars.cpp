@@ -197,6 +197,23 @@ TEST_CASE("programs on single elements hold reads, stacks and places; other read
   check(between, both, {"scalars", "multiply", "sum", "scalars", "cast", "scalars"});
 }
 
+TEST_CASE("programs on single elements choose by comparisons, which may be results") {
+  const Function f = [](const Tensors& all) {
+    const Tensor &x = all[0], &narrow = all[1];
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor a = x(0) * x(1), b = x(2) - 0.5;
+    const Tensor below = a < b, odd = logical_or(logical_and(below, not_equal(x(3), 0.25)), isnan(b / x(4)));
+    const Tensor y = where(odd, a * b, where(logical_not(a >= 1.), square(b), where(isinf(x(3)), 0., a)));
+    return Tensors{y, *tape.gradient(y, x), below, where(narrow(0) > narrow(1), narrow(1), 2.f) * narrow(0), odd};
+  };
+  for (const double first : {-2., 0.25, 3., 0.})
+    check(f,
+          {from_data(std::vector{first, 0.75, 1.5, 0.25, first}),
+           from_data(std::vector{0.5f, static_cast<float>(first)})},
+          {"scalars", "scalars"});
+}
+
 TEST_CASE("elementwise on one element has the bits of elementwise on many, with choices and numbers") {
   const double limit = 0.75;
   const auto f = [limit](const Lane& x, const Lane& y) {

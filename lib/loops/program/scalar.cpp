@@ -466,8 +466,9 @@ ScalarProgram::ScalarProgram(Graph graph, std::vector<Element> inputs, std::vect
     : graph_(std::move(graph)),
       inputs_(std::move(inputs)),
       output_sizes_(std::move(output_sizes)),
-      code_(graph_, dtype) {
-  const std::size_t width = item_size(dtype);
+      code_(graph_, dtype),
+      width_(item_size(dtype)) {
+  const std::size_t width = width_;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const auto from = static_cast<std::ptrdiff_t>(inputs_[i].offset) * static_cast<std::ptrdiff_t>(width);
     if (!reads_.empty() && reads_.back().array == inputs_[i].array &&
@@ -475,6 +476,16 @@ ScalarProgram::ScalarProgram(Graph graph, std::vector<Element> inputs, std::vect
       reads_.back().bytes += width;
     else
       reads_.push_back({inputs_[i].array, from, i * width, width});
+  }
+}
+
+// Masks are words in the first bytes of their places.
+void ScalarProgram::copy_masks(const std::byte* from, const Tensor& out) const {
+  const detail::Block* to = detail::block(out);
+  for (std::int64_t k = 0; k < to->size; ++k, from += width_) {
+    std::uint32_t mask;
+    std::memcpy(&mask, from, sizeof mask);
+    to->data[k] = static_cast<std::byte>(mask);
   }
 }
 
@@ -492,8 +503,11 @@ void ScalarProgram::run(std::span<const Tensor* const> in, std::span<const Tenso
   const std::byte* z = file + code_.first_output();
   for (const Tensor& y : out) {
     const detail::Block* b = detail::block(y);
-    const std::size_t bytes = static_cast<std::size_t>(b->size) * item_size(b->dtype);
-    std::memcpy(b->data, z, bytes);
+    const std::size_t bytes = static_cast<std::size_t>(b->size) * width_;
+    if (b->dtype == DType::boolean) [[unlikely]]
+      copy_masks(z, y);
+    else
+      std::memcpy(b->data, z, bytes);
     z += bytes;
   }
 }

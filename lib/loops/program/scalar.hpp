@@ -60,7 +60,7 @@ class ScalarProgram {
   const Graph& graph() const noexcept { return graph_; }
   const std::vector<Element>& inputs() const noexcept { return inputs_; }
   const std::vector<std::int64_t>& output_sizes() const noexcept { return output_sizes_; }
-  /// Outputs are contiguous. They may overlap inputs.
+  /// Outputs are contiguous, booleans where they are masks. They may overlap inputs.
   void run(std::span<const Tensor* const> in, std::span<const Tensor> out) const;
 
  private:
@@ -73,7 +73,9 @@ class ScalarProgram {
   Graph graph_;
   std::vector<Element> inputs_;
   std::vector<std::int64_t> output_sizes_;
+  void copy_masks(const std::byte* from, const Tensor& out) const;
   ScalarCode code_;
+  std::size_t width_;  // bytes of a number
   std::vector<Range> reads_;
 };
 

@@ -1,5 +1,7 @@
 // where: one of two values by a condition. The cotangent goes to the chosen value; nothing is multiplied, so a NaN in
 // the other branch does not reach it.
+#include "ops/index/where.hpp"
+
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 
@@ -46,6 +48,8 @@ constexpr Primitive where_primitive = {.rule = batched({"where", where_vjp, wher
                                        .write_c = write_where};
 
 }  // namespace
+
+const Primitive& where_of_tensors() noexcept { return where_primitive; }
 
 }  // namespace ops
 

@@ -10,8 +10,10 @@
 #include "loops/program/scalar.hpp"
 #include "loops/reduce/reduce.hpp"
 #include "ops/apply/table.hpp"
+#include "ops/compare.hpp"
 #include "ops/elementwise/program.hpp"
 #include "ops/index/slice.hpp"
+#include "ops/index/where.hpp"
 #include "ops/reduce/reduction.hpp"
 #include "ops/shape/join.hpp"
 #include "program/passes/passes.hpp"
@@ -24,7 +26,7 @@ const detail::Block* block_of(const Program& p, Index value) { return detail::bl
 bool is_real(DType d) { return d == DType::float32 || d == DType::float64; }
 
 // What an instruction does with elements, if a group can hold it.
-enum class Kind : std::uint8_t { none, pointwise, short_pointwise, elementwise, join, place, sum };
+enum class Kind : std::uint8_t { none, pointwise, short_pointwise, elementwise, join, place, sum, mask, select };
 
 class Elements {
  public:
@@ -95,13 +97,13 @@ class Grouping {
   void run() {
     for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
       const Instruction& instruction = program_.instructions[i];
-      const Kind kind = kind_of(instruction);
+      const auto [kind, dtype] = kind_of(instruction);
       if (kind == Kind::none) {
         close_read(instruction);
         continue;
       }
-      Group& group = open_[block_of(program_, instruction.outputs[0])->dtype == DType::float64];
-      group.dtype = block_of(program_, instruction.outputs[0])->dtype;
+      Group& group = open_[dtype == DType::float64];
+      group.dtype = dtype;
       add(group, i, kind);
     }
     for (Group& group : open_) close(group);
@@ -125,10 +127,44 @@ class Grouping {
           if (is_inside(program_.operands[o].value, group)) close(group);
   }
 
-  Kind kind_of(const Instruction& i) const {
-    if (sums_elements(i)) return Kind::sum;
+  // With the dtype of the group that it joins.
+  std::pair<Kind, DType> kind_of(const Instruction& i) const {
+    if (i.outputs.empty() || i.outputs[0] == nothing) return {Kind::none, {}};
+    const DType dtype = block_of(program_, i.outputs[0])->dtype;
+    if (dtype == DType::boolean) return masks_of(i);
+    if (!is_real(dtype)) return {Kind::none, dtype};
+    if (sums_elements(i)) return {Kind::sum, dtype};
+    if (selects(i, dtype)) return {Kind::select, dtype};
     const Kind kind = elements_.kind_of(i);
-    return kind == Kind::none && elements_.is_short(i) && reads_group(i) ? Kind::short_pointwise : kind;
+    const bool is_short = kind == Kind::none && elements_.is_short(i) && reads_group(i);
+    return {is_short ? Kind::short_pointwise : kind, dtype};
+  }
+  const detail::Block* single(Index operand) const {
+    const detail::Block* x = detail::block(program_.operands[operand].tensor);
+    return x->size == 1 ? x : nullptr;
+  }
+  // A comparison of elements, or logic on results of such.
+  std::pair<Kind, DType> masks_of(const Instruction& i) const {
+    const std::pair<Kind, DType> none{Kind::none, {}};
+    loops::Node node{};
+    if (i.fused || !i.operation.primitive || !ops::gives_booleans(*i.operation.primitive, node)) return none;
+    for (const DType dtype : {DType::float32, DType::float64}) {
+      const Group& group = open_[dtype == DType::float64];
+      const bool logic = node.opcode == loops::Opcode::logical;
+      if (std::all_of(i.inputs.begin(), i.inputs.end(), [&](Index o) {
+            const detail::Block* x = single(o);
+            return x && (logic ? is_inside(program_.operands[o].value, group) : x->dtype == dtype);
+          }))
+        return {Kind::mask, dtype};
+    }
+    return none;
+  }
+  // One of two elements by a mask of the group.
+  bool selects(const Instruction& i, DType dtype) const {
+    if (i.operation.primitive != &ops::where_of_tensors()) return false;
+    const Group& group = open_[dtype == DType::float64];
+    return single(i.inputs[0]) && single(i.inputs[1]) && single(i.inputs[2]) && !group.members.empty() &&
+           is_inside(program_.operands[i.inputs[2]].value, group);
   }
   bool reads_group(const Instruction& i) const {
     const Group& group = open_[block_of(program_, i.outputs[0])->dtype == DType::float64];
@@ -189,6 +225,14 @@ class Grouping {
         nodes.push_back(add_node(group, pointwise(group, i, k)));
     } else if (kind == Kind::join) {
       for (const Index o : i.inputs) nodes.push_back(element(group, o));
+    } else if (kind == Kind::mask) {
+      loops::Node node{};
+      ops::gives_booleans(*i.operation.primitive, node);
+      for (std::size_t k = 0; k < i.inputs.size(); ++k) node.in[k] = element(group, i.inputs[k]);
+      nodes.push_back(add_node(group, node));
+    } else if (kind == Kind::select) {
+      const std::int32_t x = element(group, i.inputs[0]), y = element(group, i.inputs[1]);
+      nodes.push_back(add_node(group, {loops::Opcode::select, 0, 0, {element(group, i.inputs[2]), x, y, -1, -1}}));
     } else if (kind == Kind::sum) {
       nodes.push_back(sum_of_elements(group, i.inputs[0]));
     } else {
