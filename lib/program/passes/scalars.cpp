@@ -291,7 +291,8 @@ class Grouping {
     const std::size_t words = i.attributes.words().size() / i.inputs.size();
     for (std::size_t k = 0; k < i.inputs.size(); ++k) {
       std::int64_t at = 0;
-      for (int d = 0; d < z->rank; ++d) at += i.attributes.words()[k * words + 3 * d] * z->strides()[d];
+      for (int d = 0; d < z->rank; ++d)
+        at += i.attributes.words()[k * words + 3 * static_cast<std::size_t>(d)] * z->strides()[d];
       std::int32_t& node = nodes[static_cast<std::size_t>(at)];
       const std::int32_t part = element(group, i.inputs[k]);
       if (k > 0 && node == no_node) node = literal(group, rest);
