@@ -4,6 +4,7 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <reel/elementwise.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/shape.hpp>
@@ -11,7 +12,7 @@
 #include "loops/elementwise/complex.hpp"
 #include "loops/index/table_rows.hpp"
 #include "loops/loops.hpp"
-#include "loops/program/program.hpp"
+#include "loops/program/prepare.hpp"
 #include "ops/apply/effect.hpp"
 #include "ops/elementwise/trace.hpp"
 #include "ops/index/rows.hpp"
@@ -65,7 +66,11 @@ class Update {
   static bool fuses(DType dtype) noexcept { return dtype == DType::float32 || dtype == DType::float64; }
   /// Compiled at first use and never destroyed: static objects may train in their destructors.
   static const loops::Code& code() {
-    static const auto& code = *new loops::Code(traced());
+    static const loops::Code& code = []() -> const loops::Code& {
+      auto made = std::make_unique<const loops::Code>(traced());
+      loops::prepare_single_elements(*made);
+      return *made.release();
+    }();
     return code;
   }
 

@@ -8,7 +8,7 @@
 #include "kernels/baseline/copy.hpp"
 #include "loops/elementwise/layout.hpp"
 #include "loops/loops.hpp"
-#include "loops/program/program.hpp"
+#include "loops/program/prepare.hpp"
 #include "loops/program/scalar.hpp"
 #include "loops/reduce/reduce.hpp"
 #include "loops/workspaces.hpp"
@@ -302,7 +302,13 @@ struct Run {
     takes_rows ? go_by_rows(begin, end, scratch) : go(begin, end, scratch);
   }
   bool produce(const Producer& producer);
+
+  static void prepare_single_elements(const Code& code) {
+    for (const DType dtype : {DType::float32, DType::float64}) static_cast<void>(code.scalar_code(dtype));
+  }
 };
+
+void prepare_single_elements(const Code& code) { Run::prepare_single_elements(code); }
 
 // The places of a range: pointers to its operands, results, constants and registers, in this order. Operands that
 // repeat within a block are packed here, once.
