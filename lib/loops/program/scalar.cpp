@@ -113,7 +113,8 @@ class ScalarCode::Translation {
 
   // ---- Ops
 
-  std::int32_t add(ScalarOp op, std::initializer_list<std::int32_t> in, kernels::Loop loop = nullptr) {
+  [[gnu::noinline]] std::int32_t add(ScalarOp op, std::initializer_list<std::int32_t> in,
+                                     kernels::Loop loop = nullptr) {
     const std::int32_t result = new_value();
     at(result).maker = static_cast<std::int32_t>(ops_.size());
     Op made{.op = op, .to = result, .loop = loop};
@@ -121,7 +122,7 @@ class ScalarCode::Translation {
     ops_.push_back(made);
     return result;
   }
-  std::int32_t constant(double number) {
+  [[gnu::noinline]] std::int32_t constant(double number) {
     const auto [known, added] = constants_.try_emplace(std::bit_cast<std::uint64_t>(number));
     if (added) {
       known->second = new_value();
@@ -383,7 +384,7 @@ class ScalarCode::Translation {
 
   // ---- Code
 
-  void label(ScalarOp op) {
+  [[gnu::noinline]] void label(ScalarOp op) {
     code_.code_.push_back(static_cast<std::uint32_t>(code_.engine_->labels[static_cast<std::size_t>(op)]));
   }
   void write_code() {
