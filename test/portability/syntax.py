@@ -48,7 +48,9 @@ def main():
     names = [name for name in names if name != f"core/system/{'posix' if windows else 'windows'}.cpp"]
     common = [*command, "-std=c++20", "-O1", "-fsyntax-only", "-w", "-DREEL_WITHOUT_LAPACK", f"-I{root / 'include'}", f"-I{lib}", f"-isystem{folder}"]
     jobs = []
-    plain = [name for name in names if not name.startswith("kernels/per_isa/")]
+    system = [name for name in names if name.startswith("core/system/")]  # alone: the system's headers define macros
+    jobs += [(name, common, f'#include "{lib / name}"\n') for name in system]
+    plain = [name for name in names if not name.startswith("kernels/per_isa/") and name not in system]
     for at in range(0, len(plain), AT_A_TIME):
         group = plain[at:at + AT_A_TIME]
         jobs.append((" ".join(group), common, "".join(f'#include "{lib / name}"\n' for name in group)))

@@ -11,12 +11,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <thread>
 #include <utility>
 
+#include "core/system/math.hpp"
 #include "core/system/system.hpp"
 
 namespace reel::os {
@@ -30,6 +32,17 @@ void advise_huge_pages([[maybe_unused]] void* begin, [[maybe_unused]] std::size_
 #ifdef MADV_HUGEPAGE
   madvise(begin, bytes, MADV_HUGEPAGE);
 #endif
+}
+
+// ---- Functions
+
+double log_gamma(double x) noexcept {
+  int sign;
+  return static_cast<double>(::lgammal_r(x, &sign));  // glibc's lgamma of double errs by more than 3 ulp
+}
+float log_gamma(float x) noexcept {
+  int sign;
+  return static_cast<float>(::lgamma_r(x, &sign));
 }
 
 // ---- Threads and processors

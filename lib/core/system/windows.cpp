@@ -8,11 +8,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/system/math.hpp"
 #include "core/system/system.hpp"
 
 namespace reel::os {
@@ -22,6 +24,11 @@ namespace reel::os {
 void* allocate(std::size_t alignment, std::size_t bytes) noexcept { return _aligned_malloc(bytes, alignment); }
 void deallocate(void* memory) noexcept { _aligned_free(memory); }
 void advise_huge_pages(void*, std::size_t) noexcept {}  // they need a privilege
+
+// ---- Functions. They write signgam, which nobody here reads.
+
+double log_gamma(double x) noexcept { return static_cast<double>(std::lgamma(static_cast<long double>(x))); }
+float log_gamma(float x) noexcept { return static_cast<float>(std::lgamma(static_cast<double>(x))); }
 
 // ---- Threads and processors
 

@@ -2,6 +2,7 @@
 // near the zeros of lgamma and digamma. At poles lgamma is +inf; digamma is -inf at +-0 and NaN at the negative
 // integers; polygamma of order n >= 1 is (-1)^(n+1) inf at 0 and the negative integers.
 #pragma once
+#include "core/system/math.hpp"
 #include "kernels/math/basic.hpp"
 #include "kernels/math/log.hpp"
 
@@ -163,11 +164,7 @@ struct Polygamma {
 template <class T>
 [[gnu::noinline]] Vec<T> lgamma(Vec<T> x) {
   if constexpr (is_scalar) {
-    int sign;
-    if constexpr (std::same_as<T, float>)
-      return static_cast<float>(::lgamma_r(x.v, &sign));
-    else
-      return static_cast<double>(::lgammal_r(x.v, &sign));  // glibc's lgamma of double errs by more than 3 ulp
+    return os::log_gamma(x.v);
   } else {
     // SLEEF overflows too early. For x this large, x (log x - 1) is exact enough.
     constexpr T far = std::same_as<T, float> ? T(1e30) : T(1e300);
