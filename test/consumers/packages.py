@@ -1,5 +1,5 @@
-"""The files below subprojects/packagefiles by which others build reel: CMake's FetchContent, a Meson wrap, a vcpkg port
-and a Conan recipe. What they tell Meson is told to it; the library is not compiled again but taken from the build folder,
+"""The files below subprojects/packagefiles by which others build reel: CMake's FetchContent, a Meson wrap, a vcpkg port, a Conan
+recipe and Debian's packaging, which test/long packages builds. What they tell Meson is told to it; the library is not compiled again but taken from the build folder,
 and Conan is played by a stub. vcpkg itself does not run here; test/README.md says what was run by hand.
 
 Usage: packages.py BUILD ROOT VERSION MESON
@@ -141,6 +141,20 @@ def conan(root, version, meson, work):
     run(meson, "setup", work / "of_exported", recipe.export_sources_folder, *(f"-D{k}={v}" for k, v in options.items()))
 
 
+def debian(root, version):
+    folder = root / "subprojects/packagefiles/debian"
+    series = ".".join(version.split(".")[:2 if version.startswith("0.") else 1])
+    assert re.match(rf"reel \({re.escape(version)}-\d+\) ", (folder / "changelog").read_text()), "debian/changelog has another version"
+    symbols = (folder / f"libreel{series}.symbols").read_text()
+    assert f"libreel.so.{series} libreel{series} " in symbols and f" (symver)REEL_{series} {version}\n" in symbols, "symbols of another version"
+    control = (folder / "control").read_text()
+    assert f"Package: libreel{series}\n" in control and f"libreel{series} (= " in control, "debian/control has another series"
+    listed = set(re.findall(r"[\w.-]+", re.search(r"Build-Depends:(.*?)\n\S", control, re.S)[1]))
+    packages = {"fmt": "libfmt-dev", "tbb": "libtbb-dev", "xsimd": "libxsimd-dev", "openblas": "libopenblas-dev", "sleef": "libsleef-dev",
+                "zlib": "zlib1g-dev", "nlohmann_json": "nlohmann-json3-dev"}
+    assert set(packages) == needs(root) and set(packages.values()) <= listed, "debian/control has other dependencies"
+
+
 def main():
     build, root, version, meson = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3], sys.argv[4]
     for name in ("MESON_TESTTHREADS", "PKG_CONFIG_PATH"):
@@ -148,6 +162,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
         vcpkg(root, version)
+        debian(root, version)
         conan(root, version, meson, work)
         wrap(root, version, meson, work)
         fetch_content(build, root, meson, work)
