@@ -6,6 +6,7 @@
 #include <reel/ops/shape.hpp>
 
 #include "csource/text.hpp"
+#include "loops/elementwise/compare.hpp"
 #include "ops/apply/apply.hpp"
 #include "ops/engine.hpp"
 
