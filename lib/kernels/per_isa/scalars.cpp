@@ -52,7 +52,7 @@ T fused(T x, T y, T w) {
     return x * y + w;  // not called
 }
 
-using Mask = std::uint32_t;
+using MaskWord = std::uint32_t;
 
 // Calls a loop on one element of each operand.
 template <std::size_t Operands>
@@ -150,7 +150,7 @@ template <class T>
 #undef REEL_LABEL
   if (!code) return labels;
   const auto number = [&](std::size_t k) -> T& { return *reinterpret_cast<T*>(file + code[k]); };
-  const auto mask = [&](std::size_t k) -> Mask& { return *reinterpret_cast<Mask*>(file + code[k]); };
+  const auto mask = [&](std::size_t k) -> MaskWord& { return *reinterpret_cast<MaskWord*>(file + code[k]); };
   constexpr T infinity = std::numeric_limits<T>::infinity();
   Strided in[5] = {};
 #if defined(__GNUC__)

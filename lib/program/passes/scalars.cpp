@@ -23,7 +23,8 @@ namespace reel::program {
 namespace {
 
 const detail::Block* block_of(const Program& p, Index value) { return detail::block(p.values[value].tensor); }
-bool is_real(DType d) { return d == DType::float32 || d == DType::float64; }
+// Of the dtypes that programs are for.
+bool has_programs(DType d) { return d == DType::float32 || d == DType::float64; }
 
 // What an instruction does with elements, if a group can hold it.
 enum class Kind : std::uint8_t { none, pointwise, short_pointwise, elementwise, join, place, sum, mask, select };
@@ -34,7 +35,7 @@ class Elements {
   Kind kind_of(const Instruction& i) const {
     if (i.fused || i.outputs.empty() || i.outputs[0] == nothing) return Kind::none;
     const detail::Block* z = block_of(program_, i.outputs[0]);
-    if (!is_real(z->dtype) || z->size == 0 || !reads_elements(i, z->dtype)) return Kind::none;
+    if (!has_programs(z->dtype) || z->size == 0 || !reads_elements(i, z->dtype)) return Kind::none;
     if (i.operation.pointwise())
       return z->size == 1 && !i.operation.check && !i.operation.summed ? Kind::pointwise : Kind::none;
     const ops::Primitive* primitive = i.operation.primitive;
@@ -52,7 +53,7 @@ class Elements {
   bool is_short(const Instruction& i) const {
     if (!i.pointwise() || i.operation.check || i.operation.summed) return false;
     const detail::Block* z = block_of(program_, i.outputs[0]);
-    return is_real(z->dtype) && z->size > 1 && z->size <= most_short &&
+    return has_programs(z->dtype) && z->size > 1 && z->size <= most_short &&
            std::all_of(i.inputs.begin(), i.inputs.end(), [&](Index o) {
              const Operand& operand = program_.operands[o];
              const detail::Block* x = detail::block(operand.tensor);
@@ -73,7 +74,7 @@ class Elements {
 };
 
 // Instructions that become one program, which takes the place of the last of them.
-struct Group {
+struct ElementGroup {
   DType dtype;
   std::vector<std::size_t> members;
   std::vector<Index> values;                                 // that members compute
@@ -85,9 +86,9 @@ struct Group {
 
 // Divides instructions into groups, of which each dtype has one that is open. Reading a value from outside closes its
 // group, so that all outputs of a group are read after its last member.
-class Grouping {
+class ElementGrouping {
  public:
-  explicit Grouping(Program& program)
+  explicit ElementGrouping(Program& program)
       : program_(program),
         elements_(program),
         uses_(program.count_uses()),
@@ -102,11 +103,11 @@ class Grouping {
         close_read(instruction);
         continue;
       }
-      Group& group = open_[dtype == DType::float64];
+      ElementGroup& group = open_[dtype == DType::float64];
       group.dtype = dtype;
       add(group, i, kind);
     }
-    for (Group& group : open_) close(group);
+    for (ElementGroup& group : open_) close(group);
     std::size_t i = 0;
     std::erase_if(program_.instructions, [&](const Instruction&) { return gone_[i++]; });
   }
@@ -117,13 +118,13 @@ class Grouping {
     std::uint32_t group = 0;  // 0: none
     std::uint32_t first = 0;
   };
-  bool is_inside(Index value, const Group& group) const { return made_[value].group == number_of(group); }
-  std::uint32_t number_of(const Group& group) const { return numbers_[&group - open_]; }
+  bool is_inside(Index value, const ElementGroup& group) const { return made_[value].group == number_of(group); }
+  std::uint32_t number_of(const ElementGroup& group) const { return numbers_[&group - open_]; }
 
   void close_read(const Instruction& i) {
     for (const Index o : i.inputs)
       if (o != nothing)
-        for (Group& group : open_)
+        for (ElementGroup& group : open_)
           if (is_inside(program_.operands[o].value, group)) close(group);
   }
 
@@ -132,7 +133,7 @@ class Grouping {
     if (i.outputs.empty() || i.outputs[0] == nothing) return {Kind::none, {}};
     const DType dtype = block_of(program_, i.outputs[0])->dtype;
     if (dtype == DType::boolean) return masks_of(i);
-    if (!is_real(dtype)) return {Kind::none, dtype};
+    if (!has_programs(dtype)) return {Kind::none, dtype};
     if (sums_elements(i)) return {Kind::sum, dtype};
     if (selects(i, dtype)) return {Kind::select, dtype};
     const Kind kind = elements_.kind_of(i);
@@ -149,7 +150,7 @@ class Grouping {
     loops::Node node{};
     if (i.fused || !i.operation.primitive || !ops::gives_booleans(*i.operation.primitive, node)) return none;
     for (const DType dtype : {DType::float32, DType::float64}) {
-      const Group& group = open_[dtype == DType::float64];
+      const ElementGroup& group = open_[dtype == DType::float64];
       const bool logic = node.opcode == loops::Opcode::logical;
       if (std::all_of(i.inputs.begin(), i.inputs.end(), [&](Index o) {
             const detail::Block* x = single(o);
@@ -162,12 +163,12 @@ class Grouping {
   // One of two elements by a mask of the group.
   bool selects(const Instruction& i, DType dtype) const {
     if (i.operation.primitive != &ops::where_of_tensors()) return false;
-    const Group& group = open_[dtype == DType::float64];
+    const ElementGroup& group = open_[dtype == DType::float64];
     return single(i.inputs[0]) && single(i.inputs[1]) && single(i.inputs[2]) && !group.members.empty() &&
            is_inside(program_.operands[i.inputs[2]].value, group);
   }
   bool reads_group(const Instruction& i) const {
-    const Group& group = open_[block_of(program_, i.outputs[0])->dtype == DType::float64];
+    const ElementGroup& group = open_[block_of(program_, i.outputs[0])->dtype == DType::float64];
     return !group.members.empty() && std::any_of(i.inputs.begin(), i.inputs.end(),
                                                  [&](Index o) { return is_inside(program_.operands[o].value, group); });
   }
@@ -176,19 +177,19 @@ class Grouping {
     if (i.operation.primitive != &ops::sum_of_axes()) return false;
     const Operand& x = program_.operands[i.inputs[0]];
     const detail::Block *from = detail::block(x.tensor), *z = block_of(program_, i.outputs[0]);
-    if (!is_real(z->dtype) || z->size != 1 || !x.whole || from->rank != 1 || from->size > most_terms) return false;
-    const Group& group = open_[z->dtype == DType::float64];
+    if (!has_programs(z->dtype) || z->size != 1 || !x.whole || from->rank != 1 || from->size > most_terms) return false;
+    const ElementGroup& group = open_[z->dtype == DType::float64];
     return !group.members.empty() && is_inside(x.value, group);
   }
 
   // ---- Nodes
 
-  std::int32_t add_node(Group& group, const loops::Node& node) {
+  std::int32_t add_node(ElementGroup& group, const loops::Node& node) {
     group.nodes.push_back(node);
     return static_cast<std::int32_t>(group.nodes.size()) - 1;
   }
   // The node of element k of a contiguous operand.
-  std::int32_t element(Group& group, Index operand, std::int64_t k = 0) {
+  std::int32_t element(ElementGroup& group, Index operand, std::int64_t k = 0) {
     const Operand& o = program_.operands[operand];
     const std::int64_t offset = o.offset / static_cast<std::int64_t>(item_size(group.dtype)) + k;
     if (is_inside(o.value, group)) return node_of_element_[made_[o.value].first + static_cast<std::size_t>(offset)];
@@ -210,7 +211,7 @@ class Grouping {
     std::memcpy(&number, data, sizeof number);
     return number;
   }
-  void add(Group& group, std::size_t at, Kind kind) {
+  void add(ElementGroup& group, std::size_t at, Kind kind) {
     const Instruction& i = program_.instructions[at];
     if (group.members.empty()) numbers_[&group - open_] = ++count_;
     group.members.push_back(at);
@@ -240,13 +241,13 @@ class Grouping {
     }
     make(group, i.outputs[0], nodes);
   }
-  void make(Group& group, Index value, std::span<const std::int32_t> nodes) {
+  void make(ElementGroup& group, Index value, std::span<const std::int32_t> nodes) {
     group.values.push_back(value);
     made_[value] = {number_of(group), static_cast<std::uint32_t>(node_of_element_.size())};
     node_of_element_.insert(node_of_element_.end(), nodes.begin(), nodes.end());
   }
   // An equal node of an inlined program, if there is one: a derivative repeats what its function computes.
-  std::int32_t intern(Group& group, const loops::Node& node) {
+  std::int32_t intern(ElementGroup& group, const loops::Node& node) {
     const auto words = std::bit_cast<std::array<std::uint64_t, 3>>(node);
     constexpr std::uint64_t spread = 0x9e3779b97f4a7c15u;  // 2^64 / golden ratio
     const std::uint64_t key = ((words[0] * spread ^ words[1]) * spread ^ words[2]) * spread;
@@ -255,7 +256,7 @@ class Grouping {
     return add_node(group, node);
   }
   // The graph of a call of elementwise(), with the numbers that the call passes as literals.
-  void inline_program(Group& group, const Instruction& i) {
+  void inline_program(ElementGroup& group, const Instruction& i) {
     const ops::Attributes words = i.attributes.words();
     const loops::Graph& graph = std::bit_cast<const ops::Program*>(words[0])->code().graph();
     std::vector<std::int32_t> nodes;
@@ -271,7 +272,7 @@ class Grouping {
     for (std::size_t k = 0; k < graph.outputs.size(); ++k)
       make(group, i.outputs[k], {&nodes[static_cast<std::size_t>(graph.outputs[k])], 1});
   }
-  loops::Node pointwise(Group& group, const Instruction& i, std::int64_t at) {
+  loops::Node pointwise(ElementGroup& group, const Instruction& i, std::int64_t at) {
     const ops::Operation& o = i.operation;
     const bool value = o.operand == ops::Operation::value;
     loops::Node node{value ? loops::Opcode::value : loops::Opcode::derivative};
@@ -284,7 +285,7 @@ class Grouping {
     return node;
   }
   // As evaluate_place of ops/index/slice.cpp: the first part is written, the others are added.
-  std::vector<std::int32_t> placed(Group& group, const Instruction& i) {
+  std::vector<std::int32_t> placed(ElementGroup& group, const Instruction& i) {
     const detail::Block* z = block_of(program_, i.outputs[0]);
     const double rest = i.operation.primitive == &ops::place_of_parts() ? 0. : -0.;
     std::vector<std::int32_t> nodes(static_cast<std::size_t>(z->size), no_node);
@@ -302,20 +303,20 @@ class Grouping {
       if (node == no_node) node = literal(group, rest);
     return nodes;
   }
-  std::int32_t literal(Group& group, double number) { return intern(group, loops::literal(number)); }
+  std::int32_t literal(ElementGroup& group, double number) { return intern(group, loops::literal(number)); }
   static loops::Node sum(std::int32_t x, std::int32_t y) {
     static const ops::Operation add = ops::value_of<"add">("add");
     return {loops::Opcode::value, 0, add.definition, {x, y, -1, -1, -1}};
   }
 
   using Vector = std::vector<std::int32_t>;  // nodes
-  Vector sum(Group& group, const Vector& x, const Vector& y) {
+  Vector sum(ElementGroup& group, const Vector& x, const Vector& y) {
     Vector result;
     for (std::size_t j = 0; j < x.size(); ++j) result.push_back(add_node(group, sum(x[j], y[j])));
     return result;
   }
   // The additions of kernels/reduction/reduce.hpp, in their order, on vectors of the active instruction set.
-  std::int32_t sum_of_elements(Group& group, Index operand) {
+  std::int32_t sum_of_elements(ElementGroup& group, Index operand) {
     const Operand& o = program_.operands[operand];
     const auto n = static_cast<std::size_t>(detail::block(o.tensor)->size);
     const auto lanes = loops::sum_lanes(group.dtype);
@@ -354,12 +355,12 @@ class Grouping {
 
   // ---- The end of a group
 
-  void close(Group& group) {
+  void close(ElementGroup& group) {
     if (group.members.size() > 1) replace(group);
     for (const Index v : group.values) made_[v] = {};
     group = {};
   }
-  void replace(Group& group) {
+  void replace(ElementGroup& group) {
     const auto inputs = static_cast<std::int32_t>(group.inputs.size());
     Instruction made;
     made.operation = {.name = "scalars"};
@@ -405,7 +406,7 @@ class Grouping {
   std::vector<Index> inside_;  // how often members read a value
   std::vector<Made> made_;     // for each value
   std::vector<bool> gone_;     // for each instruction
-  Group open_[2];              // of float32, float64
+  ElementGroup open_[2];       // of float32, float64
   std::uint32_t numbers_[2] = {0, 0};
   std::uint32_t count_ = 0;
   std::vector<std::int32_t> node_of_element_;
@@ -413,6 +414,6 @@ class Grouping {
 
 }  // namespace
 
-void join_scalars(Program& program) { Grouping(program).run(); }
+void join_scalars(Program& program) { ElementGrouping(program).run(); }
 
 }  // namespace reel::program
