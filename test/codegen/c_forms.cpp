@@ -50,7 +50,7 @@ struct Cases {
       return;
     }
     try {
-      const auto flat = [&f](const std::vector<Tensor>& list) { return f(list); };
+      const auto flat = [&f](const std::vector<Tensor>& operands) { return f(operands); };
       const CSource c = generate_c(flat, {.name = file.next_name()}, x);
       list.push_back({name, x, right, file.add(c, x, right)});
     } catch (const Error& e) {
