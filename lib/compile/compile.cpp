@@ -392,7 +392,7 @@ bool nearly_agree(const Tensor& a, const Tensor& b) {
 
 // Fails if what the program gives differs. `rounds`: it depends on derivatives that agree to rounding only, which its
 // own operations may magnify.
-void compare(const Tensor& plain, const Tensor& got, bool rounds, const std::string& text) {
+void require_agreement(const Tensor& plain, const Tensor& got, bool rounds, const std::string& text) {
   if (agree(plain, got)) return;
   if (!rounds) fail<Error>(who, "{}", text);
   if (!nearly_agree(plain, got))
@@ -418,8 +418,8 @@ struct PlainRun {
                const program::Program& reference) const {
     const std::vector<bool> rounds = autodiff::depend_on_derivatives(reference);
     for (std::size_t k = 0; k < results.size(); ++k)
-      detail::compare(results[k], got[k], rounds[k],
-                      fmt::format("result {} of the program differs from what the function gives op by op", k + 1));
+      require_agreement(results[k], got[k], rounds[k],
+                        fmt::format("result {} of the program differs from what the function gives op by op", k + 1));
     const auto new_values = got.last(assigned.size());
     const std::size_t first = rounds.size() - assigned.size();
     for (const auto& [id, one] : variables) {
@@ -427,9 +427,9 @@ struct PlainRun {
       const auto at =
           static_cast<std::size_t>(std::find(assigned.begin(), assigned.end(), one.variable) - assigned.begin());
       const bool own = at < assigned.size();
-      detail::compare(one.value, own ? new_values[at] : one.variable.read(), own && rounds[first + at],
-                      fmt::format("the program gives variable '{}' another value than the function does op by op",
-                                  one.variable.name()));
+      require_agreement(one.value, own ? new_values[at] : one.variable.read(), own && rounds[first + at],
+                        fmt::format("the program gives variable '{}' another value than the function does op by op",
+                                    one.variable.name()));
     }
   }
 };

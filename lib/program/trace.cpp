@@ -107,8 +107,11 @@ void Trace::note(const Tensor& x) {
 }
 
 namespace {
+
 thread_local std::atomic<std::uint64_t> ops_added{0};
-}
+
+}  // namespace
+
 const std::atomic<std::uint64_t>& Trace::ops_of_thread() noexcept { return ops_added; }
 
 void Trace::add(const ops::Operation& operation, const ops::Call& call, std::span<const Tensor> outputs) {
