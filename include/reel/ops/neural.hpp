@@ -87,8 +87,9 @@ Tensor avg_pool2d(const Operand& x, const Size2d& window, const AvgPool2dOptions
 
 // Normalisation and losses
 //
-// Means and variances take two passes (not E[x^2] - E[x]^2), so that a large mean costs no digits. Losses are per
-// example and unreduced, as TensorFlow's: take the mean yourself. Operands of different dtypes are promoted.
+// Means and variances take two passes (not E[x^2] - E[x]^2), so that a large mean costs no digits. Normalisations are
+// right, with their derivatives, where squares of x overflow or underflow; a variance that is returned is not. Losses
+// are per example and unreduced, as TensorFlow's: take the mean yourself. Operands of different dtypes are promoted.
 
 /// Options of layer_norm and rms_norm.
 struct LayerNormOptions {

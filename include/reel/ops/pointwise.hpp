@@ -28,7 +28,9 @@ Tensor square(const Operand& x);    ///< x x. Gradient: 2 g x.
 /// |x|, real. Gradient: g sign(x), of complex x g x / |x|; 0 at 0, to every order: the second derivative of abs(x)^2 is
 /// 0 there, not 2. Where x may be 0 write square(x), of complex x square(real(x)) + square(imag(x)).
 Tensor abs(const Operand& x);
-Tensor sign(const Operand& x);  ///< -1, 0, 1; NaN at NaN. Gradient: zero.
+/// -1, 0, 1; NaN at NaN; of complex x, x / |x|, where parts are infinite that of their signs. Gradient: zero, of
+/// complex x that of x / |x|.
+Tensor sign(const Operand& x);
 /// |x| with the sign of y, floating; the sign of a NaN y is taken as +. Gradient to x: g where the sign stays, -g where
 /// it changes, 0 at x = 0; to y: zero.
 Tensor copysign(const Operand& x, const Operand& y);
@@ -155,11 +157,11 @@ Tensor xdivy(const Operand& x, const Operand& y);    ///< x / y, 0 with gradient
 Tensor divide_no_nan(const Operand& x, const Operand& y);
 /// x y, 0 with gradient 0 where y is 0 and x infinite or NaN.
 Tensor multiply_no_nan(const Operand& x, const Operand& y);
-/// -x log(x), 0 at 0, -inf below. Gradient: -g (log(x) + 1), infinite at 0, NaN at infinity. Where 1 / x overflows (1 /
+/// -x log(x), 0 at 0, -inf below. Gradient: -g (log(x) + 1), infinite at 0 and at infinity. Where 1 / x overflows (1 /
 /// x^2 for the second derivative), only reverse mode is right.
 Tensor entr(const Operand& x);
 /// x log(x / y), 0 where x = 0 <= y, infinite where x < 0 or y < 0 or where y = 0 < x. Derivatives by x at
-/// infinity and at tiny x are those of entr.
+/// infinity and at tiny x are minus those of entr.
 Tensor rel_entr(const Operand& x, const Operand& y);
 /// x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2. The second derivative loses digits above 3, and is 0 from 8 on.
 /// At infinity forward mode gives NaN.

@@ -138,7 +138,7 @@ Tensor root(const Tensor& v) {
   return where(constant, 0, sqrt(where(constant, 1, v)));
 }
 
-// A power of 2 near the largest deviation, with which squares neither overflow nor underflow. A constant.
+// A power of 2 near the largest deviation, by which squares do not overflow or underflow. A constant.
 Tensor unit_near(const Tensor& x, const Axes& axes) {
   const Tensor fixed = stop_gradient(x);
   if (x.size() == 0) return ones_like(sum(fixed, axes, true));
