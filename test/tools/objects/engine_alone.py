@@ -18,7 +18,7 @@ total = count = 0
 
 def is_engine(member):
     """Objects are named after their sources, relative to the folder of their target."""
-    name = pathlib.Path(member).name
+    name = re.sub(r"^meson-generated_(\.\._)*", "", pathlib.Path(member).name)
     return (not name.startswith(".._")) if "reel_kernels" in member else name.split("_")[0] in engine
 
 
