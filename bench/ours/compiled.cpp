@@ -2,7 +2,7 @@
 // in both rows; ADOL-C records anew in one and evaluates one trace again in the other.
 #include <reel/compile.hpp>
 
-#include "../cases.hpp"
+#include "cases.hpp"
 
 namespace bench {
 

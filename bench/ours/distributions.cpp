@@ -2,7 +2,7 @@
 // values, and gradients by all operands for a given cotangent.
 #include <reel/stats.hpp>
 
-#include "../cases.hpp"
+#include "cases.hpp"
 
 namespace bench {
 

@@ -3,7 +3,7 @@
 #include <reel/linalg.hpp>
 #include <reel/ops/arranging.hpp>
 
-#include "../cases.hpp"
+#include "cases.hpp"
 
 namespace bench {
 

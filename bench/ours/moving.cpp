@@ -9,8 +9,8 @@
 #include <reel/ops/windows.hpp>
 #include <reel/special.hpp>
 
-#include "../../common/rows.hpp"
-#include "../cases.hpp"
+#include "../common/rows.hpp"
+#include "cases.hpp"
 
 namespace bench {
 

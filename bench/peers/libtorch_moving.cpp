@@ -1,8 +1,8 @@
 // libtorch's side of bench/ours/moving.cpp: the same names and operands.
 #include <cmath>
 
-#include "../../common/rows.hpp"
-#include "../libtorch.hpp"
+#include "../common/rows.hpp"
+#include "libtorch.hpp"
 
 namespace bench {
 
