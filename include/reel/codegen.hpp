@@ -17,6 +17,16 @@
 // an operation that refuses its operands, such as a factorisation of an indefinite matrix: cost_error(number) says
 // which.
 //
+// What compile() keeps as one instruction stays a loop or a branch of C: while_loop and fori_loop with a condition that
+// is a tensor, scan of more than 64 steps or with {.compiled = true}, cond on a tensor, recompute_grad. Their gradients
+// walk back over what the steps have left in the workspace; a loop whose number of steps is not fixed, and any
+// fori_loop, needs max_iterations for that. All steps are kept: a memory_budget has no effect. Tangents of loops are
+// loops too; a derivative that runs a loop again under a tape is a TraceError.
+//
+// Without a form in C are captured variables, random draws, factorisations and solvers, convolution and pooling,
+// Fourier transforms, sorting, special functions beyond those of <reel/ops/pointwise.hpp> and <reel/ops/normal.hpp>,
+// fused normalisations, losses and recurrent layers, attention, and what computes with complex numbers.
+//
 // Values agree with the compiled function to rounding, not in all bits: sums are taken in an order of their own, the
 // same on every target, and exp, sin and others are those of libm. Pointwise operations of one shape become one loop.
 // Scalars become variables, and code of more than 500 statements several functions.

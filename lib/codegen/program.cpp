@@ -107,6 +107,12 @@ std::size_t statements_of(const Instruction& i) {
          loops::node_operands;
 }
 
+// Gives the workspace of an array back, or that of what a token stands for.
+void release_place(Writer& w, const Array& x) {
+  if (!x.token) return w.workspace().give_back(x);
+  for (const Array& one : x.token->arrays) release_place(w, one);
+}
+
 class ProgramWriter {
  public:
   ProgramWriter(Writer& w, const Program& p, std::span<const Array> arguments, std::span<const Array> targets)
@@ -234,11 +240,13 @@ class ProgramWriter {
   Array array_of(Index operand, std::size_t function) const {
     const Operand& o = p_.operands[operand];
     const ValueState& v = values_[o.value];
+    if (v.place.token) return v.place;
     const detail::Block* b = detail::block(o.tensor);
     const Shape shape = b->shape(), strides(b->strides(), static_cast<std::size_t>(b->rank));
     if (!v.local.empty() && v.function == function) return csource::single_value(v.local, b->dtype, shape);
     if (v.place.single) return csource::single_value(v.place.name, b->dtype, shape);
-    return csource::view(v.place, o.offset / static_cast<std::int64_t>(item_size(b->dtype)), shape, strides);
+    const csource::Index offset(o.offset / static_cast<std::int64_t>(item_size(b->dtype)));
+    return csource::view(v.place, offset, shape, strides);
   }
 
   void write_unit(std::size_t u) {
@@ -265,7 +273,7 @@ class ProgramWriter {
   void give_back(Index value, std::size_t u) {
     ValueState& v = values_[value];
     if (!v.taken || v.last_use > u) return;
-    w_.workspace().give_back(v.place);
+    release_place(w_, v.place);
     v.taken = false;
   }
 
@@ -293,12 +301,17 @@ class ProgramWriter {
     }
     if (!any && !i.may_throw()) return;
     const std::vector<Array> outputs = now.outputs;
-    const Writer::Instruction outer = w_.exchange(std::move(now));
+    Writer::Instruction outer = w_.exchange(std::move(now));
     if (i.operation.primitive)
       i.operation.primitive->write_c.statements({inputs, i.attributes.words()}, w_);
     else
       write_summed(i, outputs[0]);
-    w_.exchange(outer);
+    now = w_.exchange(std::move(outer));
+    for (std::size_t k = 0; k < i.outputs.size(); ++k)
+      if (now.outputs[k].token) {
+        values_[i.outputs[k]].place = now.outputs[k];
+        values_[i.outputs[k]].taken = true;
+      }
   }
 
   // A variable for one element that only this function reads, workspace otherwise.
@@ -309,6 +322,7 @@ class ProgramWriter {
     if (like.size() == 1 && !v.leaves && v.place.name.empty()) {
       v.local = w_.variable(like.dtype(), zero_of(like.dtype()));
       v.function = units_[u].function;
+      if (!v.read) w_.statement("(void)" + v.local);
       return csource::single_value(v.local, like.dtype(), like.shape());
     }
     take_place(value, like.shape());
@@ -487,6 +501,11 @@ class ProgramWriter {
 };
 
 }  // namespace
+
+void Written::release(Writer& w) {
+  for (const Array& x : taken) release_place(w, x);
+  taken.clear();
+}
 
 Written write_program(Writer& w, const Program& program, std::span<const Array> arguments,
                       std::span<const Array> targets) {

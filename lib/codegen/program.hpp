@@ -13,10 +13,7 @@ struct Written {
   std::vector<csource::Array> results;
   std::vector<csource::Array> taken;
   /// Gives the workspace back.
-  void release(csource::Writer& w) {
-    for (const csource::Array& x : taken) w.workspace().give_back(x);
-    taken.clear();
-  }
+  void release(csource::Writer& w);
 };
 
 /// Writes the instructions. Result k is written to targets[k], if that has a name, and may lie anywhere otherwise.

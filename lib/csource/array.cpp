@@ -9,7 +9,7 @@ namespace reel::csource {
 
 std::string Array::at(std::span<const Index> position) const {
   if (single) return name;
-  Index sum(offset);
+  Index sum = offset;
   for (std::size_t d = 0; d < position.size(); ++d)
     if (shape.begin()[d] != 1) sum.add(position[d], strides.begin()[d]);
   return fmt::format("{}[{}]", name, sum.text());
@@ -23,7 +23,9 @@ bool Array::dense() const noexcept {
   return true;
 }
 
-std::string Array::address() const { return offset == 0 ? name : fmt::format("{} + {}", name, offset); }
+std::string Array::address() const {
+  return offset.is_constant() && offset.constant() == 0 ? name : fmt::format("{} + {}", name, offset.text());
+}
 
 Shape dense_strides(const Shape& shape) {
   Shape strides = shape;
@@ -32,14 +34,14 @@ Shape dense_strides(const Shape& shape) {
   return strides;
 }
 
-Array dense_array(std::string name, DType dtype, const Shape& shape, std::int64_t offset) {
-  return {std::move(name), dtype, shape, dense_strides(shape), offset, false};
+Array dense_array(std::string name, DType dtype, const Shape& shape, Index offset) {
+  return {std::move(name), dtype, shape, dense_strides(shape), std::move(offset), false};
 }
 
 Array single_value(std::string expression, DType dtype, const Shape& shape) {
   Shape strides = shape;
   std::fill(strides.begin(), strides.end(), 0);
-  return {std::move(expression), dtype, shape, strides, 0, true};
+  return {std::move(expression), dtype, shape, strides, {}, true};
 }
 
 Array broadcast(const Array& x, const Shape& shape) {
@@ -51,18 +53,25 @@ Array broadcast(const Array& x, const Shape& shape) {
   return y;
 }
 
-Array view(const Array& x, std::int64_t offset, const Shape& shape, const Shape& strides) {
+Array view(const Array& x, const Index& offset, const Shape& shape, const Shape& strides) {
   Array y = x;
-  y.offset += x.single ? 0 : offset;
+  if (!x.single) y.offset.add(offset);
   y.shape = shape;
   y.strides = strides;
   return y;
 }
 
-Array section(const Array& x, int axis, std::int64_t start, std::int64_t count) {
+Array section(const Array& x, int axis, const Index& start, std::int64_t count) {
   Array y = x;
-  if (!x.single) y.offset += start * x.strides.begin()[axis];
+  if (!x.single) y.offset.add(start, x.strides.begin()[axis]);
   y.shape.begin()[axis] = count;
+  return y;
+}
+
+Array row(const Array& x, const Index& i) {
+  Array y = section(x, 0, i, 1);
+  y.shape.erase(0);
+  y.strides.erase(0);
   return y;
 }
 
@@ -135,12 +144,20 @@ Array Workspace::take(DType dtype, const Shape& shape) {
     r.end += count;
     r.most = std::max(r.most, r.end);
   }
-  return dense_array(pointer(dtype), dtype, shape, at);
+  return dense_array(pointer(dtype), dtype, shape, Index(at));
+}
+
+Array Workspace::take_fresh(DType dtype, const Shape& shape) {
+  Region& r = regions_[index_of(dtype)];
+  const std::int64_t at = r.most, begin = r.end;
+  r.most = r.end = at + std::max<std::int64_t>(1, shape.elements());
+  if (at > begin) give_back(dense_array(pointer(dtype), dtype, {at - begin}, Index(begin)));
+  return dense_array(pointer(dtype), dtype, shape, Index(at));
 }
 
 void Workspace::give_back(const Array& x) {
   Region& r = regions_[index_of(x.dtype)];
-  std::int64_t at = x.offset, count = std::max<std::int64_t>(1, x.size());
+  std::int64_t at = x.offset.constant(), count = std::max<std::int64_t>(1, x.size());
   const auto next = r.holes.find(at + count);
   if (next != r.holes.end()) {
     count += next->second;

@@ -49,6 +49,7 @@ class Index {
   friend Index operator*(const Index& a, std::int64_t factor) { return std::move(Index().add(a, factor)); }
   std::string text() const;
   bool is_constant() const noexcept { return terms_.empty(); }
+  std::int64_t constant() const noexcept { return constant_; }
 
  private:
   std::int64_t constant_ = 0;

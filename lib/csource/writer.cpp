@@ -324,26 +324,12 @@ std::vector<Array> Writer::parts(std::span<const Array> arrays, int inner) {
     Array part = x;
     part.shape = Shape(x.shape.begin() + lead, static_cast<std::size_t>(inner));
     part.strides = Shape(x.strides.begin() + lead, static_cast<std::size_t>(inner));
-    Index offset(x.offset);
     for (int d = 0; d < lead; ++d)
-      if (x.shape.begin()[d] != 1)
-        offset.add(at[static_cast<std::size_t>(outer.rank() - lead + d)], x.strides.begin()[d]);
-    if (!x.single && !offset.is_constant()) {
-      const bool is_output = &x == &arrays.back();
-      part.name = pointer(x.dtype, x.name + " + " + offset.text(), !is_output);
-      part.offset = 0;
-    }
+      if (x.shape.begin()[d] != 1 && !x.single)
+        part.offset.add(at[static_cast<std::size_t>(outer.rank() - lead + d)], x.strides.begin()[d]);
     list.push_back(std::move(part));
   }
   return list;
-}
-
-std::string Writer::pointer(DType d, const std::string& address, bool is_const) {
-  std::string name = new_name("p");
-  const std::string type = fmt::format("{}{} *", is_const ? "const " : "", type_of(d));
-  line(fmt::format("{}const {} = {};", type, name, address));
-  declare(name, type);
-  return name;
 }
 
 void Writer::batched_product(const Array& a, const Array& b, const Array& y) {

@@ -28,6 +28,11 @@ class Writer {
   const Array& output(std::size_t k) const { return instruction_.outputs[k]; }
   std::size_t inputs() const { return instruction_.inputs.size(); }
   bool wanted(std::size_t k) const { return k < instruction_.outputs.size() && !instruction_.outputs[k].name.empty(); }
+  /// What output k leaves for the instruction that reads it, and what input k has left.
+  void set_token(std::size_t k, Token token) {
+    instruction_.outputs[k].token = std::make_shared<const Token>(std::move(token));
+  }
+  const Token& token(std::size_t k) const { return *instruction_.inputs[k].token; }
   /// Workspace until the end of the instruction.
   Array temporary(DType dtype, const Shape& shape);
   void free_temporaries(std::size_t but = 0);
@@ -48,8 +53,6 @@ class Writer {
   /// The truth of a condition, as a constant of int.
   std::string let_truth(const std::string& condition);
   std::string index_variable(const std::string& value);
-  /// A pointer to elements.
-  std::string pointer(DType dtype, const std::string& address, bool is_const);
   /// A local array of the length, with elements zero.
   std::string local_array(DType dtype, std::int64_t length);
   /// Opens a loop of int32_t; without a loop if there is one iteration.
@@ -91,7 +94,7 @@ class Writer {
   void product(const Array& a, const Array& b, const Array& y, bool adds = false);
   /// The same for each matrix of stacks, the last two axes; the others broadcast.
   void batched_product(const Array& a, const Array& b, const Array& y);
-  /// Loops over all axes but the last `inner`, which remain: the pointer to a part of each array, as an array.
+  /// Loops over all axes but the last `inner`, to which the leading axes broadcast: the part of each array.
   std::vector<Array> parts(std::span<const Array> arrays, int inner);
   /// The elements of a constant, in the file.
   Array constant(const Tensor& x);

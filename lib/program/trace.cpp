@@ -31,7 +31,7 @@ Trace::Trace(const char* op, Trace* enclosing)
     : EffectHandler(ops::reads_variables | ops::writes_variables | ops::advances_generator),
       op_(op),
       enclosing_(enclosing),
-      keeps_parts_(enclosing && enclosing->keeps_parts()),
+      keeps_parts_(current() && current()->keeps_parts()),
       first_id_(enclosing ? ops::abstract(DType::boolean, {}).id() : 0),
       first_variable_(VariableAccess::next_id()),
       below_(current()) {

@@ -38,7 +38,8 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   /// The number of ops that traces of this thread have added, for other threads to see whether it goes on.
   static const std::atomic<std::uint64_t>& ops_of_thread() noexcept;
 
-  /// From here on, nested traced functions keep their programs as traced, before passes.
+  /// From here on, nested traced functions keep their programs as traced, before passes, and fuse none: so they can be
+  /// compared, and written as C.
   void keep_parts() noexcept { keeps_parts_ = true; }
   bool keeps_parts() const noexcept { return keeps_parts_; }
   /// Notes, for this trace and those around it, that the function gives a gradient of its own to what it computes:

@@ -49,6 +49,7 @@ std::size_t GeneratedC::add(const reel::CSource& source, const Tensors& inputs, 
 std::string GeneratedC::compile(const std::string& command) const {
   const std::string file = folder_ + "/generated.c", log = folder_ + "/log";
   std::ofstream(file) << text_;
+  if (const char* kept = std::getenv("REEL_TEST_KEEP_C")) std::ofstream(kept) << text_;
   if (std::system((command + " " + file + " >" + log + " 2>&1").c_str()) == 0) return {};
   std::ostringstream said;
   said << std::ifstream(log).rdbuf();

@@ -14,7 +14,7 @@ REASON = re.compile(r"No test:\s+(.*)", re.DOTALL)
 SCRIPT = re.compile(r"`([\w/]+\.py)`")
 CASE = re.compile(r'TEST_CASE\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+)')
 COMMENT = re.compile(r"(?<!:)//.*|/\*.*?\*/")
-NUMBERS = re.compile(r"\b([SC])(\d+)(?:-[SC]?(\d+))?\b")
+NUMBERS = re.compile(r"\b(?!C99\b|C23\b)([SC])(\d+)(?:-[SC]?(\d+))?\b")  # C99 and C23 are editions of C
 
 
 def cited(text):

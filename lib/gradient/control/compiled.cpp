@@ -10,6 +10,7 @@
 #include "core/fail.hpp"
 #include "gradient/control/body.hpp"
 #include "gradient/control/deferred_loop.hpp"
+#include "gradient/control/write.hpp"
 #include "loops/loops.hpp"
 #include "program/run/token.hpp"
 #include "tape/variable.hpp"
@@ -64,6 +65,62 @@ class Branches final : public BodyCall {
     *record = {b, std::move(residuals)};
     *token = program::make_token(record);
   }
+  void write(csource::Writer& w, bool keeps) const override {
+    const csource::Writer::Instruction own = w.instruction();
+    csource::Token token;
+    if (keeps && keeps_residuals()) {
+      token.arrays.push_back(w.workspace().take(DType::boolean, {}));
+      w.statement(csource::cat({token.arrays[0].value(), " = (uint8_t)(", own.inputs[own_ - 1].value(), " != 0)"}));
+    }
+    write_each(w, own.inputs[own_ - 1], [&](std::size_t b) {
+      const Pullback* p = keeps && keeps_residuals() ? bodies_[b].pullback() : nullptr;
+      const program::Program& program = (p ? *p->forward : bodies_[b].traced().executable()).program();
+      codegen::Written made =
+          codegen::write_program(w, program, arguments_of(b, own.inputs), std::span(own.outputs).first(outputs.size()));
+      csource::Token residuals;
+      const std::size_t first = program.results.size() - (p ? p->residuals : 0);
+      for (std::size_t r = first; r < program.results.size(); ++r) {
+        const csource::Array kept = kept_at(kept_rows(w, made.results[r], 1), 0);
+        copy_kept(w, made.results[r], kept);
+        residuals.arrays.push_back(kept);
+      }
+      made.release(w);
+      csource::Array group;
+      group.token = std::make_shared<const csource::Token>(std::move(residuals));
+      if (p) token.arrays.push_back(std::move(group));
+    });
+    if (keeps) w.set_token(outputs.size(), std::move(token));
+  }
+  void write_pull(csource::Writer& w, std::span<const csource::Array> x, const csource::Token& token,
+                  std::span<const csource::Array> cotangents, Numbers wanted,
+                  std::span<const csource::Array> gradients) const override {
+    write_each(w, keeps_residuals() ? token.arrays[0] : csource::Array(), [&](std::size_t b) {
+      const Pullback& p = *bodies_[b].pullback();
+      std::vector<csource::Array> all = arguments_of(b, x), residuals;
+      codegen::Written again;
+      if (keeps_residuals()) {
+        residuals = token.arrays[1 + b].token->arrays;
+      } else {
+        again = codegen::write_program(w, p.forward->program(), all, {});
+        residuals.assign(again.results.end() - static_cast<std::ptrdiff_t>(p.residuals), again.results.end());
+      }
+      for (const std::size_t k : p.seeded)
+        all.push_back(cotangents[k].name.empty() ? zero_like(outputs[k]) : cotangents[k]);
+      for (const std::size_t k : late_[b]) all.push_back(x[own_ + k]);
+      all.insert(all.end(), residuals.begin(), residuals.end());
+      std::vector<csource::Array> targets(p.backward->program().results.size());
+      for (std::size_t k = 0; k < wanted.size(); ++k) {
+        const std::size_t s = source_of(bodies_[b], wanted[k]);
+        if (s == none || !p.exists[s])
+          w.fill(gradients[k], csource::Writer::zero(gradients[k].dtype));
+        else
+          targets[static_cast<std::size_t>(
+              std::count(p.exists.begin(), p.exists.begin() + static_cast<std::ptrdiff_t>(s), true))] = gradients[k];
+      }
+      codegen::write_program(w, p.backward->program(), all, targets).release(w);
+      again.release(w);
+    });
+  }
   // Whether all bodies have a gradient.
   bool pulls() const override {
     return std::all_of(bodies_.begin(), bodies_.end(), [](const Body& body) { return body.pullback(); });
@@ -83,6 +140,21 @@ class Branches final : public BodyCall {
   static std::vector<Body> reading_for_rules(std::vector<Body> bodies, TensorSpan arguments_of_bodies) {
     for (Body& body : bodies) body.read_for_rules(followed_of(arguments_of_bodies));
     return bodies;
+  }
+  // Calls f(0), or f(0) and f(1) in the branches of an if.
+  template <class F>
+  void write_each(csource::Writer& w, const csource::Array& predicate, const F& f) const {
+    if (bodies_.size() == 1) return f(0);
+    w.open(csource::cat({"if (", predicate.value(), " != 0)"}));
+    f(0);
+    w.reopen("else");
+    f(1);
+    w.close();
+  }
+  std::vector<csource::Array> arguments_of(std::size_t b, std::span<const csource::Array> x) const {
+    std::vector<csource::Array> all(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(bodies_[b].arguments()));
+    for (const std::size_t k : bodies_[b].reads()) all.push_back(x[own_ + k]);
+    return all;
   }
   // What a run leaves for the gradient.
   struct RunRecord {

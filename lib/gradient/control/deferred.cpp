@@ -26,6 +26,14 @@ void Deferred::compute(TensorSpan x, TensorSpan to, Tensor*) const {
   }
 }
 
+void Deferred::write(csource::Writer& w, bool) const {
+  detail::fail<TraceError>(
+      "generate_c",
+      "{} has no form in C here: a derivative that runs it again under a tape; take derivatives of "
+      "lower order, or compute it outside of the function",
+      w.instruction().name);
+}
+
 std::optional<Tensors> Deferred::jvp(TensorSpan x, TensorSpan tangents) const {
   if (!pushes(tangents)) return {};
   const Tensors all = with_tangents(x, tangents);
@@ -68,6 +76,7 @@ class Derivative final : public Deferred {
   void compute(TensorSpan x, TensorSpan to, Tensor* token) const override;
   std::optional<Tensors> jvp(TensorSpan x, TensorSpan tangents) const override;
   std::optional<Tensors> vjp(TensorSpan x, TensorSpan cotangents) const override;
+  void write(csource::Writer& w, bool keeps) const override;
 
  private:
   TensorSpan directions(TensorSpan x) const { return x.subspan(of_->arguments, seeded_.size()); }
@@ -164,6 +173,20 @@ void Derivative::compute(TensorSpan x, TensorSpan to, Tensor* token) const {
   }
 }
 
+// Many cotangents are a loop over their rows.
+void Derivative::write(csource::Writer& w, bool keeps) const {
+  if (!has_token_ || kind_ == Kind::tangent) return Deferred::write(w, keeps);
+  const csource::Writer::Instruction own = w.instruction();
+  const csource::Blocks nest(w);
+  const csource::Index r = rows_ ? w.loop(rows_) : csource::Index();
+  const auto of_row = [&](const csource::Array& all) { return rows_ ? csource::row(all, r) : all; };
+  std::vector<csource::Array> cotangents(of_->outputs.size()), gradients;
+  for (std::size_t k = 0; k < seeded_.size(); ++k) cotangents[seeded_[k]] = of_row(own.inputs[of_->arguments + k]);
+  for (const csource::Array& y : own.outputs) gradients.push_back(of_row(y));
+  of_->write_pull(w, std::span(own.inputs).first(of_->arguments), *own.inputs[of_->arguments + seeded_.size()].token,
+                  cotangents, wanted_, gradients);
+}
+
 Pulled Derivative::pull_tangents(TensorSpan x, TensorSpan along, TensorSpan of_outputs, TensorSpan of_tangents) const {
   const Deferred& d = *of_;
   const OwnArguments own(d, x);
@@ -224,6 +247,11 @@ void evaluate(const ops::Call& call, ops::Outputs& out) {
   const bool keeps = d.pulls() && out.residuals_wanted();
   d.compute(arguments, made, keeps ? &token : nullptr);
   if (keeps) out.set(made.size(), std::move(token));
+}
+
+void write(const ops::Call& call, csource::Writer& w) {
+  const Deferred& d = deferred_of(call.attributes);
+  d.write(w, d.pulls() && w.wanted(d.outputs.size()));
 }
 
 void keep_inputs(const ops::Call& call, std::span<const Tensor*> values) {
@@ -304,7 +332,8 @@ constexpr ops::Primitive named(const char* name, std::uint8_t effects, std::uint
           .keep_inputs = keep_inputs,
           .residuals = tokens,
           .effects = effects,
-          .tokens = tokens > 0};
+          .tokens = tokens > 0,
+          .write_c = write};
 }
 constexpr std::array function_names{"while_loop", "fori_loop", "scan", "cond", "recompute_grad", "checkpoint"};
 constexpr std::array primitives = [] {  // for each function: quiet or throwing, without or with a token

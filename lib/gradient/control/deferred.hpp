@@ -4,6 +4,7 @@
 #include <atomic>
 #include <optional>
 
+#include "csource/writer.hpp"
 #include "gradient/control/composite.hpp"
 #include "gradient/control/connections.hpp"
 #include "program/program.hpp"
@@ -28,6 +29,13 @@ struct Deferred {
   /// output, an empty one counts as zero.
   virtual void pull(TensorSpan, const Tensor& /*token*/, TensorSpan /*cotangents*/, Numbers /*wanted*/,
                     TensorSpan /*gradients*/) const {}
+  /// Writes a run as C, whose inputs and outputs are those of the writer's instruction; `keeps`: leaves a token, the
+  /// last output. TraceError if there is no form.
+  virtual void write(csource::Writer& w, bool keeps) const;
+  /// The same of pull(), for the token that write() has left. A cotangent without a name counts as zero.
+  virtual void write_pull(csource::Writer&, std::span<const csource::Array> /*x*/, const csource::Token&,
+                          std::span<const csource::Array> /*cotangents*/, Numbers /*wanted*/,
+                          std::span<const csource::Array> /*gradients*/) const {}
   /// Whether with_tangents() supports tangents of these inputs. Otherwise tangents and second derivatives run the
   /// function again under accumulators and tapes.
   virtual bool pushes(TensorSpan /*along*/) const { return false; }

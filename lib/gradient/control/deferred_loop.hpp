@@ -31,6 +31,10 @@ class DeferredLoop final : public BodyCall {
   bool pulls() const override { return step().pullback(); }
   void pull(TensorSpan x, const Tensor& token, TensorSpan cotangents, Numbers wanted,
             TensorSpan gradients) const override;
+  void write(csource::Writer& w, bool keeps) const override;
+  void write_pull(csource::Writer& w, std::span<const csource::Array> x, const csource::Token& token,
+                  std::span<const csource::Array> cotangents, Numbers wanted,
+                  std::span<const csource::Array> gradients) const override;
   bool pushes(TensorSpan along) const override;
   Tensors with_tangents(TensorSpan x, TensorSpan along) const override;
 
@@ -44,6 +48,7 @@ class DeferredLoop final : public BodyCall {
   program::Loop::Shape shape() const;
   program::Loop::Programs programs() const;
   void set_gradient(const std::shared_ptr<const Pullback>& p);
+  std::vector<std::size_t> read_by_gradient(const Pullback& p) const;
   void close_connections();
   std::vector<std::size_t> find_moved(const std::vector<bool>& followed);
   Tensors examples(std::span<const std::size_t> sources) const;

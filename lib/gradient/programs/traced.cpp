@@ -120,7 +120,7 @@ Traced::Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor
   if (enclosing && enclosing->keeps_parts()) without_passes_ = std::make_shared<const program::Program>(program);
   batched_ = takes_many_cotangents(program);
   inner_elements_ = largest_result(program);
-  passes_ = program::optimize(program);
+  passes_ = enclosing && enclosing->keeps_parts() ? program::simplify(program) : program::optimize(program);
   executable_ = std::make_unique<program::Executable>(std::move(program));
 }
 Traced::~Traced() = default;
@@ -478,8 +478,10 @@ std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, cons
   program::simplify(program);
   const std::size_t arguments = program.arguments.size() - late;
   program::Parts parts = program::split(program, arguments, results_ + assigned_.size(), step_variables.value_or(0));
-  program::fuse(parts.first);
-  program::fuse(parts.second);
+  if (const program::Trace* around = program::Trace::current(); !around || !around->keeps_parts()) {
+    program::fuse(parts.first);
+    program::fuse(parts.second);
+  }
   made->residuals = parts.residuals;
   made->forward = std::make_unique<program::Executable>(std::move(parts.first));
   made->backward = std::make_unique<program::Executable>(std::move(parts.second));

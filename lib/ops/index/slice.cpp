@@ -120,7 +120,7 @@ csource::Array view_of(const csource::Array& x, const SlicePart& p, const Shape&
   std::int64_t offset;
   Shape strides;
   locate(x.strides.begin(), p, shape, offset, strides);
-  return csource::view(x, offset, shape, strides);
+  return csource::view(x, csource::Index(offset), shape, strides);
 }
 
 // ---- slice and its transpose

@@ -169,7 +169,7 @@ void write_place_diagonal(const Call& call, Writer& w) {
   diagonal.shape = w.input(0).shape;
   diagonal.strides = Shape(y.strides.begin(), static_cast<std::size_t>(last));
   diagonal.strides[last - 1] = row + column;
-  if (diagonal.size() != 0) diagonal.offset += offset >= 0 ? offset * column : -offset * row;
+  if (diagonal.size() != 0) diagonal.offset.add(Index(offset >= 0 ? offset * column : -offset * row));
   w.copy(w.input(0), diagonal);
 }
 
