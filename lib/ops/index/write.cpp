@@ -10,7 +10,7 @@ namespace reel::ops {
 namespace {
 
 using csource::Array, csource::Blocks, csource::cat, csource::Index, csource::literal, csource::Writer;
-using Position = std::vector<Index>;
+using IndexList = std::vector<Index>;
 
 // The position that an array of them holds.
 Index position_at(const Array& positions, std::span<const Index> at) {
@@ -21,10 +21,10 @@ Index position_at(const Array& positions, std::span<const Index> at) {
 template <class F>
 void write_at_positions(Writer& w, const Array& whole, const Array& positions, int axis, const F& f) {
   const Blocks nest(w);
-  Position in_whole, in_parts;
+  IndexList in_whole, in_parts;
   for (int d = 0; d < axis; ++d) in_whole.push_back(w.loop(whole.shape[d]));
   in_parts = in_whole;
-  const Position k = w.loops(positions.shape);
+  const IndexList k = w.loops(positions.shape);
   in_parts.insert(in_parts.end(), k.begin(), k.end());
   in_whole.push_back(position_at(positions, k));
   for (int d = axis + 1; d < whole.rank(); ++d) {
@@ -38,8 +38,8 @@ void write_at_positions(Writer& w, const Array& whole, const Array& positions, i
 template <class F>
 void write_along_positions(Writer& w, const Array& positions, int axis, const F& f) {
   const Blocks nest(w);
-  const Position parts = w.loops(positions.shape);
-  Position whole = parts;
+  const IndexList parts = w.loops(positions.shape);
+  IndexList whole = parts;
   whole[static_cast<std::size_t>(axis)] = position_at(positions, parts);
   f(whole, parts);
 }
@@ -52,7 +52,7 @@ int axis_of(const Call& call) { return static_cast<int>(call.attribute(0)); }
 void write_positions(const Call& call, Writer& w) {
   const Array& y = w.output(0);
   const Blocks nest(w);
-  const Position at = w.loops(y.shape);
+  const IndexList at = w.loops(y.shape);
   std::string sum;
   for (std::size_t k = 0; k < call.inputs.size(); ++k) {
     const std::string extent = literal(call.attribute(2 + 2 * k), DType::int64);
@@ -65,17 +65,18 @@ void write_positions(const Call& call, Writer& w) {
 }
 
 void write_gather(const Call& call, Writer& w) {
-  write_at_positions(w, w.input(0), w.input(1), axis_of(call),
-                     [&](const Position& from, const Position& to) { w.store(w.output(0), to, w.input(0).at(from)); });
+  write_at_positions(w, w.input(0), w.input(1), axis_of(call), [&](const IndexList& from, const IndexList& to) {
+    w.store(w.output(0), to, w.input(0).at(from));
+  });
 }
 void write_scatter_rows(const Call& call, Writer& w) {
   const Array& y = w.output(0);
   w.fill(y, Writer::zero(y.dtype));
   write_at_positions(w, y, w.input(1), axis_of(call),
-                     [&](const Position& to, const Position& from) { w.accumulate(y, to, w.input(0).at(from)); });
+                     [&](const IndexList& to, const IndexList& from) { w.accumulate(y, to, w.input(0).at(from)); });
 }
 void write_take_along(const Call& call, Writer& w) {
-  write_along_positions(w, w.input(1), axis_of(call), [&](const Position& from, const Position& to) {
+  write_along_positions(w, w.input(1), axis_of(call), [&](const IndexList& from, const IndexList& to) {
     w.store(w.output(0), to, w.input(0).at(from));
   });
 }
@@ -83,13 +84,13 @@ void write_put_along(const Call& call, Writer& w) {
   const Array& y = w.output(0);
   w.fill(y, Writer::zero(y.dtype));
   write_along_positions(w, w.input(1), axis_of(call),
-                        [&](const Position& to, const Position& from) { w.accumulate(y, to, w.input(0).at(from)); });
+                        [&](const IndexList& to, const IndexList& from) { w.accumulate(y, to, w.input(0).at(from)); });
 }
 
 void write_one_hot(const Call&, Writer& w) {
   const Array& y = w.output(0);
   const Blocks nest(w);
-  const Position at = w.loops(y.shape);
+  const IndexList at = w.loops(y.shape);
   const std::span<const Index> row(at.data(), at.size() - 1);
   const std::string one = is_differentiable(y.dtype) ? literal(1.0, y.dtype) : "1";
   w.store(y, at, cat({w.input(0).at(row), " == ", at.back().text(), " ? ", one, " : ", Writer::zero(y.dtype)}));
@@ -105,8 +106,8 @@ void write_terms(const Call& call, Writer& w, const F& f) {
   const Array &terms = w.input(1), positions = csource::reshaped(w.dense(w.input(2)), {w.input(2).size()});
   const auto axis = static_cast<std::size_t>(axis_of(call));
   const Blocks nest(w);
-  const Position from = w.loops(terms.shape);
-  Position to = from;
+  const IndexList from = w.loops(terms.shape);
+  IndexList to = from;
   to[axis] = position_at(positions, {&from[axis], 1});
   f(to, terms.at(from));
 }
@@ -115,8 +116,8 @@ void write_extreme(const Call& call, Writer& w, const char* sign) {
   const Array& y = w.output(0);
   w.copy(w.input(0), y);
   if (static_cast<Member>(call.attribute(1)) == Member::no)  // the first term replaces x
-    write_terms(call, w, [&](const Position& at, const std::string& term) { w.store(y, at, term); });
-  write_terms(call, w, [&](const Position& at, const std::string& term) {
+    write_terms(call, w, [&](const IndexList& at, const std::string& term) { w.store(y, at, term); });
+  write_terms(call, w, [&](const IndexList& at, const std::string& term) {
     const std::string t = w.let(y.dtype, term), so_far = y.at(at);
     w.store(y, at, cat({t, sign, so_far, " || ", t, " != ", t, " ? ", t, " : ", so_far}));
   });
@@ -126,16 +127,16 @@ void write_extreme(const Call& call, Writer& w, const char* sign) {
 
 void write_scatter_add(const Call& call, Writer& w) {
   w.copy(w.input(0), w.output(0));
-  write_terms(call, w, [&](const Position& at, const std::string& term) { w.accumulate(w.output(0), at, term); });
+  write_terms(call, w, [&](const IndexList& at, const std::string& term) { w.accumulate(w.output(0), at, term); });
 }
 void write_scatter_set(const Call& call, Writer& w) {
   w.copy(w.input(0), w.output(0));
-  write_terms(call, w, [&](const Position& at, const std::string& term) { w.store(w.output(0), at, term); });
+  write_terms(call, w, [&](const IndexList& at, const std::string& term) { w.store(w.output(0), at, term); });
 }
 void write_scatter_multiply(const Call& call, Writer& w) {
   const Array& y = w.output(0);
   w.copy(w.input(0), y);
-  write_terms(call, w, [&](const Position& at, const std::string& term) {
+  write_terms(call, w, [&](const IndexList& at, const std::string& term) {
     w.store(y, at, cat({"(", csource::type_of(y.dtype), ")(", y.at(at), " * ", term, ")"}));
   });
 }
@@ -178,7 +179,7 @@ namespace {
 void write_triangle(const Call& call, Writer& w, const char* relation) {
   const Array &x = w.input(0), &y = w.output(0);
   const Blocks nest(w);
-  const Position at = w.loops(y.shape);
+  const IndexList at = w.loops(y.shape);
   // An offset beyond the matrix acts like one at its border.
   const std::int64_t most = y.shape[-1] + y.shape[-2], offset = std::clamp(call.attribute(0), -most, most);
   const Index distance = at.back() - at[at.size() - 2];
