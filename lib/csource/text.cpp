@@ -170,12 +170,12 @@ bool is_name(std::string_view text) {
 Index& Index::add(const Index& other, std::int64_t factor) {
   if (factor == 0) return *this;
   constant_ += factor * other.constant_;
-  for (const auto& [text, multiple] : std::vector(other.terms_)) {
-    const auto same = [&](const auto& term) { return term.first == text; };
+  for (const auto& added : std::vector(other.terms_)) {
+    const auto same = [&](const auto& term) { return term.first == added.first; };
     const auto at = std::find_if(terms_.begin(), terms_.end(), same);
     if (at == terms_.end())
-      terms_.emplace_back(text, factor * multiple);
-    else if ((at->second += factor * multiple) == 0)
+      terms_.emplace_back(added.first, factor * added.second);
+    else if ((at->second += factor * added.second) == 0)
       terms_.erase(at);
   }
   return *this;
