@@ -87,7 +87,7 @@ struct Cases {
 
 }  // namespace
 
-TEST_CASE("generate_c: every row of the op table") {
+TEST_CASE("generate_c: every row of the op table", "[once]") {
   const WarningLog quiet;
   Cases cases;
   for (const cases::Pointwise& row : cases::pointwise()) {

@@ -139,7 +139,7 @@ TEST_CASE("generate_c: files are written whole, in a new folder, and check thems
                         .c_str()) != 0);
 }
 
-TEST_CASE("generate_c: every compiler at hand takes the code without a warning") {
+TEST_CASE("generate_c: every compiler at hand takes the code without a warning", "[once]") {
   support::GeneratedC files;
   const Tensors x = mixture_at(), right = mixture(x);
   const auto f = [](const std::vector<Tensor>& list) { return mixture(list); };
