@@ -1,7 +1,8 @@
 """Static analysis of what reads untrusted bytes: cppcheck, and gcc's -fanalyzer where the compiler is gcc 12 or newer.
 
-Usage: analyze.py [COMPILER]. Read are lib/io, lib/core/system/posix.cpp and <reel/dlpack.hpp>, the interface to C. Fails on a finding that
-FALSE does not list with its reason, and on one that it lists and that is no more. Exit status 77: cppcheck is not installed.
+Usage: analyze.py BUILD [COMPILER]. BUILD is a build folder, for the headers that Meson makes. Read are lib/io,
+lib/core/system/posix.cpp and <reel/dlpack.hpp>, the interface to C. Fails on a finding that FALSE does not list with its
+reason, and on one that it lists and that is no more. Exit status 77: cppcheck is not installed.
 """
 import concurrent.futures
 import os
@@ -14,6 +15,7 @@ import tempfile
 
 root = pathlib.Path(__file__).resolve().parent.parent
 FALSE = {  # (file, finding of cppcheck 2.10): why it is none
+    ("include/reel/functions.hpp", "syntaxError"): "a lambda with template parameters, of C++20",
     ("include/reel/shape.hpp", "uninitMemberVar"): "the extents behind the rank are never read",
     ("lib/io/csv.cpp", "missingReturn"): "refuse() does not return",
     ("lib/io/safetensors.cpp", "missingReturn"): "refuse() does not return",
@@ -32,8 +34,12 @@ reel::Tensor there_and_back(const reel::Tensor& x) { return reel::from_dlpack(re
 """
 
 
-def cppcheck(folders):
-    done = subprocess.run(["cppcheck", *CHECKS, f"-I{root / 'include'}", f"-I{root / 'lib'}", *folders], cwd=root, capture_output=True, text=True)
+def include_path(build):
+    return [f"-I{folder}" for folder in (root / "include", root / "lib", build.resolve() / "lib")]
+
+
+def cppcheck(build, folders):
+    done = subprocess.run(["cppcheck", *CHECKS, *include_path(build), *folders], cwd=root, capture_output=True, text=True)
     for line in done.stderr.splitlines():
         parts = line.split("\t")
         if len(parts) == 4:
@@ -42,9 +48,9 @@ def cppcheck(folders):
             yield "", "", line
 
 
-def analyzer(compiler, source):
+def analyzer(build, compiler, source):
     without = [f"-Wno-analyzer-{kind}" for kind in KINDS]
-    command = [compiler, "-std=c++20", "-O1", "-fanalyzer", *without, "-c", "-o", os.devnull, f"-I{root / 'include'}", f"-I{root / 'lib'}", str(source)]
+    command = [compiler, "-std=c++20", "-O1", "-fanalyzer", *without, "-c", "-o", os.devnull, *include_path(build), str(source)]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
     return [line for line in done.stderr.splitlines() if re.search(r"(warning|error):", line)]
 
@@ -53,9 +59,10 @@ def main():
     if not shutil.which("cppcheck"):
         print("skipped: cppcheck is not installed")
         sys.exit(77)
-    compiler = sys.argv[1] if len(sys.argv) > 1 else "g++"
+    build = pathlib.Path(sys.argv[1])
+    compiler = sys.argv[2] if len(sys.argv) > 2 else "g++"
     bad, met = [], set()
-    for file, finding, text in cppcheck(["lib/io", "lib/core/system/posix.cpp"]):
+    for file, finding, text in cppcheck(build, ["lib/io", "lib/core/system/posix.cpp"]):
         met.add((file, finding))
         if (file, finding) not in FALSE:
             bad.append(text)
@@ -66,7 +73,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             interface = pathlib.Path(folder) / "dlpack.cpp"
             interface.write_text(DLPACK)
-            for found in pool.map(lambda source: analyzer(compiler, source), [*sources, interface]):
+            for found in pool.map(lambda source: analyzer(build, compiler, source), [*sources, interface]):
                 bad += found
     print("\n".join(bad) or f"{len(sources)} sources and <reel/dlpack.hpp>: nothing found but {len(FALSE)} false findings")
     sys.exit(bool(bad))
