@@ -108,14 +108,14 @@ void Trace::note(const Tensor& x) {
 
 namespace {
 
-thread_local std::atomic<std::uint64_t> ops_added{0};
+std::atomic<std::uint64_t> ops_of_all{0};
 
 }  // namespace
 
-const std::atomic<std::uint64_t>& Trace::ops_of_thread() noexcept { return ops_added; }
+std::uint64_t Trace::ops_added() noexcept { return ops_of_all.load(std::memory_order_relaxed); }
 
 void Trace::add(const ops::Operation& operation, const ops::Call& call, std::span<const Tensor> outputs) {
-  ops_added.store(ops_added.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  ops_of_all.fetch_add(1, std::memory_order_relaxed);
   Instruction made;
   made.operation = operation;
   made.line = tape::here();

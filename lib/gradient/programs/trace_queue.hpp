@@ -39,17 +39,17 @@ class TraceQueue {
     using Clock = std::chrono::steady_clock;
     // Between two ops of a function that is being traced.
     static constexpr std::chrono::milliseconds patience{200};
-    // Whether its thread has traced an op, or a waiting thread has not looked, within that time.
+    // Whether a thread has traced an op, or a waiting thread has not looked, within that time. Which thread does not
+    // matter: while others trace, a thread waits longer for one that has come to a stop.
     bool goes_on() {
       const auto now = Clock::now();
-      const std::uint64_t ops = ops_.load(std::memory_order_relaxed);
+      const std::uint64_t ops = program::Trace::ops_added();
       if (ops != seen_) since_ = now;
       seen_ = ops;
       return now - since_ < patience;
     }
     TraceQueue& of_;
     const std::thread::id thread_ = std::this_thread::get_id();
-    const std::atomic<std::uint64_t>& ops_ = program::Trace::ops_of_thread();
     std::uint64_t seen_ = ~std::uint64_t{0};  // when a thread that waits looked last
     Clock::time_point since_;
   };
