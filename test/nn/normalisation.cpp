@@ -326,7 +326,7 @@ TEST_CASE("normalisations and deviations do not overflow or underflow: values an
     F f;
   };
   const auto one = [](const Tensor& x, std::int64_t n) { return cast(ones({n}), x.dtype()); };
-  const auto none = [](const Tensor& x, std::int64_t n) { return cast(zeros({n}), x.dtype()); };
+  const auto zero = [](const Tensor& x, std::int64_t n) { return cast(zeros({n}), x.dtype()); };
   const Case cases[] = {
       {"std", 1, [](const Tensor& x) { return reel::std(x, -1); }},
       {"nanstd", 1, [](const Tensor& x) { return nanstd(x, -1); }},
@@ -344,16 +344,18 @@ TEST_CASE("normalisations and deviations do not overflow or underflow: values an
        [](const Tensor& x) {
          return instance_norm(reshape(x, {1, 3, 4}), 0);
        }},
-      {"batch_norm", 0, [&](const Tensor& x) { return batch_norm(x, one(x, 4), none(x, 4), {.epsilon = 0}).y; }},
+      {"batch_norm", 0, [&](const Tensor& x) { return batch_norm(x, one(x, 4), zero(x, 4), {.epsilon = 0}).y; }},
       {"batch_norm of planes", 0,
        [&](const Tensor& x) {
-         return batch_norm(reshape(x, {1, 3, 4}), one(x, 3), none(x, 3), {.epsilon = 0}).y;
+         return batch_norm(reshape(x, {1, 3, 4}), one(x, 3), zero(x, 3), {.epsilon = 0}).y;
        }},
   };
   const Tensor base = tensor({{1., 2, 4, 3}, {7, 5, -2, 0.5}, {6, 1.5, -3, 2.5}});
   const Tensor along = tensor({{0.5, -1, 2, 1}, {1, 0, -0.5, 3}, {-1, 2, 1, 0.25}});
-  for (const auto& [d, size] : {std::pair(DType::float32, 83), {DType::float64, 600}})
+  for (const auto& of : {std::pair(DType::float32, 83), {DType::float64, 600}})
     for (const Case& c : cases) {
+      const auto d = of.first;
+      const int size = of.second;
       const auto results = [&](int exponent) {
         const Tensor x = cast(base, d) * cast(scalar(std::ldexp(1., exponent)), d), t = cast(along, d);
         const auto gradient_of = [&](const Tensor& v) {
