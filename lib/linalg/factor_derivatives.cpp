@@ -242,9 +242,9 @@ void forward_lu(const MatrixPart<T>& f, const MatrixPart<T>& t, std::int64_t n, 
   const MatrixPart<T> t12 = t.at(0, half), t21 = t.at(half, 0), t22 = t.at(half, half);
   forward_lu(f, t, half, products);
   {
-    detail::List<T> triangle(static_cast<std::size_t>(half * half));
-    products.subtract(t12, copy_triangle(t, half, true, triangle.data()), f12, half, rest, half);
-    products.subtract(t21, f21, copy_triangle(t, half, false, triangle.data()), rest, half, half);
+    const auto triangle = std::make_unique<T[]>(static_cast<std::size_t>(half * half));  // a task has no pool
+    products.subtract(t12, copy_triangle(t, half, true, triangle.get()), f12, half, rest, half);
+    products.subtract(t21, f21, copy_triangle(t, half, false, triangle.get()), rest, half, half);
   }
   products.solve(Side::left, Triangle::lower, Transposed::no, Diagonal::unit, f, t12, half, rest);
   products.solve(Side::right, Triangle::upper, Transposed::no, Diagonal::stored, f, t21, rest, half);
