@@ -10,6 +10,7 @@
 
 #include "codegen/pointwise.hpp"
 #include "core/fail.hpp"
+#include "loops/loops.hpp"
 #include "ops/elementwise/program.hpp"
 
 namespace reel::codegen {
@@ -120,7 +121,8 @@ class ProgramWriter {
     check();
     for (std::size_t k = 0; k < arguments.size(); ++k) values_[p.arguments[k]].place = arguments[k];
     for (std::size_t v = 0; v < p.values.size(); ++v)
-      if (p.values[v].origin == Value::Origin::constant) values_[v].place = w.constant(p.values[v].tensor);
+      if (p.values[v].origin == Value::Origin::constant)
+        values_[v].place = w.constant(loops::contiguous(p.values[v].tensor));
     cut();
     find_uses();
     set_targets(targets);
@@ -242,6 +244,12 @@ class ProgramWriter {
     const ValueState& v = values_[o.value];
     if (v.place.token) return v.place;
     const detail::Block* b = detail::block(o.tensor);
+    // A constant that is a view is written as a dense array; program/trace.cpp reads such constants whole.
+    if (const Value& value = p_.values[o.value];
+        value.origin == Value::Origin::constant && !detail::block(value.tensor)->contiguous()) {
+      if (!o.whole) detail::fail<TraceError>("generate_c", "part of a constant that is itself a view has no form in C");
+      return v.place;
+    }
     const Shape shape = b->shape(), strides(b->strides(), static_cast<std::size_t>(b->rank));
     if (!v.local.empty() && v.function == function) return csource::single_value(v.local, b->dtype, shape);
     if (v.place.single) return csource::single_value(v.place.name, b->dtype, shape);

@@ -157,6 +157,25 @@ TEST_CASE("generate_c: every compiler at hand takes the code without a warning",
   CHECK(status == 0);
 }
 
+TEST_CASE("generate_c: captured views are constants with the elements of the view") {
+  const Tensor w = 1. + reshape(arange(24), {4, 6}), x = scalar(0.5);
+  const Tensor views[] = {slice(w, {all, range(0, 6, 2)}), transpose(slice(w, {range(1, 3), all})), flip(w, {1}),
+                          broadcast_to(slice(w, {all, range(2, 3)}), {4, 3})};
+  support::GeneratedC file;
+  for (const Tensor& view : views) {
+    const auto f = [view](const Tensors& all_x) { return Tensors{all_x[0] * view, cumsum(view * all_x[0], 0)}; };
+    file.add(generate_c(f, {.name = file.next_name()}, Tensors{x}), {x}, f({x}));
+  }
+  REQUIRE(file.load("gcc -O1 -std=c99 -pedantic -Wall -Wextra -Werror") == "");
+  for (std::size_t k = 0; k < file.size(); ++k) {
+    int status = 0;
+    const Tensors got = file.call(k, {x}, status);
+    INFO(k);
+    CHECK(allclose(got[0], x * views[k]));
+    CHECK(allclose(got[1], cumsum(views[k] * x, 0)));
+  }
+}
+
 TEST_CASE("generate_c: indices and casts that are out of range are refused with a text") {
   support::GeneratedC files;
   const Tensor x = tensor({1.0, 2.0, 3.0}), at = cast(tensor({2.0, -1.0}), DType::int64);
