@@ -320,13 +320,13 @@ std::vector<Array> Writer::parts(std::span<const Array> arrays, int inner) {
   const std::vector<Index> at = loops(outer);
   std::vector<Array> list;
   for (const Array& x : arrays) {
-    const int lead = x.rank() - inner;
+    const int lead = x.rank() - inner, before = outer.rank() - lead;
     Array part = x;
     part.shape = Shape(x.shape.begin() + lead, static_cast<std::size_t>(inner));
     part.strides = Shape(x.strides.begin() + lead, static_cast<std::size_t>(inner));
     for (int d = 0; d < lead; ++d)
       if (x.shape.begin()[d] != 1 && !x.single)
-        part.offset.add(at[static_cast<std::size_t>(outer.rank() - lead + d)], x.strides.begin()[d]);
+        part.offset.add(at[static_cast<std::size_t>(before) + static_cast<std::size_t>(d)], x.strides.begin()[d]);
     list.push_back(std::move(part));
   }
   return list;

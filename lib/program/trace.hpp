@@ -35,8 +35,8 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   ~Trace();
   /// The innermost trace of this thread; null if there is none.
   static Trace* current() noexcept { return static_cast<Trace*>(ops::Tracer::current()); }
-  /// The number of ops that the traces of all threads have added, for a thread that waits for one to see whether it goes
-  /// on.
+  /// The number of ops that the traces of all threads have added, for a thread that waits for one to see whether it
+  /// goes on.
   static std::uint64_t ops_added() noexcept;
 
   /// From here on, nested traced functions keep their programs as traced, before passes, and fuse none: so they can be

@@ -168,7 +168,7 @@ std::string behind_links(std::string path) {
     const ::ssize_t length = ::readlink(path.c_str(), target, sizeof target);
     if (length < 0) return path;
     const std::string next(target, static_cast<std::size_t>(length));
-    path = next.starts_with('/') ? next : folder_of(path) + next;
+    path = next.starts_with('/') ? next : folder_of(path).append(next);
   }
   errno = ELOOP;
   return {};
