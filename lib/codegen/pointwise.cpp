@@ -23,6 +23,7 @@ constexpr auto names = std::apply([](const auto&... d) { return std::array{d.nam
 struct Form {
   std::string_view name, floating;
   std::string_view integer = {};  // computed in uint64_t or as int64_t, then cast back; empty if the op has none
+  std::string_view natural = {};  // of uint8, where compilers warn of that for signed integers
 };
 
 constexpr std::array forms{
@@ -34,8 +35,8 @@ constexpr std::array forms{
     Form{"square", "$x * $x", "#x * #x"},
     Form{"squared_difference", "($x - $y) * ($x - $y)", "(#x - #y) * (#x - #y)"},
     Form{"reciprocal", "$1 / $x"},
-    Form{"abs", "@fabs($x)", "$x < 0 ? 0 - #x : #x"},
-    Form{"sign", "$x > $0 ? $1 : $x < $0 ? -$1 : $x", "($x > 0) - ($x < 0)"},
+    Form{"abs", "@fabs($x)", "$x < 0 ? 0 - #x : #x", "$x"},
+    Form{"sign", "$x > $0 ? $1 : $x < $0 ? -$1 : $x", "($x > 0) - ($x < 0)", "$x > 0"},
     Form{"copysign", "@copysign($x, $y != $y ? $0 : $y)"},
     Form{"maximum", "$x > $y || $x != $x ? $x : $y", "$x > $y ? $x : $y"},
     Form{"minimum", "$x < $y || $x != $x ? $x : $y", "$x < $y ? $x : $y"},
@@ -159,7 +160,8 @@ std::string pointwise_value(Writer& w, std::size_t definition, DType d, std::spa
   if (d == DType::float32 || d == DType::float64) return expand(w, form.floating, d, x);
   if (d == DType::boolean) return boolean_value(definition, x);
   if (form.integer.empty()) detail::fail<TypeError>("generate_c", "{} has no form in C for {}", form.name, d);
-  return fmt::format("({})({})", csource::type_of(d), expand(w, form.integer, d, x));
+  return fmt::format("({})({})", csource::type_of(d),
+                     expand(w, d == DType::uint8 && !form.natural.empty() ? form.natural : form.integer, d, x));
 }
 
 std::string pointwise_derivative(Writer& w, std::size_t definition, std::size_t k, DType d,
@@ -243,7 +245,7 @@ std::string refused_operands(std::size_t definition, DType d, std::span<const st
     why = "an integer is divided by zero";
     return x[1] + " == 0";
   }
-  if (integer && name == "power") {
+  if (integer && name == "power" && d != DType::uint8) {
     why = "an integer has a negative integer exponent";
     return x[1] + " < 0";
   }

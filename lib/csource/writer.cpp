@@ -193,10 +193,11 @@ void Writer::accumulate(const Array& y, std::span<const Index> at, const std::st
   add_to(y.at(at), y.dtype, value);
 }
 
-// Integers modulo 2^n.
+// Integers modulo 2^n; booleans by or.
 void Writer::add_to(const std::string& to, DType d, const std::string& x) {
   count_flops(1);
   if (is_real(d)) return statement(fmt::format("{} += {}", to, x));
+  if (d == DType::boolean) return statement(fmt::format("{0} = (uint8_t)({0} | {1})", to, x));
   const char* const wide = d == DType::int64 ? "uint64_t" : "uint32_t";
   statement(fmt::format("{0} = ({1})(({2}){0} + ({2})({3}))", to, type_of(d), wide, x));
 }
@@ -214,6 +215,13 @@ void Writer::copy(const Array& from, const Array& to) {
   const Blocks nest(*this);
   const std::vector<Index> at = loops(shape);
   store(both[0], at, convert(both[1].at(at), from.dtype, to.dtype));
+}
+
+std::string Writer::multiply(DType d, const std::string& x, const std::string& y) {
+  if (is_real(d)) return fmt::format("{} * {}", x, y);
+  if (d == DType::boolean) return fmt::format("({} & {})", x, y);
+  const char* const wide = d == DType::int64 ? "uint64_t" : "uint32_t";
+  return fmt::format("({0}){1} * ({0}){2}", wide, x, y);
 }
 
 Array Writer::dense(const Array& x) {
@@ -246,7 +254,7 @@ std::string Writer::sum(DType d, const Shape& over, const Term& term) {
   const auto add = [&](const std::string& to, const std::string& x) { add_to(to, d, x); };
   const std::int64_t last = over.empty() ? 1 : *(over.end() - 1);
   if (last < fewest_for_partial_sums) {
-    const std::string all = variable(d, is_real(d) ? literal(0.0, d) : "0");
+    const std::string all = variable(d, zero(d));
     const Blocks nest(*this);
     add(all, term(loops(over)));
     return all;
@@ -284,29 +292,27 @@ std::string Writer::sum(DType d, const Shape& over, const Term& term) {
 // Rows of b are added to rows of y, so that the innermost loop is along memory; columns are sums along the inner axis.
 void Writer::product(const Array& a, const Array& b, const Array& y, bool adds) {
   const std::int64_t rows = y.shape.begin()[0], columns = y.shape.begin()[1], inner = a.shape.begin()[1];
-  const char* const set = adds ? "+=" : "=";
+  count_flops(rows * columns * inner);  // the multiplications; sums count themselves
   if (columns == 1 || inner == 1 || b.strides.begin()[1] != 1) {
     const Blocks nest(*this);
     const std::vector<Index> at = loops(y.shape);
     const std::string s = sum(y.dtype, {inner}, [&](std::span<const Index> k) {
       const Index left[] = {at[0], k[0]}, right[] = {k[0], at[1]};
-      return fmt::format("{} * {}", a.at(left), b.at(right));
+      return multiply(y.dtype, a.at(left), b.at(right));
     });
-    statement(fmt::format("{} {} {}", y.at(at), set, s));
-    return;
+    return adds ? accumulate(y, at, s) : store(y, at, s);
   }
-  count_flops(2 * rows * columns * inner);
   const Blocks nest(*this);
   const Index i = loop(rows);
   if (!adds) {
     const Blocks first(*this);
     const Index at[] = {i, loop(columns)};
-    store(y, at, literal(0.0, y.dtype));
+    store(y, at, zero(y.dtype));
   }
   const Index k = loop(inner), left[] = {i, k};
   const std::string factor = let(y.dtype, a.at(left));
   const Index j = loop(columns), right[] = {k, j}, at[] = {i, j};
-  statement(fmt::format("{} += {} * {}", y.at(at), factor, b.at(right)));
+  accumulate(y, at, multiply(y.dtype, factor, b.at(right)));
 }
 
 std::vector<Array> Writer::parts(std::span<const Array> arrays, int inner) {

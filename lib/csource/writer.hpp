@@ -79,6 +79,8 @@ class Writer {
   void store(const Array& y, std::span<const Index> at, const std::string& value);
   /// Adds the value to an element.
   void accumulate(const Array& y, std::span<const Index> at, const std::string& value);
+  /// x y, integers modulo 2^n, booleans by and.
+  static std::string multiply(DType dtype, const std::string& x, const std::string& y);
   void copy(const Array& from, const Array& to);
   /// The array, or a dense copy in workspace.
   Array dense(const Array& x);

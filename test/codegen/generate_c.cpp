@@ -176,6 +176,42 @@ TEST_CASE("generate_c: captured views are constants with the elements of the vie
   }
 }
 
+TEST_CASE("generate_c: integers wrap, booleans are combined by and and or") {
+  const auto ops = [](const Tensors& x) {
+    const Tensor &a = x[0], &b = x[1], m = reshape(a, {2, 3}), n = reshape(b, {3, 2});
+    Tensors y = {matmul(m, n),  matmul(m, reshape(b, {6})(range(0, 3))),
+                 maximum(a, b), minimum(a, b),
+                 argmax(a, 0),  argmin(m, 1),
+                 max(m, {0}),   a + b,
+                 a * b,         all(a > b, {}),
+                 sum(a),        cumsum(a, 0)};
+    if (a.dtype() == DType::boolean) return y;
+    for (const Tensor& z : {abs(a), sign(a), a - b, -a, square(a), relu(a), floor(a), power(a, 3), mod(a, 3),
+                            floor_divide(a, 2), clip(a, 1, 4), squared_difference(a, b), where(a > 2, a, b)})
+      y.push_back(z);
+    return y;
+  };
+  support::GeneratedC file;
+  std::vector<Tensors> inputs;
+  for (const DType d : {DType::int32, DType::int64, DType::uint8, DType::boolean}) {
+    const Tensor a = tensor({7., 100000., 3., 0., 90000., 5.}), b = tensor({1., 80000., 2., 1., 70000., 255.});
+    const Tensor sign_of = d == DType::int32 || d == DType::int64 ? tensor({1., 1., -1., 1., -1., 1.}) : tensor({1.});
+    inputs.push_back({cast(cast(a * sign_of, DType::int64), d), cast(cast(b, DType::int64), d)});
+    file.add(generate_c(ops, {.name = file.next_name()}, inputs.back()), inputs.back(), ops(inputs.back()));
+  }
+  REQUIRE(file.load("gcc -O1 -std=c99 -pedantic -Wall -Wextra -Wconversion -Werror -fsanitize=undefined "
+                    "-fno-sanitize-recover=all") == "");
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    int status = 0;
+    const Tensors got = file.call(k, inputs[k], status), right = ops(inputs[k]);
+    INFO(inputs[k][0].dtype());
+    for (std::size_t r = 0; r < got.size(); ++r) {
+      CAPTURE(r);
+      CHECK(array_equal(got[r], right[r]));
+    }
+  }
+}
+
 TEST_CASE("generate_c: indices and casts that are out of range are refused with a text") {
   support::GeneratedC files;
   const Tensor x = tensor({1.0, 2.0, 3.0}), at = cast(tensor({2.0, -1.0}), DType::int64);

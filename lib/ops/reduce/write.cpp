@@ -37,7 +37,9 @@ void write_arg(const Call& call, Writer& w, const char* sign) {
     const csource::Blocks nest(w);
     const std::vector<Index> k = w.loops(over);
     const std::string here = w.let(d, x(k));
-    w.open(cat({"if (", here, sign, best, " || (", here, " != ", here, " && ", best, " == ", best, "))"}));
+    const std::string is_nan =
+        is_floating(d) ? cat({" || (", here, " != ", here, " && ", best, " == ", best, ")"}) : "";
+    w.open(cat({"if (", here, sign, best, is_nan, ")"}));
     w.statement(cat({best, " = ", here}));
     w.statement(cat({at, " = ", k.empty() ? "0" : k[0].text()}));
     return at;
