@@ -171,22 +171,16 @@ std::string pointwise_derivative(Writer& w, std::size_t definition, std::size_t 
   return write_graph(w, ops::formula_of(definition, k), d, inputs, {})[0];
 }
 
-std::string comparison(std::size_t relation, const std::string& x, const std::string& y) {
-  constexpr const char* signs[] = {"==", "!=", "<", "<=", ">", ">="};
-  return fmt::format("{} {} {}", x, signs[relation], y);
-}
-
 namespace {
 
 // The truth of a comparison, a predicate or a connective.
 std::string condition(const Node& node, std::span<const std::string> x) {
-  if (node.opcode == Opcode::comparison) return comparison(node.function, x[0], x[1]);
+  if (node.opcode == Opcode::comparison) return csource::comparison(node.function, x[0], x[1]);
   if (node.opcode == Opcode::predicate) {
     constexpr const char* tests[] = {"isnan", "isinf", "isfinite"};
     return fmt::format("{}({}) != 0", tests[node.function], x[0]);
   }
-  constexpr const char* connectives[] = {"&&", "||", "!="};
-  return x.size() == 1 ? "!" + x[0] : fmt::format("{} {} {}", x[0], connectives[node.function], x[1]);
+  return x.size() == 1 ? "!" + x[0] : csource::connection(node.function, x[0], x[1]);
 }
 
 }  // namespace

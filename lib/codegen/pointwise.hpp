@@ -17,7 +17,6 @@ std::string pointwise_derivative(csource::Writer& w, std::size_t definition, std
 /// The outputs of a program of lanes; its nodes become constants of the enclosing function or loop.
 std::vector<std::string> write_graph(csource::Writer& w, const loops::Graph& graph, DType dtype,
                                      std::span<const std::string> inputs, std::span<const double> parameters);
-std::string comparison(std::size_t relation, const std::string& x, const std::string& y);
 /// A condition on the operands that the definition refuses; empty if there is none for this dtype. `why` says it in
 /// words.
 std::string refused_operands(std::size_t definition, DType dtype, std::span<const std::string> x, std::string& why);

@@ -160,6 +160,15 @@ constexpr std::array keywords{"alignas",
 
 }  // namespace
 
+std::string comparison(std::size_t op, std::string_view x, std::string_view y) {
+  constexpr std::string_view signs[] = {" == ", " != ", " < ", " <= ", " > ", " >= "};
+  return cat({x, signs[op], y});
+}
+std::string connection(std::size_t op, std::string_view x, std::string_view y) {
+  constexpr std::string_view signs[] = {" && ", " || ", " != "};
+  return cat({x, signs[op], y});
+}
+
 bool is_name(std::string_view text) {
   std::size_t identifiers = 0;
   for_each_identifier(text, [&](std::string_view one) { identifiers += one == text; });

@@ -19,6 +19,11 @@ std::string literal(std::int64_t value, DType dtype);
 /// The parts, one after another.
 std::string cat(std::initializer_list<std::string_view> parts);
 
+/// Two numbers compared; `op` counts as kernels::Comparison does.
+std::string comparison(std::size_t op, std::string_view x, std::string_view y);
+/// Two truths connected; `op` counts as kernels::Logical does, without negation.
+std::string connection(std::size_t op, std::string_view x, std::string_view y);
+
 /// Whether C and C++ both take the text as a name: an identifier that is no keyword.
 bool is_name(std::string_view text);
 

@@ -37,13 +37,11 @@ void infer_boolean(const char* name, const Call& call, Metas& out) {
   out.add(DType::boolean, broadcast_shapes(name, shape, call.input(1).shape()));
 }
 std::string write_as(Comparison f, std::span<const std::string> x) {
-  constexpr const char* signs[] = {"==", "!=", "<", "<=", ">", ">="};
-  return csource::cat({x[0], " ", signs[static_cast<std::size_t>(f)], " ", x[1]});
+  return csource::comparison(static_cast<std::size_t>(f), x[0], x[1]);
 }
 std::string write_as(Logical f, std::span<const std::string> x) {
-  constexpr const char* signs[] = {"&&", "||", "!="};
   if (f == Logical::negation) return csource::cat({"!", x[0]});
-  return csource::cat({x[0], " ", signs[static_cast<std::size_t>(f)], " ", x[1]});
+  return csource::connection(static_cast<std::size_t>(f), x[0], x[1]);
 }
 std::string write_as(Predicate f, std::span<const std::string> x) {
   return csource::cat({name_of(f), "(", x[0], ") != 0"});

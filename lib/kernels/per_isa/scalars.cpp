@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 
 #include "kernels/isa.hpp"
@@ -19,28 +20,10 @@ constexpr bool rounds =
 // A maximum of the kernels is the second operand if the two are equal.
 constexpr bool orders = instruction_set != InstructionSet::neon64;
 
-struct Add {
-  template <class T>
-  T operator()(T x, T y) const {
-    return x + y;
-  }
-};
-struct Subtract {
-  template <class T>
-  T operator()(T x, T y) const {
-    return x - y;
-  }
-};
 struct SubtractFrom {
   template <class T>
   T operator()(T x, T y) const {
     return y - x;
-  }
-};
-struct Multiply {
-  template <class T>
-  T operator()(T x, T y) const {
-    return x * y;
   }
 };
 
@@ -103,10 +86,10 @@ inline const void* next(const char* base, std::uint32_t label) { return base + s
     REEL_NEXT(6);                                        \
   }
 #define REEL_PAIRS(name, First)                        \
-  REEL_PAIR(name##_add, First, Add)                    \
-  REEL_PAIR(name##_subtract, First, Subtract)          \
+  REEL_PAIR(name##_add, First, std::plus<>)            \
+  REEL_PAIR(name##_subtract, First, std::minus<>)      \
   REEL_PAIR(name##_subtract_from, First, SubtractFrom) \
-  REEL_PAIR(name##_multiply, First, Multiply)
+  REEL_PAIR(name##_multiply, First, std::multiplies<>)
 #define REEL_CHOOSE(name, condition)                                    \
   REEL_OP(name) {                                                       \
     const T a = number(1), b = number(2), x = number(3), y = number(4); \
@@ -178,9 +161,9 @@ template <class T>
     number(4) = fused(x, y, w);
     REEL_NEXT(5);
   }
-  REEL_PAIRS(add, Add)
-  REEL_PAIRS(subtract, Subtract)
-  REEL_PAIRS(multiply, Multiply)
+  REEL_PAIRS(add, std::plus<>)
+  REEL_PAIRS(subtract, std::minus<>)
+  REEL_PAIRS(multiply, std::multiplies<>)
   REEL_CHOOSE(choose_equal, ==)
   REEL_CHOOSE(choose_less, <)
   REEL_CHOOSE(choose_less_equal, <=)
