@@ -68,7 +68,8 @@
 // Threads: a call that reads and assigns a variable, as assign_add and the steps of optimisers do, runs anew if another
 // thread has assigned the variable between the two, so that no update is lost. Threads that update one variable so take
 // turns. Threads trace f one after another. If f, while it is traced, waits for another thread that calls the same
-// object, that thread goes on after 200 ms in which f has called no op, and traces f too.
+// object, that thread goes on after 200 ms in which no thread has traced an op, and traces f too. So two threads may
+// run an f at once that computes for longer between two ops.
 //
 // A call is one entry on the tapes and accumulators that follow its arguments, its variables or captured tensors, to
 // any order; its derivative is a program too, traced on first request. For that the entry keeps a copy of f and runs
