@@ -214,6 +214,8 @@ void Plan<T>::run_chirp(const Rows<T>& rows, bool inverse, double scale, T* scra
 }
 
 // plan.cpp instantiates the classes: in a unity build a second time would be an error.
+template float* Direct<float>::run(const Columns<float>&, float*, std::int64_t, std::size_t, std::size_t) const;
+template double* Direct<double>::run(const Columns<double>&, double*, std::int64_t, std::size_t, std::size_t) const;
 template std::int64_t Plan<float>::block(std::int64_t, std::int64_t) const noexcept;
 template std::int64_t Plan<double>::block(std::int64_t, std::int64_t) const noexcept;
 template std::int64_t Plan<float>::needed() const noexcept;
