@@ -10,9 +10,9 @@
 #include <cstdio>
 #include <numbers>
 #include <reel/elementwise.hpp>
-#include <reel/minimize.hpp>
+#include <reel/fft.hpp>
+#include <reel/optim.hpp>
 #include <reel/reel.hpp>
-#include <reel/signal.hpp>
 #include <string>
 #include <vector>
 

@@ -14,10 +14,10 @@
 #include <cmath>
 #include <cstdio>
 #include <numbers>
-#include <reel/integrate.hpp>
 #include <reel/ops/normal.hpp>
 #include <reel/optim.hpp>
 #include <reel/reel.hpp>
+#include <reel/solve.hpp>
 #include <string>
 #include <utility>
 #include <vector>

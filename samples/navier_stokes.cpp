@@ -12,7 +12,7 @@
 #include <numbers>
 #include <reel/compile.hpp>
 #include <reel/fft.hpp>
-#include <reel/minimize.hpp>
+#include <reel/optim.hpp>
 #include <reel/reel.hpp>
 #include <string>
 #include <vector>

@@ -8,8 +8,8 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <reel/minimize.hpp>
 #include <reel/ode.hpp>
+#include <reel/optim.hpp>
 #include <reel/reel.hpp>
 #include <string>
 #include <tuple>

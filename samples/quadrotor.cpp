@@ -12,7 +12,7 @@
 #include <reel/compile.hpp>
 #include <reel/geometry.hpp>
 #include <reel/linalg.hpp>
-#include <reel/minimize.hpp>
+#include <reel/optim.hpp>
 #include <reel/reel.hpp>
 #include <string>
 #include <utility>

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <reel/forward.hpp>
-#include <reel/minimize.hpp>
+#include <reel/optim/minimize.hpp>
 #include <reel/sparse.hpp>
 #include <string>
 

@@ -1,6 +1,5 @@
 // Gradients of the building blocks of networks, for a given cotangent.
 #include <reel/nn.hpp>
-#include <reel/sequence.hpp>
 
 #include "cases.hpp"
 

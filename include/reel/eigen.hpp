@@ -4,7 +4,7 @@
 #pragma once
 #include <Eigen/Core>
 #include <cstdint>
-#include <reel/minimize.hpp>
+#include <reel/optim/minimize.hpp>
 #include <string>
 #include <type_traits>
 #include <utility>

@@ -1,6 +1,6 @@
-// All of reel but the optional headers: <reel/X.hpp> for X in compile, dlpack, eigen, elementwise, equations, fft, fmt,
-// geometry, integrate, interpolate, io, linalg, minimize, nn, ode, optim, sequence, signal, sparse, special, stats,
-// testing, xtensor, and of <reel/ops/> those that are not named below.
+// All of reel but the optional headers: <reel/X.hpp> for X in codegen, compile, dlpack, eigen, elementwise, fft, fmt,
+// geometry, image, interpolate, io, linalg, nn, ode, optim, solve, sparse, special, stats, testing, xtensor, and of
+// <reel/ops/> those that are not named below. <reel/X.hpp> includes the headers of a folder <reel/X/>.
 #pragma once
 #if __cplusplus < 202002L
 #error "reel needs C++20: compile with -std=c++20"
@@ -19,10 +19,12 @@
 #include <reel/forward.hpp>
 #include <reel/gradient.hpp>
 #include <reel/gradients.hpp>
+#include <reel/nn/convolution.hpp>
+#include <reel/nn/cross_entropy.hpp>
+#include <reel/nn/normalization.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/ops/linalg.hpp>
 #include <reel/ops/make.hpp>
-#include <reel/ops/neural.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
 #include <reel/ops/shape.hpp>

@@ -237,7 +237,8 @@ inline SparseLeastSquaresResult levenberg_marquardt(const TensorFunction& residu
                                                const LevenbergMarquardtOptions&, const NormalSolver&);  // exported
   return detail::naming_line(at, [&] { return levenberg_marquardt(residuals, jacobian, initial, options, solver); });
 }
-/// The same, continued from a state, and with the final state stored there: see MinimizerState of <reel/minimize.hpp>.
+/// The same, continued from a state, and with the final state stored there: see MinimizerState of
+/// <reel/optim/minimize.hpp>.
 inline SparseLeastSquaresResult levenberg_marquardt(const TensorFunction& residuals, const SparseJacobian& jacobian,
                                                     const Tensor& initial, const LevenbergMarquardtOptions& options,
                                                     const NormalSolver& solver, MinimizerState& state,

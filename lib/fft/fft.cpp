@@ -1,7 +1,7 @@
 // Fourier transforms. There are three primitives along one axis: complex to complex, real to half spectrum, and half
 // spectrum to real. The other transforms are composed of them.
 #include <cmath>
-#include <reel/fft.hpp>
+#include <reel/fft/transforms.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>

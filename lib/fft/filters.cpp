@@ -1,11 +1,11 @@
 // Convolution and correlation, by sliding windows or by Fourier transforms; recursive filters.
-#include <reel/fft.hpp>
+#include <reel/fft/signal.hpp>
+#include <reel/fft/transforms.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/ops/linalg.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/reduce.hpp>
 #include <reel/ops/windows.hpp>
-#include <reel/signal.hpp>
 
 #include "fft/recursive_filters.hpp"
 #include "fft/signal.hpp"

@@ -2,13 +2,13 @@
 // spectra", IEEE Trans. Audio Electroacoust. 15 (1967).
 #include <algorithm>
 #include <cmath>
-#include <reel/fft.hpp>
+#include <reel/fft/signal.hpp>
+#include <reel/fft/transforms.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
 #include <reel/ops/windows.hpp>
-#include <reel/signal.hpp>
 
 #include "fft/signal.hpp"
 #include "linalg/matrices.hpp"

@@ -1,13 +1,13 @@
 // Cosine, sine, Hadamard and short-time Fourier transforms, composed of other ops; window functions; unwrap; detrend.
 #include <cmath>
 #include <numbers>
-#include <reel/fft.hpp>
+#include <reel/fft/signal.hpp>
+#include <reel/fft/transforms.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
 #include <reel/ops/windows.hpp>
-#include <reel/signal.hpp>
 #include <reel/special.hpp>
 #include <vector>
 

@@ -5,12 +5,12 @@
 #include <cmath>
 #include <limits>
 #include <ostream>
-#include <reel/minimize.hpp>
 #include <reel/ops/linalg.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
 #include <reel/ops/shape.hpp>
+#include <reel/optim/minimize.hpp>
 #include <string_view>
 #include <vector>
 

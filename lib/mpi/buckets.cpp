@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <reel/minimize.hpp>
+#include <reel/optim/minimize.hpp>
 #include <reel/reel.hpp>
 #include <utility>
 

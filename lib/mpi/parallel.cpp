@@ -1,7 +1,7 @@
 // What programs are made of: halos of arrays that are cut into parts, sums of gradients, sums over shards.
 #include <map>
 #include <reel/final_gradients.hpp>
-#include <reel/minimize.hpp>
+#include <reel/optim/minimize.hpp>
 #include <reel/reel.hpp>
 
 #include "mpi/buckets.hpp"

@@ -1,6 +1,6 @@
 // Adaptive pooling, axis by axis from the last: the elements of each window are gathered first.
 #include <algorithm>
-#include <reel/nn.hpp>
+#include <reel/nn/pooling.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 

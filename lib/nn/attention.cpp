@@ -5,12 +5,14 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <reel/nn/convolution.hpp>
+#include <reel/nn/cross_entropy.hpp>
+#include <reel/nn/normalization.hpp>
+#include <reel/nn/sequence.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
-#include <reel/ops/neural.hpp>
 #include <reel/ops/reduce.hpp>
 #include <reel/ops/statistics.hpp>
-#include <reel/sequence.hpp>
 
 #include "linalg/matrices.hpp"
 #include "loops/loops.hpp"

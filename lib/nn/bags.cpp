@@ -1,5 +1,5 @@
 // Bags of embeddings: rows of a table, gathered and reduced by segments.
-#include <reel/nn.hpp>
+#include <reel/nn/embedding.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/ops/indexing.hpp>
 #include <reel/ops/make.hpp>

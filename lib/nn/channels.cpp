@@ -1,7 +1,9 @@
 // Normalisation of channels and of vectors. float16 and bfloat16 compute in float32.
 #include <algorithm>
 #include <cmath>
-#include <reel/nn.hpp>
+#include <reel/nn/channels.hpp>
+#include <reel/nn/convolution.hpp>
+#include <reel/nn/normalization.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 

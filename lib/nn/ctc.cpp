@@ -1,11 +1,13 @@
 // ctc_loss. Its residual is the derivative of each loss, which evaluate computes with the loss. A derivative that is
 // differentiated again is a recorded expression: state probabilities, computed from the last step backwards with the
 // weights of the forward recursion.
+#include <reel/nn/convolution.hpp>
+#include <reel/nn/cross_entropy.hpp>
+#include <reel/nn/normalization.hpp>
+#include <reel/nn/sequence.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
-#include <reel/ops/neural.hpp>
 #include <reel/ops/reduce.hpp>
-#include <reel/sequence.hpp>
 
 #include "loops/elementwise/cast.hpp"
 #include "loops/loops.hpp"

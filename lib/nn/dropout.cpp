@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <reel/linalg/factorisations.hpp>
-#include <reel/nn.hpp>
+#include <reel/nn/weights.hpp>
 #include <reel/ops/index.hpp>
 
 #include "linalg/matrices.hpp"

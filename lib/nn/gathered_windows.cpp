@@ -1,7 +1,7 @@
 // Windows whose elements are gathered first: pooling by norms, with indices, at pseudo-random places; morphology.
 #include <algorithm>
 #include <cmath>
-#include <reel/nn.hpp>
+#include <reel/nn/pooling.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/ops/indexing.hpp>
 #include <reel/ops/make.hpp>

@@ -1,7 +1,9 @@
 // Cross-entropies, as functions of rows, and elementwise losses composed of other ops.
+#include <reel/nn/convolution.hpp>
+#include <reel/nn/cross_entropy.hpp>
+#include <reel/nn/normalization.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
-#include <reel/ops/neural.hpp>
 
 #include "loops/index/classes.hpp"
 #include "loops/make/fill.hpp"

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <reel/nn/convolution.hpp>
+#include <reel/nn/cross_entropy.hpp>
+#include <reel/nn/normalization.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
-#include <reel/ops/neural.hpp>
 
 #include "loops/reduce/normalize.hpp"
 #include "nn/rows.hpp"

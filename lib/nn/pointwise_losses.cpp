@@ -2,7 +2,7 @@
 // operands of a branch that is not taken before a formula reads them: in the gradient 0 times infinity would be NaN.
 #include <cmath>
 #include <numbers>
-#include <reel/ops/losses.hpp>
+#include <reel/nn/losses.hpp>
 
 #include "core/fail.hpp"
 #include "ops/elementwise/composed.hpp"

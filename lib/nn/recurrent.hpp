@@ -1,10 +1,12 @@
 // Shared by lstm and gru: their operands, and what their expressions in recorded ops consist of.
 #pragma once
+#include <reel/nn/convolution.hpp>
+#include <reel/nn/cross_entropy.hpp>
+#include <reel/nn/normalization.hpp>
+#include <reel/nn/sequence.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
-#include <reel/ops/neural.hpp>
 #include <reel/ops/reduce.hpp>
-#include <reel/sequence.hpp>
 #include <vector>
 
 #include "linalg/matrices.hpp"

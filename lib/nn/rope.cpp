@@ -1,8 +1,8 @@
 // rope: a rotation of pairs, whose transpose is the inverse rotation.
 #include <bit>
 #include <cmath>
+#include <reel/nn/sequence.hpp>
 #include <reel/ops/make.hpp>
-#include <reel/sequence.hpp>
 
 #include "loops/loops.hpp"
 #include "nn/rope_loops.hpp"

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <reel/nn/losses.hpp>
 #include <reel/ops/index.hpp>
-#include <reel/ops/losses.hpp>
 
 #include "loops/index/classes.hpp"
 #include "nn/rows.hpp"

@@ -3,7 +3,7 @@
 // 2. A volume is convolved once per tap along the kernel's depth, with the depth folded into the batch axis.
 // 3. A volume is pooled in planes, then along the depth.
 // Operands are checked here, so that errors name the public op.
-#include <reel/nn.hpp>
+#include <reel/nn/volumes.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/ops/indexing.hpp>
 #include <reel/ops/make.hpp>

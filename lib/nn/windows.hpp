@@ -1,6 +1,6 @@
 // Shared by convolution and pooling: options, checked and converted to the geometry of the loops, and to attributes.
 #pragma once
-#include <reel/nn.hpp>
+#include <reel/nn/volumes.hpp>
 
 #include "nn/convolution_loops.hpp"
 #include "ops/engine.hpp"

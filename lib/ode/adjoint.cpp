@@ -9,11 +9,11 @@
 #include <cmath>
 #include <memory>
 #include <reel/forward.hpp>
-#include <reel/minimize.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/reduce.hpp>
 #include <reel/ops/shape.hpp>
+#include <reel/optim/minimize.hpp>
 
 #include "gradient/control/composite.hpp"
 #include "ode/step_control.hpp"

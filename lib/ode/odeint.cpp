@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <reel/control.hpp>
-#include <reel/minimize.hpp>
 #include <reel/ode.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/reduce.hpp>
+#include <reel/optim/minimize.hpp>
 #include <vector>
 
 #include "ode/adjoint.hpp"

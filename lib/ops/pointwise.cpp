@@ -2,8 +2,8 @@
 #include "ops/apply/pointwise.hpp"
 
 #include <bit>
+#include <reel/nn/cross_entropy.hpp>
 #include <reel/ops/make.hpp>
-#include <reel/ops/neural.hpp>
 #include <reel/ops/normal.hpp>
 #include <reel/ops/pointwise.hpp>
 

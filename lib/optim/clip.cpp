@@ -4,7 +4,8 @@
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
 #include <reel/ops/shape.hpp>
-#include <reel/optim.hpp>
+#include <reel/optim/least_squares.hpp>
+#include <reel/optim/optimizers.hpp>
 
 #include "core/fail.hpp"
 #include "ops/index/rows.hpp"

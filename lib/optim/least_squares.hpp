@@ -3,7 +3,8 @@
 #pragma once
 #include <cstddef>
 #include <functional>
-#include <reel/optim.hpp>
+#include <reel/optim/least_squares.hpp>
+#include <reel/optim/optimizers.hpp>
 #include <span>
 #include <vector>
 

@@ -5,10 +5,11 @@
 #include <limits>
 #include <ostream>
 #include <reel/functions.hpp>
-#include <reel/minimize.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/shape.hpp>
-#include <reel/optim.hpp>
+#include <reel/optim/least_squares.hpp>
+#include <reel/optim/minimize.hpp>
+#include <reel/optim/optimizers.hpp>
 
 #include "core/fail.hpp"
 #include "optim/least_squares.hpp"

@@ -2,7 +2,8 @@
 // of the *robust residual* r sqrt(rho(z) / z), which has the sign of r. Formulas: Triggs, McLauchlan, Hartley and
 // Fitzgibbon, "Bundle adjustment - a modern synthesis", 2000; names as in SciPy's least_squares.
 #pragma once
-#include <reel/optim.hpp>
+#include <reel/optim/least_squares.hpp>
+#include <reel/optim/optimizers.hpp>
 
 namespace reel::optim {
 

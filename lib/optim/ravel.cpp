@@ -1,7 +1,7 @@
 // Trees as vectors.
-#include <reel/minimize.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
+#include <reel/optim/minimize.hpp>
 
 #include "core/fail.hpp"
 #include "ops/apply/operation.hpp"

@@ -1,7 +1,8 @@
 // Robust residuals of tensors, as those of loss.hpp, with derivatives of every order.
 #include <cmath>
 #include <reel/ops/pointwise.hpp>
-#include <reel/optim.hpp>
+#include <reel/optim/least_squares.hpp>
+#include <reel/optim/optimizers.hpp>
 
 #include "core/fail.hpp"
 

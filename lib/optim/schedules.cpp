@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <reel/optim.hpp>
+#include <reel/optim/least_squares.hpp>
+#include <reel/optim/optimizers.hpp>
 
 #include "core/fail.hpp"
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <reel/minimize.hpp>
 #include <reel/ops/make.hpp>
+#include <reel/optim/minimize.hpp>
 #include <reel/sparse.hpp>
 
 #include "core/fail.hpp"

@@ -1,7 +1,8 @@
 // Access to the state of optimisers as Variables, which a program reads and assigns when it runs. Until a program asks
 // for them, they are plain tensors and numbers, so that an eager step takes no lock for them.
 #pragma once
-#include <reel/optim.hpp>
+#include <reel/optim/least_squares.hpp>
+#include <reel/optim/optimizers.hpp>
 #include <type_traits>
 
 #include "core/block.hpp"

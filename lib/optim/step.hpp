@@ -6,7 +6,8 @@
 #include <cmath>
 #include <reel/ops/make.hpp>
 #include <reel/ops/shape.hpp>
-#include <reel/optim.hpp>
+#include <reel/optim/least_squares.hpp>
+#include <reel/optim/optimizers.hpp>
 #include <set>
 
 #include "core/fail.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <reel/minimize.hpp>
+#include <reel/optim/minimize.hpp>
 #include <span>
 #include <vector>
 

@@ -7,11 +7,11 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <reel/equations.hpp>
-#include <reel/minimize.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
+#include <reel/optim/minimize.hpp>
+#include <reel/solve/equations.hpp>
 #include <vector>
 
 #include "core/fail.hpp"

@@ -1,12 +1,12 @@
 // Fixed points by iteration, roots by Newton's method with GMRES, minima by newton_cg.
 #include <algorithm>
 #include <cmath>
-#include <reel/equations.hpp>
-#include <reel/minimize.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
 #include <reel/ops/shape.hpp>
+#include <reel/optim/minimize.hpp>
+#include <reel/solve/equations.hpp>
 
 #include "core/fail.hpp"
 #include "core/rounding.hpp"
@@ -202,7 +202,7 @@ Tensor start_of(const char* name, const Operand& x0) {
   return detail::alias(stop_gradient(x));
 }
 
-// The greatest numbers of steps by default, as <reel/equations.hpp> says.
+// The greatest numbers of steps by default, as <reel/solve/equations.hpp> says.
 constexpr std::int64_t fixed_point_steps = 1000, newton_steps = 100, descent_steps = 1000;
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Solutions of equations as single entries, with implicit derivatives.
 #pragma once
-#include <reel/equations.hpp>
+#include <reel/solve/equations.hpp>
 
 namespace reel::autodiff {
 

@@ -1,6 +1,6 @@
 // Integrals of samples along an axis, and of functions at the points of Gauss and Legendre.
 #include <array>
-#include <reel/integrate.hpp>
+#include <reel/solve/integrate.hpp>
 #include <vector>
 
 #include "interpolate/interpolate.hpp"

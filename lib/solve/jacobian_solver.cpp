@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <reel/minimize.hpp>
 #include <reel/ops/linalg.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
 #include <reel/ops/shape.hpp>
+#include <reel/optim/minimize.hpp>
 #include <string>
 #include <vector>
 

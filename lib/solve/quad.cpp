@@ -1,12 +1,12 @@
 // quad: the adaptive subdivision is not recorded. The sum over the points of the final intervals is.
 #include <algorithm>
 #include <cmath>
-#include <reel/integrate.hpp>
-#include <reel/minimize.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
 #include <reel/ops/shape.hpp>
+#include <reel/optim/minimize.hpp>
+#include <reel/solve/integrate.hpp>
 #include <vector>
 
 #include "core/rounding.hpp"

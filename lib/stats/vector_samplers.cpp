@@ -1,7 +1,9 @@
 // Samples of vectors and of whole numbers.
 #include <reel/linalg/products.hpp>
+#include <reel/nn/convolution.hpp>
+#include <reel/nn/cross_entropy.hpp>
+#include <reel/nn/normalization.hpp>
 #include <reel/ops/index.hpp>
-#include <reel/ops/neural.hpp>
 #include <reel/ops/reduce.hpp>
 #include <reel/special.hpp>
 #include <reel/stats/samplers.hpp>

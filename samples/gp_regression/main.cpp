@@ -12,7 +12,7 @@
 #include <cstdio>
 #include <numbers>
 #include <reel/linalg.hpp>
-#include <reel/minimize.hpp>
+#include <reel/optim.hpp>
 #include <reel/reel.hpp>
 #include <string>
 #include <utility>

@@ -12,8 +12,8 @@
 #include <cstdio>
 #include <numbers>
 #include <reel/linalg.hpp>
-#include <reel/minimize.hpp>
 #include <reel/ops/arranging.hpp>
+#include <reel/optim.hpp>
 #include <reel/reel.hpp>
 #include <reel/stats.hpp>
 #include <string>

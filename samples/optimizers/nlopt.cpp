@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <nlopt.hpp>
-#include <reel/minimize.hpp>
+#include <reel/optim.hpp>
 #include <reel/reel.hpp>
 #include <vector>
 

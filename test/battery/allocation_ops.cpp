@@ -1,6 +1,6 @@
 // The scenarios of allocation_failures.cpp that are about families of ops.
 #include <reel/fft.hpp>
-#include <reel/signal.hpp>
+#include <reel/fft/signal.hpp>
 #include <string>
 
 #include "battery/allocation_scenarios.hpp"

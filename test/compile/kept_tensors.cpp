@@ -10,8 +10,8 @@
 #include <reel/elementwise.hpp>
 #include <reel/forward.hpp>
 #include <reel/io.hpp>
-#include <reel/minimize.hpp>
 #include <reel/optim.hpp>
+#include <reel/optim/minimize.hpp>
 #include <reel/reel.hpp>
 #include <reel/sparse.hpp>
 #include <reel/testing.hpp>

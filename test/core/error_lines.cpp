@@ -3,11 +3,11 @@
 #include <exception>
 #include <reel/elementwise.hpp>
 #include <reel/linalg/products.hpp>
-#include <reel/minimize.hpp>
 #include <reel/ops/arranging.hpp>
 #include <reel/ops/indexing.hpp>
 #include <reel/ops/scans.hpp>
 #include <reel/optim.hpp>
+#include <reel/optim/minimize.hpp>
 #include <reel/reel.hpp>
 #include <reel/sparse.hpp>
 #include <thread>

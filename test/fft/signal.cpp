@@ -4,9 +4,9 @@
 #include <limits>
 #include <reel/compile.hpp>
 #include <reel/fft.hpp>
+#include <reel/fft/signal.hpp>
 #include <reel/forward.hpp>
 #include <reel/ops/parts.hpp>
-#include <reel/signal.hpp>
 
 #include "catch.hpp"
 #include "signal_values.hpp"

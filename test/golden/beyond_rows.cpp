@@ -1,18 +1,18 @@
 // Rows of functions whose derivative no other library has, or has right.
-#include <reel/integrate.hpp>
+#include <reel/fft/signal.hpp>
 #include <reel/interpolate.hpp>
 #include <reel/linalg.hpp>
 #include <reel/nn.hpp>
+#include <reel/nn/losses.hpp>
+#include <reel/nn/sequence.hpp>
 #include <reel/ode.hpp>
 #include <reel/ops/arranging.hpp>
 #include <reel/ops/indexing.hpp>
-#include <reel/ops/losses.hpp>
 #include <reel/ops/normal.hpp>
 #include <reel/ops/scans.hpp>
 #include <reel/ops/statistics.hpp>
 #include <reel/reel.hpp>
-#include <reel/sequence.hpp>
-#include <reel/signal.hpp>
+#include <reel/solve/integrate.hpp>
 #include <reel/special.hpp>
 #include <reel/stats.hpp>
 

@@ -1,17 +1,17 @@
 // Rows of points at which a function or a derivative is infinite, jumps, or is a choice.
+#include <reel/fft/signal.hpp>
 #include <reel/interpolate.hpp>
 #include <reel/linalg.hpp>
 #include <reel/nn.hpp>
+#include <reel/nn/losses.hpp>
+#include <reel/nn/sequence.hpp>
 #include <reel/ops/arranging.hpp>
 #include <reel/ops/indexing.hpp>
-#include <reel/ops/losses.hpp>
 #include <reel/ops/normal.hpp>
 #include <reel/ops/scans.hpp>
 #include <reel/ops/sorting.hpp>
 #include <reel/ops/statistics.hpp>
 #include <reel/reel.hpp>
-#include <reel/sequence.hpp>
-#include <reel/signal.hpp>
 #include <reel/special.hpp>
 #include <reel/stats.hpp>
 

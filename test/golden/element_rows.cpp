@@ -1,6 +1,5 @@
 // Rows of pointwise functions, reductions, indexing, sorting and arranging.
 #include <limits>
-#include <reel/integrate.hpp>
 #include <reel/ops/arranging.hpp>
 #include <reel/ops/indexing.hpp>
 #include <reel/ops/normal.hpp>
@@ -10,6 +9,7 @@
 #include <reel/ops/statistics.hpp>
 #include <reel/ops/windows.hpp>
 #include <reel/reel.hpp>
+#include <reel/solve/integrate.hpp>
 
 #include "rows.hpp"
 

@@ -1,11 +1,11 @@
 // Rows of interpolation, integrals, equations, differential equations, rotations and special functions.
 #include <limits>
-#include <reel/equations.hpp>
 #include <reel/geometry.hpp>
-#include <reel/integrate.hpp>
 #include <reel/interpolate.hpp>
 #include <reel/ode.hpp>
 #include <reel/reel.hpp>
+#include <reel/solve/equations.hpp>
+#include <reel/solve/integrate.hpp>
 #include <reel/special.hpp>
 
 #include "rows.hpp"

@@ -1,9 +1,9 @@
 // Rows of linear algebra, Fourier transforms and signals.
 #include <reel/fft.hpp>
+#include <reel/fft/signal.hpp>
 #include <reel/linalg.hpp>
 #include <reel/ops/arranging.hpp>
 #include <reel/reel.hpp>
-#include <reel/signal.hpp>
 #include <reel/sparse.hpp>
 
 #include "rows.hpp"

@@ -1,8 +1,6 @@
 // Rows of networks, sequences, losses and distributions.
 #include <reel/nn.hpp>
-#include <reel/ops/losses.hpp>
 #include <reel/reel.hpp>
-#include <reel/sequence.hpp>
 #include <reel/stats.hpp>
 
 #include "rows.hpp"

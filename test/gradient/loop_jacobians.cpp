@@ -1,9 +1,9 @@
 // Jacobians through loops, branches and checkpoints: many rows of cotangents at once, against one row at a time.
 #include <functional>
 #include <reel/compile.hpp>
+#include <reel/nn/sequence.hpp>
 #include <reel/ops/scans.hpp>
 #include <reel/reel.hpp>
-#include <reel/sequence.hpp>
 #include <reel/switch.hpp>
 
 #include "catch.hpp"

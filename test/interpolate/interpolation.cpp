@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 #include <reel/compile.hpp>
-#include <reel/integrate.hpp>
 #include <reel/interpolate.hpp>
 #include <reel/reel.hpp>
+#include <reel/solve/integrate.hpp>
 #include <string>
 
 #include "catch.hpp"

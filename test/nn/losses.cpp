@@ -1,9 +1,9 @@
-// Losses of <reel/ops/losses.hpp>: values in 60 digits, ends and kinks, what is ignored, dtypes, errors, entries on
+// Losses of <reel/nn/losses.hpp>: values in 60 digits, ends and kinks, what is ignored, dtypes, errors, entries on
 // tapes. Values and derivatives in every shape and layout are checked by the op table.
 #include <cmath>
 #include <functional>
 #include <map>
-#include <reel/ops/losses.hpp>
+#include <reel/nn/losses.hpp>
 #include <reel/reel.hpp>
 #include <string>
 

@@ -1,9 +1,9 @@
-// Functions of <reel/sequence.hpp> where the op table does not reach: many blocks, masks, ends, bits for every number
-// of threads, memory, entries on tapes, errors.
+// Functions of <reel/nn/sequence.hpp> where the op table does not reach: many blocks, masks, ends, bits for every
+// number of threads, memory, entries on tapes, errors.
 #include <cmath>
+#include <reel/nn/sequence.hpp>
 #include <reel/ops/arranging.hpp>
 #include <reel/reel.hpp>
-#include <reel/sequence.hpp>
 
 #include "catch.hpp"
 #include "support/bits.hpp"

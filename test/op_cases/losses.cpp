@@ -1,6 +1,6 @@
-// Rows of the ops of <reel/ops/losses.hpp>.
+// Rows of the ops of <reel/nn/losses.hpp>.
 #include <algorithm>
-#include <reel/ops/losses.hpp>
+#include <reel/nn/losses.hpp>
 
 #include "naive.hpp"
 

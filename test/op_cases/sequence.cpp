@@ -1,6 +1,6 @@
-// Rows of the ops of <reel/sequence.hpp>.
+// Rows of the ops of <reel/nn/sequence.hpp>.
 #include <algorithm>
-#include <reel/sequence.hpp>
+#include <reel/nn/sequence.hpp>
 
 #include "naive.hpp"
 

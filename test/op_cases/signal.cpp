@@ -1,7 +1,7 @@
-// Rows of the ops of <reel/signal.hpp>. The references are sums by the definition.
+// Rows of the ops of <reel/fft/signal.hpp>. The references are sums by the definition.
 #include <numbers>
+#include <reel/fft/signal.hpp>
 #include <reel/ops/parts.hpp>
-#include <reel/signal.hpp>
 
 #include "naive.hpp"
 

@@ -2,9 +2,9 @@
 // statistics and derivatives through the free parameters, refused bounds.
 #include <cmath>
 #include <limits>
-#include <reel/equations.hpp>
 #include <reel/linalg.hpp>
-#include <reel/minimize.hpp>
+#include <reel/optim/minimize.hpp>
+#include <reel/solve/equations.hpp>
 #include <reel/sparse.hpp>
 
 #include "catch.hpp"

@@ -1,8 +1,8 @@
 // root and minimum with default options on discretised differential equations, whose Jacobians have condition numbers
 // of n^2, so that gmres stagnates: values and derivatives against dense linear algebra.
 #include <reel/compile.hpp>
-#include <reel/equations.hpp>
 #include <reel/linalg.hpp>
+#include <reel/solve/equations.hpp>
 
 #include "catch.hpp"
 #include "support/numbers.hpp"

@@ -1,7 +1,7 @@
 // Minimiser runs that stop, are saved to a file and continue, compared with uninterrupted runs.
 #include <cmath>
 #include <reel/io.hpp>
-#include <reel/minimize.hpp>
+#include <reel/optim/minimize.hpp>
 #include <reel/reel.hpp>
 #include <reel/sparse.hpp>
 

@@ -5,9 +5,9 @@
 #include <limits>
 #include <numbers>
 #include <reel/compile.hpp>
-#include <reel/minimize.hpp>
 #include <reel/ops/parts.hpp>
 #include <reel/optim.hpp>
+#include <reel/optim/minimize.hpp>
 #include <reel/reel.hpp>
 #include <reel/runtime.hpp>
 #include <vector>

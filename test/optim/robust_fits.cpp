@@ -1,7 +1,7 @@
 // levenberg_marquardt with robust losses: closed forms, stationarity of the loss itself, outliers.
 #include <cmath>
-#include <reel/minimize.hpp>
 #include <reel/optim.hpp>
+#include <reel/optim/minimize.hpp>
 #include <reel/reel.hpp>
 #include <reel/testing.hpp>
 

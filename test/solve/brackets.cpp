@@ -1,7 +1,7 @@
 // bracketed_root: when it stops, in both dtypes, which element an error names, what derivatives notice.
 #include <bit>
 #include <cmath>
-#include <reel/equations.hpp>
+#include <reel/solve/equations.hpp>
 
 #include "catch.hpp"
 #include "support/numbers.hpp"

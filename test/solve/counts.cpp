@@ -1,8 +1,8 @@
 // fixed_point, root and minimum: counts of evaluations and iterations that the methods determine, limits and tolerances
 // that are reached exactly, what is refused.
 #include <cmath>
-#include <reel/equations.hpp>
 #include <reel/linalg.hpp>
+#include <reel/solve/equations.hpp>
 
 #include "catch.hpp"
 #include "support/derivatives.hpp"

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <functional>
 #include <reel/compile.hpp>
-#include <reel/equations.hpp>
 #include <reel/linalg.hpp>
+#include <reel/solve/equations.hpp>
 
 #include "catch.hpp"
 #include "linalg/check.hpp"

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <reel/equations.hpp>
-#include <reel/integrate.hpp>
 #include <reel/ode.hpp>
+#include <reel/solve/equations.hpp>
+#include <reel/solve/integrate.hpp>
 #include <string>
 
 #include "catch.hpp"

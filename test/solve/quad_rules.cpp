@@ -1,7 +1,7 @@
 // quad: what it passes to the function and how often, tolerances by default, the limit of intervals, dtypes, refusals.
 #include <cmath>
 #include <limits>
-#include <reel/integrate.hpp>
+#include <reel/solve/integrate.hpp>
 
 #include "catch.hpp"
 #include "support/numbers.hpp"

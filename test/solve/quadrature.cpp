@@ -4,7 +4,7 @@
 #include <numbers>
 #include <reel/compile.hpp>
 #include <reel/debug.hpp>
-#include <reel/integrate.hpp>
+#include <reel/solve/integrate.hpp>
 
 #include "catch.hpp"
 #include "linalg/check.hpp"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <functional>
 #include <map>
-#include <reel/integrate.hpp>
 #include <reel/reel.hpp>
+#include <reel/solve/integrate.hpp>
 #include <reel/stats.hpp>
 #include <span>
 #include <string>

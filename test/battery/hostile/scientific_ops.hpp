@@ -1,9 +1,9 @@
 // Special functions, distributions, solvers and others that ops.hpp and binary_ops.hpp lack, for hostile_arguments.cpp.
 #pragma once
-#include <reel/equations.hpp>
 #include <reel/linalg/iterative.hpp>
 #include <reel/linalg/symmetric_function.hpp>
 #include <reel/ode.hpp>
+#include <reel/solve/equations.hpp>
 #include <reel/sparse.hpp>
 
 #include "binary_ops.hpp"

@@ -1,7 +1,7 @@
-// Rows of the ops of <reel/interpolate.hpp>, <reel/integrate.hpp> and <reel/image.hpp>.
+// Rows of the ops of <reel/interpolate.hpp>, <reel/solve/integrate.hpp> and <reel/image.hpp>.
 #include <reel/image.hpp>
-#include <reel/integrate.hpp>
 #include <reel/interpolate.hpp>
+#include <reel/solve/integrate.hpp>
 
 #include "../naive.hpp"
 #include "grid_references.hpp"

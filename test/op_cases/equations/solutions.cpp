@@ -3,10 +3,10 @@
 // are tested as those by operands.
 #include "solutions.hpp"
 
-#include <reel/equations.hpp>
-#include <reel/integrate.hpp>
 #include <reel/linalg.hpp>
 #include <reel/ode.hpp>
+#include <reel/solve/equations.hpp>
+#include <reel/solve/integrate.hpp>
 
 #include "../matrices.hpp"
 

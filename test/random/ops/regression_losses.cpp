@@ -1,5 +1,5 @@
-// The losses of <reel/ops/losses.hpp> by their definitions.
-#include <reel/ops/losses.hpp>
+// The losses of <reel/nn/losses.hpp> by their definitions.
+#include <reel/nn/losses.hpp>
 
 #include "../ranged.hpp"
 

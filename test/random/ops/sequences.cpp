@@ -1,7 +1,7 @@
 // Attention, rotary embedding, recurrent networks and bags of embeddings by their definitions.
 #include <limits>
 #include <reel/nn.hpp>
-#include <reel/sequence.hpp>
+#include <reel/nn/sequence.hpp>
 
 #include "../program.hpp"
 #include "../ranged.hpp"

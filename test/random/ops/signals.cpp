@@ -2,7 +2,7 @@
 // their definitions. Spectra of real signals count by the sums of their parts.
 #include <algorithm>
 #include <cmath>
-#include <reel/signal.hpp>
+#include <reel/fft/signal.hpp>
 
 #include "../program.hpp"
 

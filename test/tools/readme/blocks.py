@@ -38,7 +38,7 @@ for page in pages:
     assert found, f"{page}: no fragments"
 assert len(programs) == 1, f"{len(programs)} complete programs in the pages, 1 expected"
 program.write_text(programs[0])
-parts = ['#include <cmath>\n#include <cstdio>\n#include <cstdlib>\n#include <fstream>\n#include <numbers>\n#include <reel/codegen.hpp>\n#include <reel/compile.hpp>\n#include <reel/fft.hpp>\n#include <reel/geometry.hpp>\n#include <reel/elementwise.hpp>\n#include <reel/equations.hpp>\n#include <reel/integrate.hpp>\n#include <reel/interpolate.hpp>\n#include <reel/io.hpp>\n#include <reel/linalg.hpp>\n#include <reel/minimize.hpp>\n#include <reel/ode.hpp>\n#include <reel/optim.hpp>\n#include <reel/reel.hpp>\n#include <reel/sparse.hpp>\n'
+parts = ['#include <cmath>\n#include <cstdio>\n#include <cstdlib>\n#include <fstream>\n#include <numbers>\n#include <reel/codegen.hpp>\n#include <reel/compile.hpp>\n#include <reel/fft.hpp>\n#include <reel/geometry.hpp>\n#include <reel/elementwise.hpp>\n#include <reel/solve/equations.hpp>\n#include <reel/solve/integrate.hpp>\n#include <reel/interpolate.hpp>\n#include <reel/io.hpp>\n#include <reel/linalg.hpp>\n#include <reel/optim/minimize.hpp>\n#include <reel/ode.hpp>\n#include <reel/optim.hpp>\n#include <reel/reel.hpp>\n#include <reel/sparse.hpp>\n'
          '#include <reel/testing.hpp>\n' + "".join(sorted(optional)) + 'using namespace reel;\n'
          '#undef assert\n#define assert(...) ((__VA_ARGS__) ? void() : (std::printf("%s:%d: %s\\n", __FILE__, __LINE__, #__VA_ARGS__), std::exit(1)))\n']
 parts.append('#include "readme/modes.hpp"\nnamespace pages {\n')

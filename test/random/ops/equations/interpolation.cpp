@@ -1,6 +1,6 @@
 // Interpolation and integrals of samples by their definitions.
-#include <reel/integrate.hpp>
 #include <reel/interpolate.hpp>
+#include <reel/solve/integrate.hpp>
 
 #include "../../../op_cases/equations/references.hpp"
 #include "../jet_matrices.hpp"

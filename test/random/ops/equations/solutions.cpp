@@ -1,10 +1,10 @@
 // Solutions found by iteration: of linear systems by elimination, of equations by Newton's steps on jets, integrals by
 // series, linear differential equations by the exponential of their matrix.
 #include <algorithm>
-#include <reel/equations.hpp>
-#include <reel/integrate.hpp>
 #include <reel/linalg.hpp>
 #include <reel/ode.hpp>
+#include <reel/solve/equations.hpp>
+#include <reel/solve/integrate.hpp>
 
 #include "../../ranged.hpp"
 #include "../jet_matrices.hpp"
