@@ -83,11 +83,11 @@ constexpr Composed angle_functions[] = {{"so3_exp", sine_over_angle},
                                         {"se3_exp", sine_over_cube},
                                         {"se3_log", inverse_coefficient},
                                         {"so3_log", angle_over_sine}};
+constinit const ComposedOps angle_ops(angle_functions);
 Quantity of_angle(AngleFunction f, const Tensor& q, const Tensor& s = Tensor()) {
-  static const ComposedOps& functions = *new ComposedOps(angle_functions);
   const Operand operands[] = {q, s};
   const Operand* const list[] = {&operands[0], &operands[1]};
-  return functions.call(f, std::span(list, s.defined() ? 2 : 1));
+  return angle_ops.call(f, std::span(list, s.defined() ? 2 : 1));
 }
 
 // ---- Linear maps of the last axis by matrices of signs, row by row: the results of each element.

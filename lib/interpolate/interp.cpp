@@ -32,16 +32,16 @@ Lane on_line(const Lane* a) {
   return where(below, f0, where(above || empty, f1, inside));
 }
 constexpr Composed lines[] = {{interp_name, on_line}};
+constinit const ComposedOps line_ops(lines);
 
 Tensor on_lines(const Tensor& x, const Tensor& xp, const Tensor& fp) {
-  static const ComposedOps& line = *new ComposedOps(lines);
   const std::int64_t n = xp.size();
   const Quantity left = clip(searchsorted(xp, x, true) - 1, 0, std::max<std::int64_t>(n - 2, 0));
   const Quantity right = minimum(left + 1, n - 1);
   const Quantity x0 = gathered(xp, left), x1 = gathered(xp, right), f0 = gathered(fp, left), f1 = gathered(fp, right);
   const Operand operands[] = {x, x0, x1, f0, f1};
   const Operand* const list[] = {&operands[0], &operands[1], &operands[2], &operands[3], &operands[4]};
-  return line.call(0, list);
+  return line_ops.call(0, list);
 }
 
 Tensor periodic(const Tensor& x, const Tensor& xp, const Tensor& fp, double period) {

@@ -81,13 +81,13 @@ Lane horner(const Lane* a) { return a[1] + a[0] * (a[2] + a[0] * (a[3] + a[0] * 
 enum SplineFunction : std::size_t { slope_inside, slope_at_end, slope_by_changes, polynomial };
 constexpr Composed spline_functions[] = {
     {"pchip", harmonic}, {"pchip", at_end}, {"akima", by_changes}, {"piecewise_cubic", horner}};
+constinit const ComposedOps spline_ops(spline_functions);
 
 Tensor spline_call(SplineFunction f, std::initializer_list<Tensor> x) {
-  static const ComposedOps& composed = *new ComposedOps(spline_functions);
   detail::List<Operand> operands(x.begin(), x.end());
   detail::List<const Operand*> list;
   for (const Operand& operand : operands) list.push_back(&operand);
-  return composed.call(f, list);
+  return spline_ops.call(f, list);
 }
 
 // ---- Samples

@@ -119,13 +119,11 @@ constexpr Composed pointwise_losses[] = {
 };
 // clang-format on
 static_assert(std::size(pointwise_losses) == margin_ranking_loss + 1);
+constinit const ComposedOps loss_ops(pointwise_losses);
 
 template <class... More>
 Tensor call(LossFunction f, const Operand& x, const More&... more) {
-  static const ComposedOps& all = *new ComposedOps(pointwise_losses);
-  const tape::OpScope scope(x);
-  const Operand* const operands[] = {&x, &more...};
-  return all.call(f, operands);
+  return loss_ops.call(f, {&x, &more...});
 }
 
 void check_not_negative(const char* op, const char* what, double v) {

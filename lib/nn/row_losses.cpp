@@ -63,6 +63,7 @@ Lane exceeding(const Lane* x) {
 }
 constexpr Composed margins[] = {{"multi_margin", exceeding},
                                 {"multi_margin", [](const Lane* x) { return square(exceeding(x)); }}};
+constinit const ComposedOps margin_ops(margins);
 
 // ---- distances
 
@@ -104,7 +105,6 @@ Tensor nll(const Operand& operand, const Operand& labels, const SparseCrossEntro
 
 Tensor multi_margin(const Operand& operand, const Operand& labels, const MultiMarginOptions& options) {
   constexpr const char* op = ops::multi_margin_name;
-  static const ops::ComposedOps& exceeding = *new ops::ComposedOps(ops::margins);
   const tape::OpScope scope(operand);
   if (options.p != 1 && options.p != 2) fail<ValueError>(op, "p is {}; it must be 1 or 2", options.p);
   const auto [d, wide] = ops::floating_dtypes(op, {&operand});
@@ -116,7 +116,7 @@ Tensor multi_margin(const Operand& operand, const Operand& labels, const MultiMa
   const Tensor marks = one_hot(classes, rows.shape()[-1], rows.dtype());
   const Operand operands[] = {rows, own, marks, options.margin};
   const Operand* const list[] = {&operands[0], &operands[1], &operands[2], &operands[3]};
-  return ops::cast_to(mean(exceeding.call(static_cast<std::size_t>(options.p - 1), list), -1), d);
+  return ops::cast_to(mean(ops::margin_ops.call(static_cast<std::size_t>(options.p - 1), list), -1), d);
 }
 
 Tensor cosine_similarity(const Operand& x, const Operand& y, std::int64_t axis) {

@@ -119,16 +119,14 @@ constexpr Composed direction_functions[] = {{"direction", [](const Lane* x) {
                                                    where(far, 0, x[0]) / where(far || equal(x[2], 0), 1, x[2]);
                                                return where(far, where(x[0] < 0, 0 - limit, limit), ratio);
                                              }}};
+constinit const ComposedOps direction_ops(direction_functions);
 
 }  // namespace
 
 Tensor unit_number(const Tensor& z, const Tensor& size) {
-  static const ComposedOps& all = *new ComposedOps(direction_functions);
   const Tensor re = real(z), im = imag(z);
-  const Operand parts[] = {re, im, size};
-  const Operand* const of_re[] = {&parts[0], &parts[1], &parts[2]};
-  const Operand* const of_im[] = {&parts[1], &parts[0], &parts[2]};
-  return make_complex(all.call(0, of_re), all.call(0, of_im));
+  const Operand x(re), y(im), length(size);
+  return make_complex(direction_ops.call(0, {&x, &y, &length}), direction_ops.call(0, {&y, &x, &length}));
 }
 
 }  // namespace ops

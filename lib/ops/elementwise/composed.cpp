@@ -7,7 +7,9 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <reel/ops/shape.hpp>
+#include <vector>
 
 #include "core/fail.hpp"
 #include "ops/derivatives.hpp"
@@ -135,19 +137,27 @@ static_assert(std::ranges::equal(composed_names, std::span(composed_functions).f
 
 constexpr std::size_t at(detail::ComposedFunction f) { return static_cast<std::size_t>(f); }
 
-const ComposedOps& composed_ops() {
-  static const ComposedOps& ops = *new ComposedOps(composed_functions);
-  return ops;
-}
+constinit const ComposedOps composed_ops(composed_functions);
 
 }  // namespace
 
-ComposedOps::ComposedOps(std::span<const Composed> definitions)
-    : definitions_(definitions), primitives_(definitions.size(), elementwise_primitive()) {
-  for (std::size_t i = 0; i < definitions.size(); ++i) {
-    primitives_[i].rule.name = definitions[i].name.data();
-    traces_.emplace_back(primitives_[i]);
+struct ComposedOps::Made {
+  std::vector<Primitive> primitives;
+  std::vector<detail::LaneTraces> traces;
+};
+
+const ComposedOps::Made& ComposedOps::made() const {
+  const Made* known = made_.load(std::memory_order_acquire);
+  if (known != nullptr) [[likely]]
+    return *known;
+  auto own = std::make_unique<Made>();
+  own->primitives.assign(definitions_.size(), elementwise_primitive());
+  for (std::size_t i = 0; i < definitions_.size(); ++i) {
+    own->primitives[i].rule.name = definitions_[i].name.data();
+    own->traces.emplace_back(own->primitives[i]);
   }
+  // Another thread may have been faster; its ops are the ones in use.
+  return made_.compare_exchange_strong(known, own.get(), std::memory_order_acq_rel) ? *own.release() : *known;
 }
 
 Tensor ComposedOps::call(std::size_t f, std::span<const Operand* const> operands) const {
@@ -169,7 +179,7 @@ Tensor ComposedOps::call(std::size_t f, std::span<const Operand* const> operands
   const detail::LaneArgument first = *operands.front();
   std::array<detail::LaneArgument, most_of_composed> arguments = {first, first, first, first, first};
   for (std::size_t k = 0; k < operands.size(); ++k) arguments[k] = *operands[k];
-  detail::LaneProgram program(traces_[f], std::span(arguments).first(operands.size()));
+  detail::LaneProgram program(made().traces[f], std::span(arguments).first(operands.size()));
   if (!program.traced()) {
     const Lane made = definitions_[f].value(program.lanes().data());
     program.set_outputs({&made, 1});
@@ -177,6 +187,11 @@ Tensor ComposedOps::call(std::size_t f, std::span<const Operand* const> operands
   Tensor result;
   program.run(&result);
   return result;
+}
+
+Tensor ComposedOps::call(std::size_t f, std::initializer_list<const Operand*> operands) const {
+  const tape::OpScope scope(**operands.begin());
+  return call(f, std::span(operands.begin(), operands.size()));
 }
 
 }  // namespace ops
@@ -193,13 +208,6 @@ Lane detail::call(ComposedFunction function, std::initializer_list<LaneOperand> 
 namespace ops {
 namespace {
 
-template <class... More>
-Tensor call(std::size_t f, const Operand& x, const More&... more) {
-  const tape::OpScope scope(x);
-  const Operand* const operands[] = {&x, &more...};
-  return composed_ops().call(f, operands);
-}
-
 double largest(DType d) {
   return d == DType::float16    ? 65504
          : d == DType::bfloat16 ? 0x1.fep127
@@ -211,16 +219,17 @@ double largest(DType d) {
 }  // namespace ops
 
 // clang-format off
-#define REEL_COMPOSED_1(name) Tensor name(const Operand& x) { return ops::call(ops::at(detail::ComposedFunction::name), x); }
-#define REEL_COMPOSED_2(name) Tensor name(const Operand& x, const Operand& y) { return ops::call(ops::at(detail::ComposedFunction::name), x, y); }
+#define REEL_COMPOSED_1(name) Tensor name(const Operand& x) { return ops::composed_ops.call(ops::at(detail::ComposedFunction::name), {&x}); }
+#define REEL_COMPOSED_2(name) Tensor name(const Operand& x, const Operand& y) { return ops::composed_ops.call(ops::at(detail::ComposedFunction::name), {&x, &y}); }
 #define REEL_COMPOSED_3(name) \
-  Tensor name(const Operand& x, const Operand& y, const Operand& z) { return ops::call(ops::at(detail::ComposedFunction::name), x, y, z); }
+  Tensor name(const Operand& x, const Operand& y, const Operand& z) { return ops::composed_ops.call(ops::at(detail::ComposedFunction::name), {&x, &y, &z}); }
 #define REEL_COMPOSED(name, arity) REEL_COMPOSED_##arity(name)
 REEL_COMPOSED_FUNCTIONS(REEL_COMPOSED)
 // clang-format on
 
 Tensor nan_to_num(const Operand& x, double nan, double high, double low) {
-  return ops::call(ops::nan_to_num_index, x, Operand(nan), Operand(high), Operand(low));
+  const Operand of_nan(nan), of_high(high), of_low(low);
+  return ops::composed_ops.call(ops::nan_to_num_index, {&x, &of_nan, &of_high, &of_low});
 }
 
 Tensor nan_to_num(const Operand& x, double nan) {
