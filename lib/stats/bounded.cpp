@@ -11,8 +11,9 @@
 #include "ops/elementwise/composed.hpp"
 #include "special/functions.hpp"
 #include "stats/converted.hpp"
+#include "stats/norm.hpp"
 #include "stats/numbers.hpp"
-#include "stats/uniform.hpp"
+#include "stats/samplers.hpp"
 #include "tape/observe/observe.hpp"
 
 namespace reel {
@@ -213,14 +214,10 @@ constexpr Composed bounded_functions[] = {
     {"truncnorm_isf", truncnorm_upper_quantile},
     {"truncnorm_rvs", truncnorm_quantile},
 };
-Tensor bounded(std::size_t f, std::initializer_list<const Operand*> operands) {
-  static const ComposedOps& all = *new ComposedOps(bounded_functions);
-  return all.call(f, {operands.begin(), operands.size()});
-}
+constinit const ComposedOps bounded(bounded_functions);
 Tensor truncnorm(TruncnormFunction f, const Operand& x, const Operand& a, const Operand& b, const Operand& loc,
                  const Operand& scale) {
-  const tape::OpScope scope(x);
-  return bounded(of_truncnorm + static_cast<std::size_t>(f), {&x, &a, &b, &loc, &scale});
+  return bounded.call(of_truncnorm + static_cast<std::size_t>(f), {&x, &a, &b, &loc, &scale});
 }
 
 // log(i0(kappa)) - kappa: near 0 without the kink of i0e.
@@ -228,14 +225,14 @@ Tensor log_i0e(const Tensor& kappa) {
   const Tensor low = less(kappa, 1), high = greater_equal(kappa, expansion_min);
   const Tensor in_low = where(low, kappa, 0), in_middle = where(logical_or(low, high), 1, kappa);
   const Operand all(kappa);
-  return where(low, log(i0(in_low)) - in_low, where(high, bounded(log_i0e_above, {&all}), log(i0e(in_middle))));
+  return where(low, log(i0(in_low)) - in_low, where(high, bounded.call(log_i0e_above, {&all}), log(i0e(in_middle))));
 }
 
 // 1 - i1(kappa) / i0(kappa).
 Tensor ratio_rest(const Tensor& kappa) {
   const Tensor high = greater_equal(kappa, expansion_min), low = where(high, 1, kappa);
   const Operand all(kappa);
-  return where(high, bounded(ratio_rest_above, {&all}), 1 - i1(low) / i0(low));
+  return where(high, bounded.call(ratio_rest_above, {&all}), 1 - i1(low) / i0(low));
 }
 Tensor valid_kappa(const Tensor& kappa) { return where(greater_equal(kappa, 0), kappa, not_a_number); }
 
@@ -245,7 +242,7 @@ Tensor vonmises_density(const char* op, bool logarithm, const Operand& x, const 
   broadcast_all(op, c.x);
   const Tensor k = valid_kappa(c.x[2]);
   const Operand at(c.x[0]), origin(c.x[1]), concentration(k);
-  const Tensor power = bounded(vonmises_power, {&at, &origin, &concentration});
+  const Tensor power = bounded.call(vonmises_power, {&at, &origin, &concentration});
   const Tensor value = minus_infinity_outside(power - log_i0e(k) - log_2pi, isinf(c.x[0]));
   return cast_to(logarithm ? value : exp(value), c.result);
 }

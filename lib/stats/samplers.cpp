@@ -1,14 +1,14 @@
 // Samples as quantiles of uniform numbers or by rejection, and samples of what there is as gathered parts.
+#include "stats/samplers.hpp"
+
 #include <limits>
 #include <reel/ops/index.hpp>
 #include <reel/ops/pointwise.hpp>
-#include <reel/stats/continuous.hpp>
 #include <reel/stats/samplers.hpp>
 
 #include "core/fail.hpp"
 #include "linalg/matrices.hpp"
 #include "loops/make/philox.hpp"
-#include "stats/uniform.hpp"
 #include "tape/observe/observe.hpp"
 
 namespace reel {
@@ -83,29 +83,6 @@ std::int64_t parts_to_choose(const char* op, const Tensor& x, std::int64_t count
 }  // namespace
 
 }  // namespace ops
-
-// clang-format off
-#define REEL_SAMPLER_0(distribution) \
-  Tensor distribution##_rvs(Generator& generator, const Shape& shape, const Operand& loc, const Operand& scale, DType dtype) { \
-    const tape::OpScope scope(loc); \
-    return ops::cast_to(distribution##_ppf(ops::uniform_numbers(#distribution "_rvs", generator, shape, dtype, {&loc, &scale}), loc, scale), dtype); \
-  }
-#define REEL_SAMPLER_1(distribution) \
-  Tensor distribution##_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& loc, const Operand& scale, DType dtype) { \
-    const tape::OpScope scope(a); \
-    return ops::cast_to(distribution##_ppf(ops::uniform_numbers(#distribution "_rvs", generator, shape, dtype, {&a, &loc, &scale}), a, loc, scale), dtype); \
-  }
-REEL_SAMPLER_0(norm)
-REEL_SAMPLER_0(expon)
-REEL_SAMPLER_0(laplace)
-REEL_SAMPLER_0(logistic)
-REEL_SAMPLER_0(cauchy)
-REEL_SAMPLER_0(gumbel_r)
-REEL_SAMPLER_0(uniform)
-REEL_SAMPLER_1(pareto)
-REEL_SAMPLER_1(lognorm)
-REEL_SAMPLER_1(weibull_min)
-// clang-format on
 
 Tensor gamma_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& loc, const Operand& scale,
                  DType dtype) {

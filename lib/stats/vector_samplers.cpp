@@ -1,4 +1,4 @@
-// Samples of vectors and of whole numbers.
+// Samples of vectors.
 #include <reel/linalg/products.hpp>
 #include <reel/nn/convolution.hpp>
 #include <reel/nn/cross_entropy.hpp>
@@ -7,11 +7,10 @@
 #include <reel/ops/reduce.hpp>
 #include <reel/special.hpp>
 #include <reel/stats/samplers.hpp>
-#include <reel/stats/tails.hpp>
 
 #include "linalg/matrices.hpp"
 #include "stats/converted.hpp"
-#include "stats/uniform.hpp"
+#include "stats/samplers.hpp"
 #include "tape/observe/observe.hpp"
 
 namespace reel {
@@ -22,35 +21,9 @@ namespace {
 
 DType drawn_dtype(DType d) { return widened(d); }
 
-// `quantile` of uniform numbers of float64.
-template <class Quantile>
-Tensor number_samples(const char* op, Generator& generator, const Shape& shape, DType dtype,
-                      std::initializer_list<const Operand*> parameters, const Quantile& quantile) {
-  const tape::OpScope scope(**parameters.begin());
-  check_samples(op, shape, dtype, parameters);
-  return cast_to(quantile(uniform_numbers(op, generator, shape, DType::float64, parameters)), dtype);
-}
-
 }  // namespace
 
 }  // namespace ops
-
-#define REEL_NUMBER_SAMPLES_1(distribution)                                                            \
-  Tensor distribution##_rvs(Generator& generator, const Shape& shape, const Operand& p, DType dtype) { \
-    return ops::number_samples(#distribution "_rvs", generator, shape, dtype, {&p},                    \
-                               [&](const Tensor& u) { return distribution##_ppf(u, p); });             \
-  }
-#define REEL_NUMBER_SAMPLES_2(distribution)                                                               \
-  Tensor distribution##_rvs(Generator& generator, const Shape& shape, const Operand& n, const Operand& p, \
-                            DType dtype) {                                                                \
-    return ops::number_samples(#distribution "_rvs", generator, shape, dtype, {&n, &p},                   \
-                               [&](const Tensor& u) { return distribution##_ppf(u, n, p); });             \
-  }
-REEL_NUMBER_SAMPLES_1(poisson)
-REEL_NUMBER_SAMPLES_1(bernoulli)
-REEL_NUMBER_SAMPLES_1(geom)
-REEL_NUMBER_SAMPLES_2(binom)
-REEL_NUMBER_SAMPLES_2(nbinom)
 
 Tensor dirichlet_rvs(Generator& generator, const Shape& shape, const Operand& alpha, DType dtype) {
   constexpr const char* op = "dirichlet_rvs";

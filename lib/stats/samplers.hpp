@@ -2,7 +2,9 @@
 #pragma once
 #include <initializer_list>
 
+#include "ops/engine.hpp"
 #include "stats/implicit_samples.hpp"
+#include "tape/observe/observe.hpp"
 
 namespace reel::ops {
 
@@ -17,5 +19,14 @@ Tensor uniform_numbers(const char* op, Generator& generator, const Shape& shape,
 /// Draws in `dtype`, float32 or float64, of parameters that broadcast to the shape.
 Tensor variates(const char* op, loops::Variate v, Generator& generator, const Shape& shape, DType dtype,
                 std::initializer_list<const Operand*> parameters);
+
+/// `quantile` of uniform numbers for `precision`, in `dtype`.
+template <class Quantile>
+Tensor quantile_samples(const char* op, Generator& generator, const Shape& shape, DType dtype, DType precision,
+                        std::initializer_list<const Operand*> parameters, const Quantile& quantile) {
+  const tape::OpScope scope(**parameters.begin());
+  check_samples(op, shape, dtype, parameters);
+  return cast_to(quantile(uniform_numbers(op, generator, shape, precision, parameters)), dtype);
+}
 
 }  // namespace reel::ops
