@@ -325,103 +325,41 @@ Lane uniform_pareto_kl_of(X x) {
       beyond, b2 * (log(from.end / scale2) - from.below_end) + log(from.end / width) - log(b2) - from.below_end);
 }
 
-enum Divergence : std::size_t {
-  of_norm,
-  of_expon,
-  of_gamma,
-  of_beta,
-  of_bernoulli,
-  of_poisson,
-  of_dirichlet_term,
-  of_sums,
-  of_laplace,
-  of_cauchy,
-  of_gumbel_r,
-  of_weibull_min,
-  of_uniform,
-  of_pareto,
-  of_lognorm,
-  of_chi2,
-  of_geom,
-  of_binom,
-  of_nbinom,
-  of_bernoulli_poisson,
-  of_beta_expon,
-  of_beta_gamma,
-  of_beta_norm,
-  of_beta_uniform,
-  of_expon_gamma,
-  of_expon_gumbel_r,
-  of_expon_norm,
-  of_gamma_expon,
-  of_gamma_gumbel_r,
-  of_gamma_norm,
-  of_gumbel_r_norm,
-  of_laplace_norm,
-  of_norm_gumbel_r,
-  of_norm_laplace,
-  of_pareto_expon,
-  of_pareto_gamma,
-  of_pareto_norm,
-  of_uniform_beta,
-  of_uniform_expon,
-  of_uniform_gamma,
-  of_uniform_gumbel_r,
-  of_uniform_norm,
-  of_uniform_pareto
-};
-// In the order of the enumerators.
-constexpr Composed divergences[] = {
-    {"norm_kl", norm_kl_of},
-    {"expon_kl", [](X x) { return of_ratio(positive_or_nan(x[0]), positive_or_nan(x[1])); }},
-    {"gamma_kl", gamma_kl_of},
-    {"beta_kl", beta_kl_of, DType::float64},
-    {"bernoulli_kl", bernoulli_kl_of},
-    {"poisson_kl",
-     [](X x) { return kl_div(where(x[0] >= 0, x[0], not_a_number), where(x[1] >= 0, x[1], not_a_number)); }},
-    {"dirichlet_kl", dirichlet_term},
-    {"dirichlet_kl", [](X x) { return beyond_kl_div(x[1], x[0]); }},
-    {"laplace_kl", laplace_kl_of},
-    {"cauchy_kl", cauchy_kl_of},
-    {"gumbel_r_kl", gumbel_r_kl_of},
-    {"weibull_min_kl", weibull_min_kl_of},
-    {"uniform_kl", uniform_kl_of},
-    {"pareto_kl", pareto_kl_of},
-    {"lognorm_kl", lognorm_kl_of},
-    {"chi2_kl", chi2_kl_of},
-    {"geom_kl", geom_kl_of},
-    {"binom_kl", binom_kl_of},
-    {"nbinom_kl", [](X x) { return positive_or_nan(x[0]) * geom_kl_of(x + 1); }},
-    {"bernoulli_poisson_kl", bernoulli_poisson_kl_of},
-    {"beta_expon_kl", beta_expon_kl_of, DType::float64},
-    {"beta_gamma_kl", beta_gamma_kl_of, DType::float64},
-    {"beta_norm_kl", beta_norm_kl_of, DType::float64},
-    {"beta_uniform_kl", beta_uniform_kl_of, DType::float64},
-    {"expon_gamma_kl", expon_gamma_kl_of},
-    {"expon_gumbel_r_kl", expon_gumbel_r_kl_of},
-    {"expon_norm_kl", expon_norm_kl_of},
-    {"gamma_expon_kl", gamma_expon_kl_of},
-    {"gamma_gumbel_r_kl", gamma_gumbel_r_kl_of},
-    {"gamma_norm_kl", gamma_norm_kl_of},
-    {"gumbel_r_norm_kl", gumbel_r_norm_kl_of},
-    {"laplace_norm_kl", laplace_norm_kl_of},
-    {"norm_gumbel_r_kl", norm_gumbel_r_kl_of},
-    {"norm_laplace_kl", norm_laplace_kl_of},
-    {"pareto_expon_kl", pareto_expon_kl_of},
-    {"pareto_gamma_kl", pareto_gamma_kl_of},
-    {"pareto_norm_kl", pareto_norm_kl_of},
-    {"uniform_beta_kl", uniform_beta_kl_of, DType::float64},
-    {"uniform_expon_kl", uniform_expon_kl_of},
-    {"uniform_gamma_kl", uniform_gamma_kl_of},
-    {"uniform_gumbel_r_kl", uniform_gumbel_r_kl_of},
-    {"uniform_norm_kl", uniform_norm_kl_of},
-    {"uniform_pareto_kl", uniform_pareto_kl_of},
-};
-Tensor divergence(Divergence f, std::initializer_list<const Operand*> operands) {
-  static const ComposedOps& all = *new ComposedOps(divergences);
-  const tape::OpScope scope(**operands.begin());
-  return all.call(f, {operands.begin(), operands.size()});
-}
+Lane expon_kl_of(X x) { return of_ratio(positive_or_nan(x[0]), positive_or_nan(x[1])); }
+Lane poisson_kl_of(X x) { return kl_div(where(x[0] >= 0, x[0], not_a_number), where(x[1] >= 0, x[1], not_a_number)); }
+Lane nbinom_kl_of(X x) { return positive_or_nan(x[0]) * geom_kl_of(x + 1); }
+
+// The table of divergences NAME_kl, by the formulas NAME_kl_of: name; operands of the public function, or 0 if it is
+// written out below; the least precise dtype to compute in.
+// clang-format off
+#define REEL_DIVERGENCES(F) \
+  F(norm, 4, float32) F(expon, 2, float32) F(gamma, 4, float32) F(beta, 4, float64) \
+  F(bernoulli, 2, float32) F(poisson, 2, float32) F(laplace, 4, float32) F(cauchy, 4, float32) \
+  F(gumbel_r, 4, float32) F(weibull_min, 4, float32) F(uniform, 4, float32) F(pareto, 4, float32) \
+  F(lognorm, 4, float32) F(chi2, 2, float32) F(geom, 2, float32) F(binom, 3, float32) \
+  F(nbinom, 3, float32) F(bernoulli_poisson, 2, float32) F(beta_expon, 3, float64) \
+  F(beta_gamma, 4, float64) F(beta_norm, 4, float64) F(beta_uniform, 0, float64) \
+  F(expon_gamma, 3, float32) F(expon_gumbel_r, 3, float32) F(expon_norm, 3, float32) \
+  F(gamma_expon, 3, float32) F(gamma_gumbel_r, 4, float32) F(gamma_norm, 4, float32) \
+  F(gumbel_r_norm, 4, float32) F(laplace_norm, 4, float32) F(norm_gumbel_r, 4, float32) \
+  F(norm_laplace, 4, float32) F(pareto_expon, 3, float32) F(pareto_gamma, 4, float32) \
+  F(pareto_norm, 4, float32) F(uniform_beta, 0, float64) F(uniform_expon, 3, float32) \
+  F(uniform_gamma, 4, float32) F(uniform_gumbel_r, 4, float32) F(uniform_norm, 4, float32) \
+  F(uniform_pareto, 4, float32)
+// clang-format on
+
+#define REEL_ENUMERATOR(name, operands, least) of_##name,
+enum Divergence : std::size_t { REEL_DIVERGENCES(REEL_ENUMERATOR) };
+#undef REEL_ENUMERATOR
+#define REEL_DEFINITION(name, operands, least) {#name "_kl", name##_kl_of, DType::least},
+constexpr Composed divergences[] = {REEL_DIVERGENCES(REEL_DEFINITION)};
+#undef REEL_DEFINITION
+constinit const ComposedOps divergence_ops(divergences);
+
+enum DirichletPart : std::size_t { of_element, of_sums };
+constexpr Composed dirichlet_parts[] = {{"dirichlet_kl", dirichlet_term},
+                                        {"dirichlet_kl", [](X x) { return beyond_kl_div(x[1], x[0]); }}};
+constinit const ComposedOps dirichlet_ops(dirichlet_parts);
 
 // Divergence f, whose last operand is a function of loc and loc + scale, operands k and k + 1, without gradient.
 template <class Function>
@@ -433,7 +371,7 @@ Tensor with_end(Divergence f, std::initializer_list<const Operand*> operands, st
   const Tensor loc = stop_gradient(c.x[k]), scale = stop_gradient(c.x[k + 1]);
   const Tensor end = of_end(loc, scale);
   const Operand x[] = {c.x[0], c.x[1], c.x[2], c.x[3], end};
-  return cast_to(divergence(f, {&x[0], &x[1], &x[2], &x[3], &x[4]}), c.result);
+  return cast_to(divergence_ops.call(f, {&x[0], &x[1], &x[2], &x[3], &x[4]}), c.result);
 }
 Tensor excess_over_one(const Tensor& loc, const Tensor& scale) {
   return where(greater(loc + scale, 1), infinity,
@@ -445,48 +383,24 @@ Tensor excess_over_one(const Tensor& loc, const Tensor& scale) {
 }  // namespace ops
 
 // clang-format off
-Tensor norm_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_norm, {&loc1, &scale1, &loc2, &scale2}); }
-Tensor expon_kl(const Operand& scale1, const Operand& scale2) { return ops::divergence(ops::of_expon, {&scale1, &scale2}); }
-Tensor gamma_kl(const Operand& a1, const Operand& scale1, const Operand& a2, const Operand& scale2) { return ops::divergence(ops::of_gamma, {&a1, &scale1, &a2, &scale2}); }
-Tensor beta_kl(const Operand& a1, const Operand& b1, const Operand& a2, const Operand& b2) { return ops::divergence(ops::of_beta, {&a1, &b1, &a2, &b2}); }
-Tensor bernoulli_kl(const Operand& p1, const Operand& p2) { return ops::divergence(ops::of_bernoulli, {&p1, &p2}); }
-Tensor poisson_kl(const Operand& mu1, const Operand& mu2) { return ops::divergence(ops::of_poisson, {&mu1, &mu2}); }
-Tensor laplace_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_laplace, {&loc1, &scale1, &loc2, &scale2}); }
-Tensor cauchy_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_cauchy, {&loc1, &scale1, &loc2, &scale2}); }
-Tensor gumbel_r_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_gumbel_r, {&loc1, &scale1, &loc2, &scale2}); }
-Tensor uniform_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_uniform, {&loc1, &scale1, &loc2, &scale2}); }
-Tensor weibull_min_kl(const Operand& c1, const Operand& scale1, const Operand& c2, const Operand& scale2) { return ops::divergence(ops::of_weibull_min, {&c1, &scale1, &c2, &scale2}); }
-Tensor pareto_kl(const Operand& b1, const Operand& scale1, const Operand& b2, const Operand& scale2) { return ops::divergence(ops::of_pareto, {&b1, &scale1, &b2, &scale2}); }
-Tensor lognorm_kl(const Operand& s1, const Operand& scale1, const Operand& s2, const Operand& scale2) { return ops::divergence(ops::of_lognorm, {&s1, &scale1, &s2, &scale2}); }
-Tensor chi2_kl(const Operand& df1, const Operand& df2) { return ops::divergence(ops::of_chi2, {&df1, &df2}); }
-Tensor geom_kl(const Operand& p1, const Operand& p2) { return ops::divergence(ops::of_geom, {&p1, &p2}); }
-Tensor binom_kl(const Operand& n, const Operand& p1, const Operand& p2) { return ops::divergence(ops::of_binom, {&n, &p1, &p2}); }
-Tensor nbinom_kl(const Operand& n, const Operand& p1, const Operand& p2) { return ops::divergence(ops::of_nbinom, {&n, &p1, &p2}); }
-Tensor bernoulli_poisson_kl(const Operand& p1, const Operand& mu2) { return ops::divergence(ops::of_bernoulli_poisson, {&p1, &mu2}); }
-Tensor beta_expon_kl(const Operand& a1, const Operand& b1, const Operand& scale2) { return ops::divergence(ops::of_beta_expon, {&a1, &b1, &scale2}); }
-Tensor beta_gamma_kl(const Operand& a1, const Operand& b1, const Operand& a2, const Operand& scale2) { return ops::divergence(ops::of_beta_gamma, {&a1, &b1, &a2, &scale2}); }
-Tensor beta_norm_kl(const Operand& a1, const Operand& b1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_beta_norm, {&a1, &b1, &loc2, &scale2}); }
-Tensor beta_uniform_kl(const Operand& a1, const Operand& b1, const Operand& loc2, const Operand& scale2) { return ops::with_end(ops::of_beta_uniform, {&a1, &b1, &loc2, &scale2}, 2, [](const Tensor& x, const Tensor& y) { return x + y; }); }
-Tensor expon_gamma_kl(const Operand& scale1, const Operand& a2, const Operand& scale2) { return ops::divergence(ops::of_expon_gamma, {&scale1, &a2, &scale2}); }
-Tensor expon_gumbel_r_kl(const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_expon_gumbel_r, {&scale1, &loc2, &scale2}); }
-Tensor expon_norm_kl(const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_expon_norm, {&scale1, &loc2, &scale2}); }
-Tensor gamma_expon_kl(const Operand& a1, const Operand& scale1, const Operand& scale2) { return ops::divergence(ops::of_gamma_expon, {&a1, &scale1, &scale2}); }
-Tensor gamma_gumbel_r_kl(const Operand& a1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_gamma_gumbel_r, {&a1, &scale1, &loc2, &scale2}); }
-Tensor gamma_norm_kl(const Operand& a1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_gamma_norm, {&a1, &scale1, &loc2, &scale2}); }
-Tensor gumbel_r_norm_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_gumbel_r_norm, {&loc1, &scale1, &loc2, &scale2}); }
-Tensor laplace_norm_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_laplace_norm, {&loc1, &scale1, &loc2, &scale2}); }
-Tensor norm_gumbel_r_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_norm_gumbel_r, {&loc1, &scale1, &loc2, &scale2}); }
-Tensor norm_laplace_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_norm_laplace, {&loc1, &scale1, &loc2, &scale2}); }
-Tensor pareto_expon_kl(const Operand& b1, const Operand& scale1, const Operand& scale2) { return ops::divergence(ops::of_pareto_expon, {&b1, &scale1, &scale2}); }
-Tensor pareto_gamma_kl(const Operand& b1, const Operand& scale1, const Operand& a2, const Operand& scale2) { return ops::divergence(ops::of_pareto_gamma, {&b1, &scale1, &a2, &scale2}); }
-Tensor pareto_norm_kl(const Operand& b1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_pareto_norm, {&b1, &scale1, &loc2, &scale2}); }
-Tensor uniform_beta_kl(const Operand& loc1, const Operand& scale1, const Operand& a2, const Operand& b2) { return ops::with_end(ops::of_uniform_beta, {&loc1, &scale1, &a2, &b2}, 0, ops::excess_over_one); }
-Tensor uniform_expon_kl(const Operand& loc1, const Operand& scale1, const Operand& scale2) { return ops::divergence(ops::of_uniform_expon, {&loc1, &scale1, &scale2}); }
-Tensor uniform_gamma_kl(const Operand& loc1, const Operand& scale1, const Operand& a2, const Operand& scale2) { return ops::divergence(ops::of_uniform_gamma, {&loc1, &scale1, &a2, &scale2}); }
-Tensor uniform_gumbel_r_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_uniform_gumbel_r, {&loc1, &scale1, &loc2, &scale2}); }
-Tensor uniform_norm_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_uniform_norm, {&loc1, &scale1, &loc2, &scale2}); }
-Tensor uniform_pareto_kl(const Operand& loc1, const Operand& scale1, const Operand& b2, const Operand& scale2) { return ops::divergence(ops::of_uniform_pareto, {&loc1, &scale1, &b2, &scale2}); }
+#define REEL_DEFINE_0(name)
+#define REEL_DEFINE_2(name) \
+  Tensor name##_kl(const Operand& x, const Operand& y) { return ops::divergence_ops.call(ops::of_##name, {&x, &y}); }
+#define REEL_DEFINE_3(name) \
+  Tensor name##_kl(const Operand& x, const Operand& y, const Operand& z) { return ops::divergence_ops.call(ops::of_##name, {&x, &y, &z}); }
+#define REEL_DEFINE_4(name) \
+  Tensor name##_kl(const Operand& x, const Operand& y, const Operand& z, const Operand& w) { return ops::divergence_ops.call(ops::of_##name, {&x, &y, &z, &w}); }
+#define REEL_DEFINE(name, operands, least) REEL_DEFINE_##operands(name)
+REEL_DIVERGENCES(REEL_DEFINE)
 // clang-format on
+
+Tensor beta_uniform_kl(const Operand& a1, const Operand& b1, const Operand& loc2, const Operand& scale2) {
+  return ops::with_end(ops::of_beta_uniform, {&a1, &b1, &loc2, &scale2}, 2,
+                       [](const Tensor& loc, const Tensor& scale) { return loc + scale; });
+}
+Tensor uniform_beta_kl(const Operand& loc1, const Operand& scale1, const Operand& a2, const Operand& b2) {
+  return ops::with_end(ops::of_uniform_beta, {&loc1, &scale1, &a2, &b2}, 0, ops::excess_over_one);
+}
 
 Tensor dirichlet_kl(const Operand& alpha1, const Operand& alpha2) {
   constexpr const char* op = "dirichlet_kl";
@@ -501,8 +415,8 @@ Tensor dirichlet_kl(const Operand& alpha1, const Operand& alpha2) {
   const Tensor a1 = where(greater(x1, 0), x1, ops::not_a_number), a2 = where(greater(x2, 0), x2, ops::not_a_number);
   const Tensor n1 = sum(a1, -1, true), n2 = sum(a2, -1, true);
   const Operand first(a1), second(a2), sum1(n1), sum2(n2);
-  const Tensor terms = ops::divergence(ops::of_dirichlet_term, {&first, &sum1, &second, &sum2}),
-               sums = ops::divergence(ops::of_sums, {&sum1, &sum2});
+  const Tensor terms = ops::dirichlet_ops.call(ops::of_element, {&first, &sum1, &second, &sum2}),
+               sums = ops::dirichlet_ops.call(ops::of_sums, {&sum1, &sum2});
   return ops::cast_to(sum(terms, -1) - squeeze(sums, -1), c.result);
 }
 
