@@ -121,12 +121,13 @@ void Saver::add_optimizer(const char* kind, const Optimizer& optimizer) {
         kind, states.size() - saved);
 }
 
-void Saver::add_state(const SGD& optimizer) { add_optimizer("sgd", optimizer); }
-void Saver::add_state(const Adam& optimizer) { add_optimizer("adam", optimizer); }
-void Saver::add_state(const AdamW& optimizer) { add_optimizer("adamw", optimizer); }
-void Saver::add_state(const RMSProp& optimizer) { add_optimizer("rmsprop", optimizer); }
-void Saver::add_state(const Adagrad& optimizer) { add_optimizer("adagrad", optimizer); }
-void Saver::add_state(const Lion& optimizer) { add_optimizer("lion", optimizer); }
+// The optimisers, each with its name in a file.
+#define REEL_OPTIMIZERS(F) \
+  F(SGD, "sgd") F(Adam, "adam") F(AdamW, "adamw") F(RMSProp, "rmsprop") F(Adagrad, "adagrad") F(Lion, "lion")
+#define REEL_ADD(Optimizer, kind) \
+  void Saver::add_state(const Optimizer& optimizer) { add_optimizer(kind, optimizer); }
+REEL_OPTIMIZERS(REEL_ADD)
+#undef REEL_ADD
 void Saver::add_state(const Generator& generator) {
   const std::string prefix = state_prefix(states_++, "generator");
   insert(tensors_, prefix + "seed", scalar(as_signed(generator.seed())));
@@ -238,12 +239,10 @@ void Loader::find_optimizer(const char* kind, Optimizer& optimizer) {
   }
 }
 
-void Loader::find_state(SGD& optimizer) { find_optimizer("sgd", optimizer); }
-void Loader::find_state(Adam& optimizer) { find_optimizer("adam", optimizer); }
-void Loader::find_state(AdamW& optimizer) { find_optimizer("adamw", optimizer); }
-void Loader::find_state(RMSProp& optimizer) { find_optimizer("rmsprop", optimizer); }
-void Loader::find_state(Adagrad& optimizer) { find_optimizer("adagrad", optimizer); }
-void Loader::find_state(Lion& optimizer) { find_optimizer("lion", optimizer); }
+#define REEL_FIND(Optimizer, kind) \
+  void Loader::find_state(Optimizer& optimizer) { find_optimizer(kind, optimizer); }
+REEL_OPTIMIZERS(REEL_FIND)
+#undef REEL_FIND
 void Loader::find_state(Generator& generator) {
   const std::string prefix = state_prefix(states_++, "generator");
   const auto number = [&](const char* name) {

@@ -4,6 +4,14 @@
 
 namespace reel {
 
+// The members of an optimiser of one formula.
+#define REEL_OPTIMIZER(Name)                                                                        \
+  Name::Name(const Name##Options& o) : options(o) { optim::require(Name##Formula::name, options); } \
+  void Name::step(std::span<const Gradient> gradients, std::span<const Variable> variables) {       \
+    optim::step_by<Name##Formula>(options, states_, gradients, variables);                          \
+  }                                                                                                 \
+  void Name::forget(const Variable& variable) { states_.erase(VariableAccess::state_key(variable)); }
+
 // ---- Stochastic gradient descent, with momentum, also Nesterov's
 
 namespace {
@@ -99,17 +107,8 @@ struct AdamWFormula : AdamFormula {
 
 }  // namespace
 
-Adam::Adam(const AdamOptions& o) : options(o) { optim::require(AdamFormula::name, options); }
-void Adam::step(std::span<const Gradient> gradients, std::span<const Variable> variables) {
-  optim::step_by<AdamFormula>(options, states_, gradients, variables);
-}
-void Adam::forget(const Variable& variable) { states_.erase(VariableAccess::state_key(variable)); }
-
-AdamW::AdamW(const AdamWOptions& o) : options(o) { optim::require(AdamWFormula::name, options); }
-void AdamW::step(std::span<const Gradient> gradients, std::span<const Variable> variables) {
-  optim::step_by<AdamWFormula>(options, states_, gradients, variables);
-}
-void AdamW::forget(const Variable& variable) { states_.erase(VariableAccess::state_key(variable)); }
+REEL_OPTIMIZER(Adam)
+REEL_OPTIMIZER(AdamW)
 
 // ---- RMSProp
 
@@ -131,11 +130,7 @@ struct RMSPropFormula {
 
 }  // namespace
 
-RMSProp::RMSProp(const RMSPropOptions& o) : options(o) { optim::require(RMSPropFormula::name, options); }
-void RMSProp::step(std::span<const Gradient> gradients, std::span<const Variable> variables) {
-  optim::step_by<RMSPropFormula>(options, states_, gradients, variables);
-}
-void RMSProp::forget(const Variable& variable) { states_.erase(VariableAccess::state_key(variable)); }
+REEL_OPTIMIZER(RMSProp)
 
 // ---- Adagrad
 
@@ -155,11 +150,7 @@ struct AdagradFormula {
 
 }  // namespace
 
-Adagrad::Adagrad(const AdagradOptions& o) : options(o) { optim::require(AdagradFormula::name, options); }
-void Adagrad::step(std::span<const Gradient> gradients, std::span<const Variable> variables) {
-  optim::step_by<AdagradFormula>(options, states_, gradients, variables);
-}
-void Adagrad::forget(const Variable& variable) { states_.erase(VariableAccess::state_key(variable)); }
+REEL_OPTIMIZER(Adagrad)
 
 // ---- Lion: the sign of a mean of gradients
 
@@ -181,10 +172,6 @@ struct LionFormula {
 
 }  // namespace
 
-Lion::Lion(const LionOptions& o) : options(o) { optim::require(LionFormula::name, options); }
-void Lion::step(std::span<const Gradient> gradients, std::span<const Variable> variables) {
-  optim::step_by<LionFormula>(options, states_, gradients, variables);
-}
-void Lion::forget(const Variable& variable) { states_.erase(VariableAccess::state_key(variable)); }
+REEL_OPTIMIZER(Lion)
 
 }  // namespace reel
