@@ -98,8 +98,8 @@ const Override* look_up_override(const char* name) noexcept;
 inline const Override* find_override(const char* name) noexcept {
   return overrides() ? look_up_override(name) : nullptr;
 }
-void call_override(const Override& override, const tape::Tape& tape, const tape::Record& record,
-                   const tape::Entry& entry, std::span<const Tensor> g, std::span<Gradient> dx);
+void call_override(const Override& override, const tape::Record& record, const tape::Entry& entry,
+                   std::span<const Tensor> g, std::span<Gradient> dx);
 
 }  // namespace reel::autodiff
 

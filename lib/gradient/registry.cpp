@@ -13,6 +13,7 @@
 #include "core/word.hpp"
 #include "gradient/control/composite.hpp"
 #include "gradient/gradient.hpp"
+#include "ops/apply/kept.hpp"
 #include "ops/apply/operation.hpp"
 #include "program/trace.hpp"
 #include "tape/capture.hpp"
@@ -93,23 +94,15 @@ KeptTensors kept_by_user(const tape::Record& r) {
   return kept;
 }
 
-// For an op of the library, whose rule saves values in an order of its own: followed inputs are identified by their
-// slot. Inputs that are not followed are found by their index among the saved values; conditions and indices saved in
-// their place are not floating and are skipped.
-KeptTensors kept_by_library(const tape::Tape& t, const tape::Record& r, const tape::Entry& e) {
+// For an op of the library, whose primitive says which values it keeps. Calls of compiled functions, whose rules belong
+// to no primitive, keep none.
+KeptTensors kept_by_library(const tape::Record& r, const tape::Entry& e) {
   KeptTensors kept(r);
   for (std::uint32_t s = 0; s < e.saved; ++s) {
     if (!r.has_saved(s)) continue;
-    const Tensor x = r.saved(s);
-    const std::uint32_t slot = slot_of(t, x);
-    if (slot == tape::no_slot) {
-      if (s < e.inputs && e.input(s) == tape::no_slot && is_differentiable(x.dtype())) kept.inputs[s] = x;
-      continue;
-    }
-    for (std::uint32_t i = 0; i < e.inputs; ++i)
-      if (e.input(i) == slot && (i == s || !kept.inputs[i].defined())) kept.inputs[i] = x;
-    for (std::uint32_t k = 0; k < e.outputs; ++k)
-      if (e.output(k) == slot) kept.outputs[k] = x;
+    const ops::Keep from = ops::kept_value(*e.rule, s);
+    std::vector<Tensor>& list = from.from == ops::Keep::From::input ? kept.inputs : kept.outputs;
+    if (from.index < list.size()) list[from.index] = r.saved(s);  // not constants, nor residuals
   }
   return kept;
 }
@@ -259,10 +252,10 @@ struct InUse {
 };
 }  // namespace
 
-void call_override(const Override& o, const tape::Tape& t, const tape::Record& r, const tape::Entry& e,
-                   std::span<const Tensor> g, std::span<Gradient> dx) {
+void call_override(const Override& o, const tape::Record& r, const tape::Entry& e, std::span<const Tensor> g,
+                   std::span<Gradient> dx) {
   const InUse in_use(const_cast<Override*>(&o));  // its function may end the guard
-  call(o.gradient, o.name, e.rule->user ? kept_by_user(r) : kept_by_library(t, r, e), g, dx);
+  call(o.gradient, o.name, e.rule->user ? kept_by_user(r) : kept_by_library(r, e), g, dx);
 }
 
 namespace {

@@ -9,6 +9,7 @@
 
 #include "loops/elementwise/elements.hpp"
 #include "ops/apply/apply.hpp"
+#include "ops/apply/kept.hpp"
 #include "ops/engine.hpp"
 #include "ops/recorded_derivatives.hpp"
 
@@ -183,6 +184,14 @@ constexpr auto pointwise_primitives = std::apply(
     table::definitions);
 
 }  // namespace
+
+static_assert(std::is_standard_layout_v<Primitive>);  // its rule has its address
+Keep kept_value(const tape::Rule& rule, std::size_t k) noexcept {
+  const auto position = static_cast<std::uint8_t>(k);
+  if (rule.vjp == pointwise_vjp) return k == tape::most_read - 1 ? keep_output(0) : keep_input(position);
+  const auto& primitive = reinterpret_cast<const Primitive&>(rule);
+  return primitive.keep_inputs ? keep_input(position) : primitive.keeps[k];
+}
 
 const PointwisePrimitive& pointwise_primitive(std::size_t definition) { return pointwise_primitives[definition]; }
 

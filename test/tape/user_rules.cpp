@@ -1,6 +1,7 @@
 // Rules of users: what an override sees and may use, how a rule's results are checked, and what a rule may do to the
 // replayed tape. Rules S3, S9, S37, S96, S97.
 #include <memory>
+#include <reel/ops/indexing.hpp>
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
@@ -65,6 +66,15 @@ TEST_CASE("S9: an override gets the values that the op's rule keeps, at their po
   CHECK(kept("where", tape, where(less(x, 2), constant, x), x) == Ids{0, 0, 0});
   CHECK(kept("gather", tape, gather(x, tensor<int>({1})), x) == Ids{0, 0});
   CHECK(kept("sum", tape, sum(x), x) == Ids{0, 0});
+}
+
+TEST_CASE("S9: an override gets a kept input that no tape follows, whatever its place among the kept values") {
+  const Tensor x = tensor({1., 2., 3., 4.}), terms = tensor({5., 6.});
+  GradientTape tape;
+  tape.watch(x);
+  const Ids ids = kept("scatter_multiply", tape, index_multiply(x, {tensor<int>({1, 3})}, terms), x);
+  REQUIRE(ids.size() == 3);
+  CHECK((ids[0] == 0 && ids[1] != 0 && ids[2] == 0));
 }
 
 TEST_CASE("S3, S9: an override may differentiate kept values to any order; reading others is an error") {

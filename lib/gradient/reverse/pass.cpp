@@ -133,7 +133,7 @@ void Pass::propagate_reason(const Entry& e) {
   {
     const tape::RuleScope scope(tape_, e);
     if (replaced) [[unlikely]]
-      call_override(*replaced, tape_, record, e, g, dx);
+      call_override(*replaced, record, e, g, dx);
     else
       e.rule->vjp(record, g, dx);
     if (tape::watching()) [[unlikely]]
