@@ -238,27 +238,34 @@ Tensor apply_special(const char* op, Function f, std::initializer_list<const Ten
 
 using ops::Function;
 
-Tensor gamma(const Operand& x) { return ops::special(Function::gamma, x); }
-Tensor rgamma(const Operand& x) { return ops::special(Function::rgamma, x); }
-Tensor beta(const Operand& a, const Operand& b) { return ops::special(Function::beta, a, b); }
-Tensor betaln(const Operand& a, const Operand& b) { return ops::special(Function::betaln, a, b); }
-Tensor poch(const Operand& a, const Operand& m) { return ops::special(Function::poch, a, m); }
-Tensor gammainc(const Operand& a, const Operand& x) { return ops::special(Function::gammainc, a, x); }
-Tensor gammaincc(const Operand& a, const Operand& x) { return ops::special(Function::gammaincc, a, x); }
-Tensor betainc(const Operand& a, const Operand& b, const Operand& x) {
-  return ops::special(Function::betainc, a, b, x);
-}
-Tensor betaincc(const Operand& a, const Operand& b, const Operand& x) {
-  return ops::special(Function::betaincc, a, b, x);
-}
-Tensor gammaincinv(const Operand& a, const Operand& p) { return ops::inverse(Function::gammaincinv, a, p); }
-Tensor gammainccinv(const Operand& a, const Operand& q) { return ops::inverse(Function::gammainccinv, a, q); }
-Tensor betaincinv(const Operand& a, const Operand& b, const Operand& p) {
-  return ops::inverse(Function::betaincinv, a, b, p);
-}
-Tensor betainccinv(const Operand& a, const Operand& b, const Operand& q) {
-  return ops::inverse(Function::betainccinv, a, b, q);
-}
+// The public functions, from the table: by family, number of arguments and number of constants, which come first here
+// and last in the kernels.
+// clang-format off
+#define REEL_FRONT_10(f, run) Tensor f(const Operand& x) { return ops::run(Function::f, x); }
+#define REEL_FRONT_20(f, run) Tensor f(const Operand& x, const Operand& y) { return ops::run(Function::f, x, y); }
+#define REEL_FRONT_21(f, run) Tensor f(const Operand& n, const Operand& x) { return ops::run(Function::f, x, n); }
+#define REEL_FRONT_30(f, run) \
+  Tensor f(const Operand& x, const Operand& y, const Operand& z) { return ops::run(Function::f, x, y, z); }
+#define REEL_FRONT_31(f, run) \
+  Tensor f(const Operand& n, const Operand& x, const Operand& y) { return ops::run(Function::f, x, y, n); }
+#define REEL_FRONT_40(f, run) \
+  Tensor f(const Operand& x, const Operand& y, const Operand& z, const Operand& w) { return ops::run(Function::f, x, y, z, w); }
+#define REEL_FRONT_41(f, run) \
+  Tensor f(const Operand& n, const Operand& x, const Operand& y, const Operand& z) { return ops::run(Function::f, x, y, z, n); }
+#define REEL_OF_gamma_or_beta(f, shape) REEL_FRONT_##shape(f, special)
+#define REEL_OF_incomplete(f, shape) REEL_FRONT_##shape(f, special)
+#define REEL_OF_incomplete_inverse(f, shape) REEL_FRONT_##shape(f, inverse)
+#define REEL_OF_integral(f, shape) REEL_FRONT_##shape(f, special)
+#define REEL_OF_bessel(f, shape) REEL_FRONT_##shape(f, special)
+#define REEL_OF_elliptic(f, shape) REEL_FRONT_##shape(f, special)
+#define REEL_OF_hypergeometric(f, shape) REEL_FRONT_##shape(f, special)
+#define REEL_OF_polynomial(f, shape) REEL_FRONT_##shape(f, special)
+#define REEL_OF_gamma_like(f, shape)             // below
+#define REEL_OF_lambert_w(f, shape)              // below
+#define REEL_OF_distribution_function(f, shape)  // lib/stats calls apply_special
+#define REEL_FRONT(f, name, arguments, constants, family) REEL_OF_##family(f, arguments##constants)
+REEL_SPECIAL_FUNCTIONS(REEL_FRONT)
+// clang-format on
 
 Tensor gammasgn(const Operand& operand) {
   const tape::OpScope scope(operand);
@@ -271,89 +278,9 @@ Tensor comb(const Operand& n, const Operand& k) { return ops::special(Function::
 Tensor multigammaln(const Operand& a, const Operand& d) { return ops::special(Function::multigammaln, a, d); }
 Tensor zeta(const Operand& s) { return ops::special(Function::riemann_zeta, s); }
 Tensor zeta(const Operand& s, const Operand& q) { return ops::special(Function::zeta, s, q); }
-
-Tensor spence(const Operand& x) { return ops::special(Function::spence, x); }
-Tensor dawsn(const Operand& x) { return ops::special(Function::dawsn, x); }
-Tensor exp1(const Operand& x) { return ops::special(Function::exp1, x); }
-Tensor expint(const Operand& x) { return ops::special(Function::expint, x); }
-Tensor expn(const Operand& n, const Operand& x) { return ops::special(Function::expn, x, n); }
-Tensor sinint(const Operand& x) { return ops::special(Function::sinint, x); }
-Tensor cosint(const Operand& x) { return ops::special(Function::cosint, x); }
-Tensor fresnel_sin(const Operand& x) { return ops::special(Function::fresnel_sin, x); }
-Tensor fresnel_cos(const Operand& x) { return ops::special(Function::fresnel_cos, x); }
 Tensor lambertw(const Operand& x, int branch) {
   if (branch != 0 && branch != -1) fail<ValueError>("lambertw", "branch is {}; the real branches are 0 and -1", branch);
   return ops::special(branch == 0 ? Function::lambertw : Function::lambertw_lower, x);
-}
-
-Tensor iv(const Operand& nu, const Operand& x) { return ops::special(Function::iv, nu, x); }
-Tensor ive(const Operand& nu, const Operand& x) { return ops::special(Function::ive, nu, x); }
-Tensor kv(const Operand& nu, const Operand& x) { return ops::special(Function::kv, nu, x); }
-Tensor kve(const Operand& nu, const Operand& x) { return ops::special(Function::kve, nu, x); }
-Tensor jv(const Operand& nu, const Operand& x) { return ops::special(Function::jv, nu, x); }
-Tensor yv(const Operand& nu, const Operand& x) { return ops::special(Function::yv, nu, x); }
-Tensor i0(const Operand& x) { return ops::special(Function::i0, x); }
-Tensor i1(const Operand& x) { return ops::special(Function::i1, x); }
-Tensor i0e(const Operand& x) { return ops::special(Function::i0e, x); }
-Tensor i1e(const Operand& x) { return ops::special(Function::i1e, x); }
-Tensor k0(const Operand& x) { return ops::special(Function::k0, x); }
-Tensor k1(const Operand& x) { return ops::special(Function::k1, x); }
-Tensor k0e(const Operand& x) { return ops::special(Function::k0e, x); }
-Tensor k1e(const Operand& x) { return ops::special(Function::k1e, x); }
-
-Tensor j0(const Operand& x) { return ops::special(Function::j0, x); }
-Tensor j1(const Operand& x) { return ops::special(Function::j1, x); }
-Tensor y0(const Operand& x) { return ops::special(Function::y0, x); }
-Tensor y1(const Operand& x) { return ops::special(Function::y1, x); }
-Tensor jn(const Operand& n, const Operand& x) { return ops::special(Function::jn, x, n); }
-Tensor yn(const Operand& n, const Operand& x) { return ops::special(Function::yn, x, n); }
-Tensor spherical_jn(const Operand& n, const Operand& x) { return ops::special(Function::spherical_jn, x, n); }
-Tensor spherical_yn(const Operand& n, const Operand& x) { return ops::special(Function::spherical_yn, x, n); }
-Tensor spherical_in(const Operand& n, const Operand& x) { return ops::special(Function::spherical_in, x, n); }
-Tensor spherical_kn(const Operand& n, const Operand& x) { return ops::special(Function::spherical_kn, x, n); }
-Tensor airy_ai(const Operand& x) { return ops::special(Function::airy_ai, x); }
-Tensor airy_bi(const Operand& x) { return ops::special(Function::airy_bi, x); }
-
-Tensor ellipk(const Operand& x) { return ops::special(Function::ellipk, x); }
-Tensor ellipkm1(const Operand& x) { return ops::special(Function::ellipkm1, x); }
-Tensor ellipe(const Operand& x) { return ops::special(Function::ellipe, x); }
-Tensor ellipkinc(const Operand& phi, const Operand& m) { return ops::special(Function::ellipkinc, phi, m); }
-Tensor ellipeinc(const Operand& phi, const Operand& m) { return ops::special(Function::ellipeinc, phi, m); }
-Tensor elliprc(const Operand& x, const Operand& y) { return ops::special(Function::elliprc, x, y); }
-Tensor elliprf(const Operand& x, const Operand& y, const Operand& z) {
-  return ops::special(Function::elliprf, x, y, z);
-}
-Tensor elliprd(const Operand& x, const Operand& y, const Operand& z) {
-  return ops::special(Function::elliprd, x, y, z);
-}
-Tensor elliprg(const Operand& x, const Operand& y, const Operand& z) {
-  return ops::special(Function::elliprg, x, y, z);
-}
-Tensor elliprj(const Operand& x, const Operand& y, const Operand& z, const Operand& p) {
-  return ops::special(Function::elliprj, x, y, z, p);
-}
-
-Tensor exprel(const Operand& x) { return ops::special(Function::exprel, x); }
-Tensor owens_t(const Operand& h, const Operand& a) { return ops::special(Function::owens_t, h, a); }
-Tensor hyp1f1(const Operand& a, const Operand& b, const Operand& x) { return ops::special(Function::hyp1f1, a, b, x); }
-Tensor hyp2f1(const Operand& a, const Operand& b, const Operand& c, const Operand& z) {
-  return ops::special(Function::hyp2f1, a, b, c, z);
-}
-
-Tensor legendre(const Operand& n, const Operand& x) { return ops::special(Function::legendre, x, n); }
-Tensor chebyshev_t(const Operand& n, const Operand& x) { return ops::special(Function::chebyshev_t, x, n); }
-Tensor chebyshev_u(const Operand& n, const Operand& x) { return ops::special(Function::chebyshev_u, x, n); }
-Tensor hermite(const Operand& n, const Operand& x) { return ops::special(Function::hermite, x, n); }
-Tensor hermite_e(const Operand& n, const Operand& x) { return ops::special(Function::hermite_e, x, n); }
-Tensor laguerre(const Operand& n, const Operand& x) { return ops::special(Function::laguerre, x, n); }
-Tensor genlaguerre(const Operand& n, const Operand& alpha, const Operand& x) {
-  return ops::special(Function::genlaguerre, alpha, x, n);
-}
-Tensor gegenbauer(const Operand& n, const Operand& alpha, const Operand& x) {
-  return ops::special(Function::gegenbauer, alpha, x, n);
-}
-Tensor jacobi(const Operand& n, const Operand& alpha, const Operand& beta, const Operand& x) {
-  return ops::special(Function::jacobi, alpha, beta, x, n);
 }
 
 }  // namespace reel
