@@ -256,15 +256,15 @@ void require_function(const char* op, const PiecewiseCubic& f) {
 // The integral from the first knot.
 Tensor antiderivative(const PiecewiseCubic& f, const Tensor& x) {
   const Tensor &c = f.coefficients, h = steps_of(f.knots);
-  const auto integrated = [](const Tensor& d, const Tensor* k) {
+  const auto integrate = [](const Tensor& d, const Tensor* k) {
     return d * spline_call(polynomial, {d, k[0], k[1] / 2, k[2] / 3, k[3] / 4});
   };
   const Tensor all[] = {c(0), c(1), c(2), c(3)};
-  const Quantity whole = integrated(h, all), before = cumsum(whole, -1, true);
+  const Quantity whole = integrate(h, all), before = cumsum(whole, -1, true);
   const SplinePlace p = place_of(f, x);
   Tensor own[4];
   for (std::size_t k = 0; k < 4; ++k) own[k] = gathered(all[k], p.interval);
-  Quantity y = gathered(before, p.interval) + integrated(p.within, own);
+  Quantity y = gathered(before, p.interval) + integrate(p.within, own);
   if (p.laps.defined()) {
     Quantity total = sum_of_rows(whole);
     for (int k = 0; k < x.rank(); ++k) total = expand_dims(total, -1);

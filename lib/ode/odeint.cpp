@@ -63,16 +63,16 @@ StepPlan plan_of(const OdeProblem& p) {
   return plan;
 }
 
-StepResult taken_again(const Ode& ode, const Tensor& y, const TakenStep& step, bool whole) {
+StepResult repeat_step(const Ode& ode, const Tensor& y, const TakenStep& step, bool whole) {
   return take_step(ode, y, number_of(ode, step.start), number_of(ode, step.length), whole);
 }
 
 // The state after steps [first, last), none of which has an output: as a loop if there are several.
-ops::Quantity passed(const Ode& ode, const StepPlan& plan, std::size_t first, std::size_t last, const Tensor& y,
-                     std::int64_t budget) {
+ops::Quantity take_steps(const Ode& ode, const StepPlan& plan, std::size_t first, std::size_t last, const Tensor& y,
+                         std::int64_t budget) {
   if (last - first < 4 || budget == 0) {
     ops::Quantity now = y;
-    for (std::size_t k = first; k < last; ++k) now = taken_again(ode, now, plan.steps[k], false).y;
+    for (std::size_t k = first; k < last; ++k) now = repeat_step(ode, now, plan.steps[k], false).y;
     return now;
   }
   std::vector<double> starts, lengths;
@@ -124,7 +124,7 @@ struct OdeResults {
   }
 };
 
-OdeEvents integrated(const OdeProblem& p) {
+OdeEvents integrate(const OdeProblem& p) {
   const StepPlan plan = plan_of(p);
   const bool by_time = tape::followed(p.t);
   OdeResults found(p);
@@ -135,7 +135,7 @@ OdeEvents integrated(const OdeProblem& p) {
     std::size_t next = plan.steps.size();
     if (k < plan.step_of_output.size()) next = plan.step_of_output[k];
     if (r < plan.roots.size()) next = std::min(next, plan.roots[r].step);
-    y = passed(p.ode, plan, at, next, y, p.options.memory_budget);
+    y = take_steps(p.ode, plan, at, next, y, p.options.memory_budget);
     const TakenStep& taken = plan.steps[next];
     for (; r < plan.roots.size() && plan.roots[r].step == next; ++r) {
       const EventRoot& root = plan.roots[r];
@@ -146,7 +146,7 @@ OdeEvents integrated(const OdeProblem& p) {
     }
     const bool outputs_follow = k < plan.step_of_output.size();
     if (!outputs_follow && r == plan.roots.size()) break;
-    const StepResult step = taken_again(p.ode, y, taken, true);
+    const StepResult step = repeat_step(p.ode, y, taken, true);
     for (; k < plan.step_of_output.size() && plan.step_of_output[k] == next; ++k)
       found.outputs.push_back(output_of(p, k, y, taken, step, by_time));
     y = step.y;
@@ -156,7 +156,7 @@ OdeEvents integrated(const OdeProblem& p) {
 }
 
 // Where nothing is recorded, in the search itself.
-Tensor unrecorded(const OdeProblem& p) {
+Tensor integrate_unrecorded(const OdeProblem& p) {
   std::vector<Tensor> outputs{p.y};
   find_steps(p.ode, p.y, p.times[0], p.times.back(), p.options,
              [&](const Tensor& y, const TakenStep& taken, const StepResult& step) {
@@ -168,7 +168,7 @@ Tensor unrecorded(const OdeProblem& p) {
 }
 
 // The continuous adjoint: an entry per interval between times.
-Tensor of_flows(const OdeProblem& p) {
+Tensor solve_with_adjoint(const OdeProblem& p) {
   std::vector<Tensor> outputs{p.y};
   for (std::int64_t k = 1; k < p.t.size(); ++k)
     outputs.push_back(flow(p.ode, p.options, outputs.back(), p.t(k - 1), p.t(k)));
@@ -177,7 +177,7 @@ Tensor of_flows(const OdeProblem& p) {
 
 // The same with events. The time of a root solves g = 0 along the solution through its state, in an interval without
 // length.
-OdeEvents events_of_flows(const OdeProblem& p) {
+OdeEvents solve_events_with_adjoint(const OdeProblem& p) {
   const StepPlan plan = plan_of(p);
   OdeResults found(p);
   Tensor y = p.y, at = p.t(0);
@@ -242,8 +242,8 @@ OdeProblem problem_of(const char* op, const OdeFunction& f, const Operand& start
 Tensor odeint(const OdeFunction& f, const Operand& y0, const Operand& t, const OdeOptions& options) {
   const tape::OpScope scope(y0);
   const autodiff::OdeProblem problem = autodiff::problem_of("odeint", f, y0, t, options);
-  if (options.adjoint == OdeAdjoint::continuous) return autodiff::of_flows(problem);
-  return tape::active() ? autodiff::integrated(problem).y : autodiff::unrecorded(problem);
+  if (options.adjoint == OdeAdjoint::continuous) return autodiff::solve_with_adjoint(problem);
+  return tape::active() ? autodiff::integrate(problem).y : autodiff::integrate_unrecorded(problem);
 }
 
 OdeEvents odeint_events(const OdeFunction& f, const Operand& y0, const Operand& t, const std::vector<OdeEvent>& events,
@@ -257,7 +257,8 @@ OdeEvents odeint_events(const OdeFunction& f, const Operand& y0, const Operand& 
       fail<ValueError>(op, "the direction of event {} is {}; it must be -1, 0 or 1", k, events[k].direction);
   }
   problem.events = events;
-  return options.adjoint == OdeAdjoint::continuous ? autodiff::events_of_flows(problem) : autodiff::integrated(problem);
+  return options.adjoint == OdeAdjoint::continuous ? autodiff::solve_events_with_adjoint(problem)
+                                                   : autodiff::integrate(problem);
 }
 
 }  // namespace reel

@@ -3,10 +3,10 @@
 // Errors are a few roundings of the value near the mode too, for parameters of any size (Loader 2000); with shape
 // parameters and numbers below 10 the logarithm has an absolute error of some 1e-15.
 //
-// Of a discrete law k is a number, without a gradient: at one that is not whole or not possible the probability is 0,
-// of gradient 0. Parameters outside their range give NaN. At p = 0, p = 1 and mu = 0 only one number is possible: the
-// logarithm of another's probability is -inf with gradient 0, while probabilities have the derivatives of their closed
-// form, from inside the range.
+// Of a discrete distribution k is a number, without a gradient: at one that is not whole or not possible the
+// probability is 0, of gradient 0. Parameters outside their range give NaN. At p = 0, p = 1 and mu = 0 only one number
+// is possible: the logarithm of another's probability is -inf with gradient 0, while probabilities have the derivatives
+// of their closed form, from inside the range.
 #pragma once
 #include <reel/tensor.hpp>
 
@@ -27,7 +27,7 @@ Tensor beta_logpdf(const Operand& x, const Operand& a, const Operand& b, const O
 /// z^(a - 1) (1 - z)^(b - 1) / (B(a, b) scale), 0 <= z <= 1.
 Tensor beta_pdf(const Operand& x, const Operand& a, const Operand& b, const Operand& loc = 0, const Operand& scale = 1);
 /// log(t_pdf), without overflow of z^2. Gradient: -g (df + 1) z / ((df + z^2) scale) for x. The normal
-/// law's for df = inf.
+/// distribution's for df = inf.
 Tensor t_logpdf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
 /// Student's t distribution: (1 + z^2 / df)^(-(df + 1) / 2) / (sqrt(df) B(1 / 2, df / 2) scale).
 Tensor t_pdf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);

@@ -26,10 +26,10 @@ Tensor dirichlet_logpdf(const Operand& x, const Operand& alpha);
 Tensor vonmises_logpdf(const Operand& x, const Operand& kappa, const Operand& loc = 0);
 /// Its exponential.
 Tensor vonmises_pdf(const Operand& x, const Operand& kappa, const Operand& loc = 0);
-/// The probability of an angle from loc - pi to x, the law being that on [loc - pi, loc + pi]: 0 below it and 1 above
-/// it. (SciPy's continues with 1 more for each turn.) In the lower tail by quadrature, from the logarithms of the
-/// density, so that small probabilities have all their digits. Some 10 microseconds an element. Gradient: g pdf for x,
-/// for kappa by the same quadrature.
+/// The probability of an angle from loc - pi to x, the distribution being that on [loc - pi, loc + pi]: 0 below it and
+/// 1 above it. (SciPy's continues with 1 more for each turn.) In the lower tail by quadrature, from the logarithms of
+/// the density, so that small probabilities have all their digits. Some 10 microseconds an element. Gradient: g pdf for
+/// x, for kappa by the same quadrature.
 Tensor vonmises_cdf(const Operand& x, const Operand& kappa, const Operand& loc = 0);
 /// vonmises_cdf mirrored at loc. Gradient: -g pdf for x.
 Tensor vonmises_sf(const Operand& x, const Operand& kappa, const Operand& loc = 0);

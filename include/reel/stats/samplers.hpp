@@ -1,13 +1,13 @@
 // Random samples of distributions, with gradients by their parameters, and random choices from a tensor.
 //
-// F_rvs(generator, shape, ...) draws from the law F of <reel/stats/continuous.hpp> or <reel/stats/densities.hpp>, by
-// SciPy's names. Samples of continuous laws are reparametrised: the gradient by a parameter is that of the quantile at
-// a fixed probability, to every order. They are quantiles of uniform numbers, which are never 0 or 1. The draws have
-// the same bits for every number of threads and every instruction set. Later versions may change them, unlike those of
-// random_uniform and its kin: store samples, not seeds.
+// F_rvs(generator, shape, ...) draws from the distribution F of <reel/stats/continuous.hpp> or
+// <reel/stats/densities.hpp>, by SciPy's names. Samples of continuous distributions are reparametrised: the gradient by
+// a parameter is that of the quantile at a fixed probability, to every order. They are quantiles of uniform numbers,
+// which are never 0 or 1. The draws have the same bits for every number of threads and every instruction set. Later
+// versions may change them, unlike those of random_uniform and its kin: store samples, not seeds.
 //
-// The laws gamma, chi2, beta, t, vonmises and dirichlet are drawn by rejection (Marsaglia and Tsang 2000; Best and
-// Fisher 1979), in 0.1 to 0.5 microseconds an element. Their gradients are implicit: minus the derivative of the
+// The distributions gamma, chi2, beta, t, vonmises and dirichlet are drawn by rejection (Marsaglia and Tsang 2000; Best
+// and Fisher 1979), in 0.1 to 0.5 microseconds an element. Their gradients are implicit: minus the derivative of the
 // distribution function by the parameter, over the density (Figurnov, Mohamed and Mnih 2018). A gradient by a shape
 // parameter takes some 10 microseconds an element, of vonmises 20, of t 100; samples without a gradient do not pay for
 // it.
@@ -63,17 +63,18 @@ Tensor chi2_rvs(Generator& generator, const Shape& shape, const Operand& df, con
 /// implicit one, which is 0 at samples that are rounded to 0 or 1.
 Tensor beta_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& b, const Operand& loc = 0,
                 const Operand& scale = 1, DType dtype = DType::float64);
-/// Student's law, a normal variate over the root of a gamma variate. It is infinite where it overflows, as it may for
-/// df < 0.05, with gradient 0 for df. Gradient: g for loc, g z for scale, for df the implicit one.
+/// Student's distribution, a normal variate over the root of a gamma variate. It is infinite where it overflows, as it
+/// may for df < 0.05, with gradient 0 for df. Gradient: g for loc, g z for scale, for df the implicit one.
 Tensor t_rvs(Generator& generator, const Shape& shape, const Operand& df, const Operand& loc = 0,
              const Operand& scale = 1, DType dtype = DType::float64);
-/// Von Mises's law (Best and Fisher 1979): an angle between loc - pi and loc + pi, uniform for kappa = 0. NaN for kappa
-/// below 0. Above 1e150 it is the normal law of variance 1 / kappa, with a relative error of 1 / kappa. Gradient: g for
-/// loc, for kappa the implicit one, by that of vonmises_cdf.
+/// Von Mises's distribution (Best and Fisher 1979): an angle between loc - pi and loc + pi, uniform for kappa = 0. NaN
+/// for kappa below 0. Above 1e150 it is the normal distribution of variance 1 / kappa, with a relative error of 1 /
+/// kappa. Gradient: g for loc, for kappa the implicit one, by that of vonmises_cdf.
 Tensor vonmises_rvs(Generator& generator, const Shape& shape, const Operand& kappa, const Operand& loc = 0,
                     DType dtype = DType::float64);
-/// The normal law between loc + scale a and loc + scale b, a < b, which may be infinite: quantiles by the logarithms of
-/// probabilities in the nearer tail, however far out. Gradient: g for loc, g z for scale, for a and b the implicit one.
+/// The normal distribution between loc + scale a and loc + scale b, a < b, which may be infinite: quantiles by the
+/// logarithms of probabilities in the nearer tail, however far out. Gradient: g for loc, g z for scale, for a and b the
+/// implicit one.
 Tensor truncnorm_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& b,
                      const Operand& loc = 0, const Operand& scale = 1, DType dtype = DType::float64);
 /// Whole numbers, as float64 by default: quantiles of uniform numbers by F_ppf of <reel/stats/tails.hpp>, without a
@@ -85,9 +86,9 @@ Tensor nbinom_rvs(Generator& generator, const Shape& shape, const Operand& n, co
                   DType dtype = DType::float64);
 Tensor bernoulli_rvs(Generator& generator, const Shape& shape, const Operand& p, DType dtype = DType::float64);
 Tensor geom_rvs(Generator& generator, const Shape& shape, const Operand& p, DType dtype = DType::float64);
-/// Dirichlet's law: vectors along the last axis of the shape, with sums of 1. alpha broadcasts to the shape; ShapeError
-/// for a shape without axes. Gamma samples, normalised by their logarithms: without underflow for small alpha.
-/// Gradient: that of these formulas, with the implicit gradient of each logarithm; its expectation is right.
+/// Dirichlet's distribution: vectors along the last axis of the shape, with sums of 1. alpha broadcasts to the shape;
+/// ShapeError for a shape without axes. Gamma samples, normalised by their logarithms: without underflow for small
+/// alpha. Gradient: that of these formulas, with the implicit gradient of each logarithm; its expectation is right.
 Tensor dirichlet_rvs(Generator& generator, const Shape& shape, const Operand& alpha, DType dtype = DType::float64);
 /// Normal vectors along the last axis of the shape [..., n], with this mean, which broadcasts to it, and covariance
 /// l l^T, l [..., n, n] lower triangular: mean + l z with z of norm_rvs. The upper triangle of l is not read.

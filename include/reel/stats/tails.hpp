@@ -1,6 +1,6 @@
-// The laws F of <reel/stats/densities.hpp>, by SciPy's names: F_cdf is the probability of at most x, F_sf that of more
-// than x, F_logcdf and F_logsf are their logarithms, F_ppf(p) is the x with F_cdf(x) = p, and F_isf(p) that with
-// F_sf(x) = p.
+// The distributions F of <reel/stats/densities.hpp>, by SciPy's names: F_cdf is the probability of at most x, F_sf that
+// of more than x, F_logcdf and F_logsf are their logarithms, F_ppf(p) is the x with F_cdf(x) = p, and F_isf(p) that
+// with F_sf(x) = p.
 //
 // They are the incomplete gamma and beta functions of <reel/special.hpp>, with their accuracy in both tails; z is
 // (x - loc) / scale. The logarithms are those of the same series and continued fractions (DLMF 8.11.4, 8.9.2, 8.17.22):

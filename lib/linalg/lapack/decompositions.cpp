@@ -53,9 +53,9 @@ int heevd(bool vectors, Triangle triangle, std::ptrdiff_t n, T* a, std::ptrdiff_
   if (order > unqueried_order) {
     call(&best, &query, &best_real, &query, &best_integer, &query, &code);
   }
-  const Buffer<T> work(asked(best), code, n);
-  const Buffer<Real<T>> reals(has_parts<T> ? asked(best_real) : 0, code);
-  const Buffer<int> integers(asked(best_integer), code);
+  const Buffer<T> work(workspace_size(best), code, n);
+  const Buffer<Real<T>> reals(has_parts<T> ? workspace_size(best_real) : 0, code);
+  const Buffer<int> integers(workspace_size(best_integer), code);
   if (code == 0) {
     call(work.data(), work.length(), reals.data(), reals.length(), integers.data(), integers.length(), &code);
   }
@@ -101,7 +101,7 @@ int gesdd(Vectors vectors, std::ptrdiff_t m, std::ptrdiff_t n, T* a, Real<T>* s,
   if (most > unqueried_order) {
     call(&best, &query, &code);
   }
-  const Buffer<T> work(asked(best), code, std::max(m, n));
+  const Buffer<T> work(workspace_size(best), code, std::max(m, n));
   if (code == 0) {
     call(work.data(), work.length(), &code);
   }
@@ -150,7 +150,7 @@ int geev(std::ptrdiff_t n, T* a, std::complex<Real<T>>* w, std::complex<Real<T>>
                        info, 1, 1);
     };
     call(&best, &query, &code);
-    const Buffer<T> work(asked(best), code, n);
+    const Buffer<T> work(workspace_size(best), code, n);
     if (code == 0) {
       call(work.data(), work.length(), &code);
     }
@@ -167,7 +167,7 @@ int geev(std::ptrdiff_t n, T* a, std::complex<Real<T>>* w, std::complex<Real<T>>
       return code;
     }
     call(&best, &query, &code);
-    const Buffer<T> work(asked(best), code);
+    const Buffer<T> work(workspace_size(best), code);
     if (code == 0) {
       call(work.data(), work.length(), &code);
     }
@@ -208,9 +208,9 @@ int gelsd(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t columns, T* a, T* b
   Real<T> best_real{};
   int best_integer = 0;
   call(&best, &query, &best_real, &best_integer, &code);
-  const Buffer<T> work(asked(best), code, std::max(m, n));
-  const Buffer<Real<T>> reals(asked(best_real), code);
-  const Buffer<int> integers(asked(best_integer), code);
+  const Buffer<T> work(workspace_size(best), code, std::max(m, n));
+  const Buffer<Real<T>> reals(workspace_size(best_real), code);
+  const Buffer<int> integers(workspace_size(best_integer), code);
   if (code == 0) {
     call(work.data(), work.length(), reals.data(), integers.data(), &code);
   }

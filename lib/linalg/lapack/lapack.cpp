@@ -26,7 +26,7 @@ int with_work_space(Call call, int enough = 0) noexcept {
   if (info != 0) {
     return info;
   }
-  const Buffer<T> work(enough == 0 ? asked(answer) : enough, info);
+  const Buffer<T> work(enough == 0 ? workspace_size(answer) : enough, info);
   if (info == 0) {
     call(work.data(), work.length(), &info);
   }

@@ -63,11 +63,11 @@ class Buffer {
 // The length that a query wrote to the first element of a workspace. float cannot represent every int, so the next
 // larger value is taken.
 template <class T>
-double asked(const T& answer) {
+double workspace_size(const T& answer) {
   const auto best = std::real(answer);
   return static_cast<double>(best) * (sizeof best == 4 ? 1.000001 : 1.0);
 }
-inline double asked(int answer) { return answer; }
+inline double workspace_size(int answer) { return answer; }
 
 // The length argument that asks LAPACK for the size of a workspace.
 inline constexpr int query = -1;

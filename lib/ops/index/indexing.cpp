@@ -55,11 +55,11 @@ class Selection {
     return gather_at(merged_, positions_, axis_);
   }
 
-  Tensor updated(const UpdateOp& op, const Operand& values) {
+  Tensor update(const UpdateOp& op, const Operand& values) {
     if (!by_arrays()) {
       const Tensor part = op.whole ? op.whole(sliced_, values_for(op_, x_, values, sliced_.shape()))
                                    : values_for(op_, x_, values, sliced_.shape());
-      return placed(part);
+      return put_back(part);
     }
     find_positions();
     Shape region, flat;
@@ -79,7 +79,7 @@ class Selection {
       for (int d = 0; d < order_.rank(); ++d) back[order_[d]] = d;
       y = transpose(y, back);
     }
-    return placed(y);
+    return put_back(y);
   }
 
  private:
@@ -89,7 +89,7 @@ class Selection {
     int x_axis;  // the axis of x, for messages
   };
 
-  Tensor placed(const Tensor& part) const { return changes_ ? slice_update_part(op_, x_, parts_, part) : part; }
+  Tensor put_back(const Tensor& part) const { return changes_ ? slice_update_part(op_, x_, parts_, part) : part; }
 
   void sort_items(IndexItems items) {
     using enum SliceItem::Kind;
@@ -210,7 +210,7 @@ Tensor update(const UpdateOp& op, const Operand& operand, IndexItems items, cons
   const Tensor x = op.ordered ? ordered(op.name, operand) : to_tensor(op.name, operand);
   if (op.in_float32 && is_half(x.dtype()))
     return in_float32(x, [&](const Tensor& wide) { return update(op, wide, items, values); });
-  return Selection(op.name, x, items).updated(op, values);
+  return Selection(op.name, x, items).update(op, values);
 }
 
 // ---- along an axis

@@ -164,29 +164,30 @@ constexpr Primitive slice_primitive = {
 
 // Each part has three words per axis, then extents. Programs merge places of several parts, which are added in this
 // order; tapes record places of one part only.
-SlicePart placed(const Call& call, std::size_t k) {
+SlicePart part_of(const Call& call, std::size_t k) {
   const std::size_t words = call.attributes.size() / call.inputs.size();
   return {call.attributes.subspan(k * words, words), static_cast<int>(words / 4)};
 }
 void infer_place(const Call& call, Metas& out) {
-  const Attributes extents = placed(call, 0).extents();
+  const Attributes extents = part_of(call, 0).extents();
   out.add(call.input(0).dtype(), Shape(extents.data(), extents.size()));
 }
 template <void (*Fill)(const Tensor&)>
 void evaluate_place(const Call& call, Outputs& out) {
   const Tensor &g = call.input(0), &y = out[0];
-  const SlicePart p = placed(call, 0);
+  const SlicePart p = part_of(call, 0);
   const detail::Block* b = detail::block(y);
   if (!p.counts({b->extents(), b->rank})) Fill(y);
   loops::copy(g, view_of(y, p, g.shape()));
-  for (std::size_t k = 1; k < call.inputs.size(); ++k) add_to_part(y, call.input(k), placed(call, k));
+  for (std::size_t k = 1; k < call.inputs.size(); ++k) add_to_part(y, call.input(k), part_of(call, k));
 }
 void write_place(const Call& call, csource::Writer& w) {
   const csource::Array& y = w.output(0);
-  const SlicePart p = placed(call, 0);
+  const SlicePart p = part_of(call, 0);
   if (!p.counts({y.shape.begin(), y.shape.size()})) w.fill(y, w.zero(y.dtype));
   w.copy(w.input(0), view_of(y, p, w.input(0).shape));
-  for (std::size_t k = 1; k < call.inputs.size(); ++k) w.add(w.input(k), view_of(y, placed(call, k), w.input(k).shape));
+  for (std::size_t k = 1; k < call.inputs.size(); ++k)
+    w.add(w.input(k), view_of(y, part_of(call, k), w.input(k).shape));
 }
 constexpr Primitive place_primitive = {.rule = linear<place_transposed, place_again>("place"),
                                        .infer = infer_place,
