@@ -10,6 +10,7 @@
 #include "fft/recursive_filters.hpp"
 #include "fft/signal.hpp"
 #include "ops/apply/apply.hpp"
+#include "ops/promote.hpp"
 
 namespace reel {
 
@@ -48,14 +49,11 @@ struct ConvolutionOperands {
 
 // Operands of one dtype and rank, with nonempty axes.
 ConvolutionOperands operands_of(const char* op, const Operand& x, const Operand& h, const Axes& axes) {
-  const Operand* both[] = {&x, &h};
   ConvolutionOperands o;
-  o.promised = floating_of(common_dtype(op, both));
-  const DType d = widened(o.promised);
+  const auto [promised, d] = promote_operands(op, {&x, &h}, Accept::number);
+  o.promised = promised;
   o.x = to_tensor(op, x, d, "x");
   o.h = to_tensor(op, h, d, "h");
-  o.x = cast_to(o.x, d);
-  o.h = cast_to(o.h, d);
   if (o.x.rank() != o.h.rank())
     fail<ShapeError>(op, "x has shape {}, h {}; they must have as many axes", o.x.shape(), o.h.shape());
   o.axes = normalize(op, axes, o.x);
@@ -185,13 +183,9 @@ Tensor correlate(const Operand& x, const Operand& h, ConvolveMode mode, Convolve
 Tensor lfilter(const Operand& b_operand, const Operand& a_operand, const Operand& x_operand, std::int64_t axis) {
   const tape::OpScope scope(x_operand);
   constexpr const char* op = "lfilter";
-  const Operand* all[] = {&b_operand, &a_operand, &x_operand};
-  const DType promised = ops::floating_of(ops::common_dtype(op, all));
-  if (is_complex(promised)) fail<TypeError>(op, "is not defined for {}; {}", promised, ops::remedy(promised));
-  const DType d = ops::widened(promised);
-  const Tensor b = ops::cast_to(ops::to_tensor(op, b_operand, d, "b"), d),
-               a = ops::cast_to(ops::to_tensor(op, a_operand, d, "a"), d);
-  Tensor x = ops::cast_to(ops::to_tensor(op, x_operand, d, "x"), d);
+  const auto [promised, d] = ops::promote_operands(op, {&b_operand, &a_operand, &x_operand}, ops::Accept::real);
+  const Tensor b = ops::to_tensor(op, b_operand, d, "b"), a = ops::to_tensor(op, a_operand, d, "a");
+  Tensor x = ops::to_tensor(op, x_operand, d, "x");
   if (b.rank() != 1 || a.rank() != 1 || b.size() == 0 || a.size() == 0)
     fail<ShapeError>(op, "b has shape {}, a {}; they must be vectors of at least one number", b.shape(), a.shape());
   const int at = ops::normalize(op, axis, x);
@@ -210,12 +204,9 @@ Tensor lfilter(const Operand& b_operand, const Operand& a_operand, const Operand
 Tensor sosfilt(const Operand& sections_operand, const Operand& x_operand, std::int64_t axis) {
   const tape::OpScope scope(x_operand);
   constexpr const char* op = "sosfilt";
-  const Operand* both[] = {&sections_operand, &x_operand};
-  const DType promised = ops::floating_of(ops::common_dtype(op, both));
-  if (is_complex(promised)) fail<TypeError>(op, "is not defined for {}; {}", promised, ops::remedy(promised));
-  const DType d = ops::widened(promised);
-  const Tensor sections = ops::cast_to(ops::to_tensor(op, sections_operand, d, "sections"), d);
-  Tensor y = ops::cast_to(ops::to_tensor(op, x_operand, d, "x"), d);
+  const auto [promised, d] = ops::promote_operands(op, {&sections_operand, &x_operand}, ops::Accept::real);
+  const Tensor sections = ops::to_tensor(op, sections_operand, d, "sections");
+  Tensor y = ops::to_tensor(op, x_operand, d, "x");
   if (sections.rank() != 2 || sections.shape()[1] != 6 || sections.shape()[0] == 0)
     fail<ShapeError>(op, "sections have shape {}; they must be [count, 6] with a count of at least 1",
                      sections.shape());

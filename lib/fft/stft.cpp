@@ -12,6 +12,7 @@
 
 #include "fft/signal.hpp"
 #include "linalg/matrices.hpp"
+#include "ops/promote.hpp"
 
 namespace reel {
 namespace ops {
@@ -56,11 +57,6 @@ void require_length(const char* op, const Tensor& x, const Frames& f) {
   require_rank(op, x.rank() + 1);
 }
 
-DType spectrum_dtype(const char* op, std::initializer_list<const Operand*> operands) {
-  const DType d = floating_of(common_dtype(op, operands));
-  if (is_complex(d)) fail<TypeError>(op, "is not defined for {}; {}", d, remedy(d));
-  return d;
-}
 Tensor padded(const Tensor& x, std::int64_t length) {
   return x.shape()[-1] == length ? x : with_zeros(x, x.rank() - 1, 0, length - x.shape()[-1]);
 }
@@ -71,7 +67,7 @@ Tensor padded(const Tensor& x, std::int64_t length) {
 Tensor welch(const Operand& operand, const Operand& window, const SpectrumOptions& requested) {
   constexpr const char* op = "welch";
   const tape::OpScope scope(operand);
-  const DType promised = ops::spectrum_dtype(op, {&operand});
+  const DType promised = ops::promote_operands(op, {&operand}, ops::Accept::real).result;
   const Tensor x = ops::real_signal(op, operand), w = ops::to_tensor(op, window, "window");
   const SpectrumOptions options = ops::complete(op, requested, w);
   const ops::Frames f(op, w, x.dtype(), options.hop);
@@ -84,10 +80,8 @@ Tensor welch(const Operand& operand, const Operand& window, const SpectrumOption
 Tensor csd(const Operand& first, const Operand& second, const Operand& window, const SpectrumOptions& requested) {
   constexpr const char* op = "csd";
   const tape::OpScope scope(first);
-  const DType promised = ops::spectrum_dtype(op, {&first, &second});
-  const DType d = ops::widened(promised);
-  Tensor x = ops::cast_to(ops::to_tensor(op, first, d, "x"), d),
-         y = ops::cast_to(ops::to_tensor(op, second, d, "y"), d);
+  const DType d = ops::promote_operands(op, {&first, &second}, ops::Accept::real).wide;
+  Tensor x = ops::to_tensor(op, first, d, "x"), y = ops::to_tensor(op, second, d, "y");
   const Tensor w = ops::to_tensor(op, window, "window");
   const SpectrumOptions options = ops::complete(op, requested, w);
   const ops::Frames f(op, w, d, options.hop);

@@ -128,8 +128,8 @@ struct Rotational {
 // The operand in the dtype to compute in. ShapeError unless its last axes are these.
 Rotational rotational(const char* op, const Operand& operand, const char* name, std::int64_t extent,
                       bool matrix = false) {
-  const auto [d, wide] = real_dtypes(op, {&operand});
-  Rotational r{real_operand(op, operand, wide, name), d};
+  const auto [d, wide] = promote_operands(op, {&operand}, Accept::real);
+  Rotational r{to_tensor(op, operand, wide, name), d};
   const Shape& shape = r.x.shape();
   if (shape.rank() < (matrix ? 2 : 1) || shape[-1] != extent || (matrix && shape[-2] != extent))
     fail<ShapeError>(op, "{} is {}; its last ax{} must have {} elements{}", name, shape, matrix ? "es" : "is", extent,
@@ -227,7 +227,7 @@ Tensor se3_log(const Operand& operand) {
 Tensor quaternion_multiply(const Operand& p, const Operand& q) {
   constexpr const char* op = "quaternion_multiply";
   const tape::OpScope scope(p);
-  const auto [result, wide] = ops::real_dtypes(op, {&p, &q});
+  const auto [result, wide] = ops::promote_operands(op, {&p, &q}, ops::Accept::real);
   const ops::Quantity a = ops::cast_to(ops::rotational(op, p, "p", 4).x, wide),
                       b = ops::cast_to(ops::rotational(op, q, "q", 4).x, wide);
   static_cast<void>(ops::broadcast_shapes(op, a.shape(), b.shape()));
@@ -246,7 +246,7 @@ Tensor quaternion_conjugate(const Operand& operand) {
 Tensor quaternion_rotate(const Operand& q, const Operand& v) {
   constexpr const char* op = "quaternion_rotate";
   const tape::OpScope scope(q);
-  const auto [result, wide] = ops::real_dtypes(op, {&q, &v});
+  const auto [result, wide] = ops::promote_operands(op, {&q, &v}, ops::Accept::real);
   const ops::Quantity by = ops::cast_to(ops::rotational(op, q, "q", 4).x, wide),
                       x = ops::cast_to(ops::rotational(op, v, "v", 3).x, wide);
   static_cast<void>(ops::broadcast_shapes(op, ops::batch_of(by, 1), ops::batch_of(x, 1)));

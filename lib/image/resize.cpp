@@ -127,7 +127,7 @@ Tensor resize(const Operand& operand, const Shape& shape, const ResizeOptions& o
   require_resize(uncast, shape, options);
   DType dtype = uncast.dtype(), wide = dtype;
   if (options.method != ResizeMethod::nearest) {
-    const RealDTypes d = real_dtypes(resize_name, {&operand});
+    const Promoted d = promote_operands(resize_name, {&operand}, Accept::real);
     dtype = d.result, wide = d.wide;
   }
   Tensor y = cast_to(uncast, wide);

@@ -98,7 +98,7 @@ Tensor BSpline::operator()(const Operand& operand, int derivative) const {
   auto [t, c] = ops::checked(op, *this);
   if (derivative < 0) fail<ValueError>(op, "the order of the derivative is {}; it must be at least 0", derivative);
   const DType result = ops::dtype_at(op, dtype, {&operand});
-  const ops::Quantity x = ops::real_operand(op, operand, DType::float64, "x");
+  const ops::Quantity x = ops::to_tensor(op, operand, DType::float64, "x");
   ops::require_rank(op, x.rank() + coefficients.rank());
   const std::int64_t orders = std::min(derivative, degree);
   for (std::int64_t k = 0; k < orders; ++k) ops::differentiate(t, c, degree - k);
@@ -112,8 +112,8 @@ Tensor BSpline::integral(const Operand& from, const Operand& to) const {
   const tape::OpScope scope(from);
   auto [t, c] = ops::checked(op, *this);
   const DType result = ops::dtype_at(op, dtype, {&from, &to});
-  ops::Quantity a = ops::real_operand(op, from, DType::float64, "a");
-  ops::Quantity b = ops::real_operand(op, to, DType::float64, "b");
+  ops::Quantity a = ops::to_tensor(op, from, DType::float64, "a");
+  ops::Quantity b = ops::to_tensor(op, to, DType::float64, "b");
   const Shape shape = ops::broadcast_shapes(op, a.shape(), b.shape());
   ops::require_rank(op, shape.rank() + coefficients.rank());
   ops::integrate(t, c, degree);
@@ -126,9 +126,9 @@ Tensor BSpline::integral(const Operand& from, const Operand& to) const {
 BSpline b_spline(const Operand& knots, const Operand& coefficients, int degree) {
   constexpr const char* op = "b_spline";
   const tape::OpScope scope(knots);
-  const DType d = ops::real_dtypes(op, {&knots, &coefficients}).result;
-  const ops::Quantity t = ops::real_operand(op, knots, DType::float64, "knots");
-  const ops::Quantity c = ops::real_operand(op, coefficients, DType::float64, "coefficients");
+  const DType d = ops::promote_operands(op, {&knots, &coefficients}, ops::Accept::real).result;
+  const ops::Quantity t = ops::to_tensor(op, knots, DType::float64, "knots");
+  const ops::Quantity c = ops::to_tensor(op, coefficients, DType::float64, "coefficients");
   ops::require_b_spline(op, t, c, degree);
   return {ops::checked_knots(op, t, degree), c, degree, d};
 }

@@ -167,9 +167,9 @@ void require_map(const Tensor& x, const Tensor& c, const MapCoordinatesOptions& 
 Tensor map_coordinates(const Operand& operand, const Operand& coordinates, const MapCoordinatesOptions& options) {
   using namespace ops;
   const tape::OpScope scope(operand);
-  const auto [dtype, wide] = real_dtypes(map_name, {&operand, &coordinates});
-  Tensor x = real_operand(map_name, operand, wide, "x");
-  const Tensor c = real_operand(map_name, coordinates, wide, "coordinates");
+  const auto [dtype, wide] = promote_operands(map_name, {&operand, &coordinates}, Accept::real);
+  Tensor x = to_tensor(map_name, operand, wide, "x");
+  const Tensor c = to_tensor(map_name, coordinates, wide, "coordinates");
   require_map(x, c, options);
   const std::int64_t d = c.shape()[0], shift = c.size() / d;
   const int batch_rank = x.rank() - static_cast<int>(d);
@@ -235,9 +235,9 @@ Quantity unnormalized(const Quantity& g, std::int64_t n, bool align_corners) {
 Tensor grid_sample(const Operand& operand, const Operand& positions, const GridSampleOptions& options) {
   using namespace ops;
   const tape::OpScope scope(operand);
-  const auto [dtype, wide] = real_dtypes(sample_name, {&operand, &positions});
-  const Tensor x = real_operand(sample_name, operand, wide, "x");
-  const Tensor grid = real_operand(sample_name, positions, wide, "grid");
+  const auto [dtype, wide] = promote_operands(sample_name, {&operand, &positions}, Accept::real);
+  const Tensor x = to_tensor(sample_name, operand, wide, "x");
+  const Tensor grid = to_tensor(sample_name, positions, wide, "grid");
   require_sample(x, grid, options);
   const std::int64_t batch = x.shape()[0], channels = x.shape()[1];
   const int d = x.rank() - 2;
@@ -268,8 +268,8 @@ Tensor affine_grid(const Operand& operand, const Shape& size, bool align_corners
   using namespace ops;
   constexpr const char* op = "affine_grid";
   const tape::OpScope scope(operand);
-  const auto [dtype, wide] = real_dtypes(op, {&operand});
-  const Quantity theta = real_operand(op, operand, wide, "theta");
+  const auto [dtype, wide] = promote_operands(op, {&operand}, Accept::real);
+  const Quantity theta = to_tensor(op, operand, wide, "theta");
   const std::int64_t d = size.rank() - 2;
   require_shape(op, size);
   if ((d != 2 && d != 3) || theta.shape() != Shape{size[0], d, d + 1})

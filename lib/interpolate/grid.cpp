@@ -75,14 +75,14 @@ Grid grid_of(std::span<const Tensor> axes, const Operand& values, const Operand&
   if (is_complex(g.dtype)) fail<TypeError>(grid_name, "is not defined for {}; {}", g.dtype, remedy(g.dtype));
   const DType narrow = widened(g.dtype);
   const DType wide = method == GridMethod::cubic ? DType::float64 : narrow;
-  g.values = real_operand(grid_name, values, wide, "values");
-  g.x = real_operand(grid_name, x, wide, "x");
+  g.values = to_tensor(grid_name, values, wide, "values");
+  g.x = to_tensor(grid_name, x, wide, "x");
   if (d == 0 || g.values.rank() < d || g.x.rank() == 0 || g.x.shape()[-1] != d)
     fail<ShapeError>(grid_name, "of {} axes, values are {} and x {}; they must be [n_1, ..., n_{}, ...] and [..., {}]",
                      d, g.values.shape(), g.x.shape(), d, d);
   Shape points;
   for (std::int64_t k = 0; k < d; ++k) {
-    const Tensor p = real_operand(grid_name, axes[static_cast<std::size_t>(k)], DType::float64, "axes");
+    const Tensor p = to_tensor(grid_name, axes[static_cast<std::size_t>(k)], DType::float64, "axes");
     const std::int64_t n = g.values.shape()[k], least = method == GridMethod::cubic ? 2 : 1;
     if (p.rank() != 1 || p.size() != n || n < least)
       fail<ShapeError>(grid_name, "axis {} is {} and values are {}; it must be a vector of as many points, at least {}",

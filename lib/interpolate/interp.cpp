@@ -60,10 +60,10 @@ Tensor periodic(const Tensor& x, const Tensor& xp, const Tensor& fp, double peri
 
 Tensor interp(const Operand& x_operand, const Operand& knots, const Operand& values, const InterpOptions& options) {
   const tape::OpScope scope(x_operand);
-  const auto [d, wide] = ops::real_dtypes(ops::interp_name, {&x_operand, &knots, &values});
-  const ops::Quantity x = ops::real_operand(ops::interp_name, x_operand, wide, "x");
-  const ops::Quantity xp = ops::real_operand(ops::interp_name, knots, wide, "xp");
-  const ops::Quantity fp = ops::real_operand(ops::interp_name, values, wide, "fp");
+  const auto [d, wide] = ops::promote_operands(ops::interp_name, {&x_operand, &knots, &values}, ops::Accept::real);
+  const ops::Quantity x = ops::to_tensor(ops::interp_name, x_operand, wide, "x");
+  const ops::Quantity xp = ops::to_tensor(ops::interp_name, knots, wide, "xp");
+  const ops::Quantity fp = ops::to_tensor(ops::interp_name, values, wide, "fp");
   if (xp.rank() != 1 || fp.rank() != 1 || xp.size() != fp.size() || xp.size() == 0)
     fail<ShapeError>(ops::interp_name, "xp is {} and fp {}; both must be vectors of as many elements, at least one",
                      xp.shape(), fp.shape());

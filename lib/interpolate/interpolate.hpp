@@ -5,15 +5,9 @@
 #include <reel/ops/reduce.hpp>
 
 #include "interpolate/quantity.hpp"
-#include "ops/engine.hpp"
+#include "ops/promote.hpp"
 
 namespace reel::ops {
-
-/// The dtype of the result, and the dtype to compute in: float32 for halves. TypeError of complex numbers.
-struct RealDTypes {
-  DType result, wide;
-};
-RealDTypes real_dtypes(const char* op, std::initializer_list<const Operand*> operands);
 
 /// Keys's cubic kernel of coefficient a (Keys, "Cubic convolution interpolation for digital image processing", 1981,
 /// section III) at the distances t and 1 + t, t in [0, 1], with the squares of t and 1 - t. T: double or Quantity.
@@ -26,8 +20,6 @@ T keys_outer(const T& t, const T& square, double a) {
   return a * t * square;
 }
 
-/// The operand in a dtype.
-Quantity real_operand(const char* op, const Operand& x, DType dtype, const char* operand);
 /// Along the last axis: two or three tensors one behind the other, sums, and the elements at indices.
 Quantity joined(const Tensor& x, const Tensor& y, const Tensor& z = Tensor());
 Quantity sum_of_rows(const Tensor& x);

@@ -24,15 +24,6 @@ Quantity Quantity::subtracted(double x, const Quantity& y) { return subtract(x, 
 Quantity Quantity::multiplied(double x, const Quantity& y) { return multiply(x, y); }
 Quantity Quantity::divided(const Quantity& x, double y) { return divide(x, y); }
 
-RealDTypes real_dtypes(const char* op, std::initializer_list<const Operand*> operands) {
-  const DType d = floating_of(common_dtype(op, std::span(operands.begin(), operands.size())));
-  if (is_complex(d)) fail<TypeError>(op, "is not defined for {}; {}", d, remedy(d));
-  return {d, widened(d)};
-}
-Quantity real_operand(const char* op, const Operand& x, DType dtype, const char* operand) {
-  return cast_to(to_tensor(op, x, dtype, operand), dtype);
-}
-
 Quantity joined(const Tensor& x, const Tensor& y, const Tensor& z) {
   const Tensor parts[] = {x, y, z};
   return concatenate(std::span(parts, z.defined() ? 3 : 2), -1);
@@ -46,7 +37,7 @@ Quantity last_axis(const Tensor& x, std::int64_t first, std::int64_t end, std::i
 DType dtype_at(const char* op, DType function, std::initializer_list<const Operand*> points) {
   DType d = function;
   for (const Operand* x : points) {
-    const DType own = real_dtypes(op, {x}).result;
+    const DType own = promote_operands(op, {x}, Accept::real).result;
     if (!x->is_weak()) d = promote(d, own);
   }
   return d;

@@ -100,9 +100,9 @@ struct Samples {
 };
 Samples samples(const char* op, const Operand& x, const Operand& y) {
   Samples s;
-  s.dtype = real_dtypes(op, {&x, &y}).result;
-  const Quantity knots = real_operand(op, x, DType::float64, "x");
-  s.y = real_operand(op, y, DType::float64, "y");
+  s.dtype = promote_operands(op, {&x, &y}, Accept::real).result;
+  const Quantity knots = to_tensor(op, x, DType::float64, "x");
+  s.y = to_tensor(op, y, DType::float64, "y");
   if (knots.rank() != 1 || s.y.rank() == 0 || knots.size() != s.y.shape()[-1] || knots.size() < 2)
     fail<ShapeError>(op, "x is {} and y {}; x must be a vector of at least 2 knots, the last axis of y as long",
                      knots.shape(), s.y.shape());
@@ -283,7 +283,7 @@ Tensor PiecewiseCubic::operator()(const Operand& operand, int derivative) const 
   ops::require_function(op, *this);
   if (derivative < 0) fail<ValueError>(op, "the order of the derivative is {}; it must be at least 0", derivative);
   const DType result = ops::dtype_at(op, dtype, {&operand});
-  const ops::Quantity x = ops::real_operand(op, operand, DType::float64, "x");
+  const ops::Quantity x = ops::to_tensor(op, operand, DType::float64, "x");
   ops::require_rank(op, x.rank() + coefficients.rank() - 2);
   const ops::SplinePlace p = ops::place_of(*this, x);
   Tensor c[4];
@@ -302,8 +302,8 @@ Tensor PiecewiseCubic::integral(const Operand& from, const Operand& to) const {
   const tape::OpScope scope(from);
   ops::require_function(op, *this);
   const DType result = ops::dtype_at(op, dtype, {&from, &to});
-  ops::Quantity a = ops::real_operand(op, from, DType::float64, "a");
-  ops::Quantity b = ops::real_operand(op, to, DType::float64, "b");
+  ops::Quantity a = ops::to_tensor(op, from, DType::float64, "a");
+  ops::Quantity b = ops::to_tensor(op, to, DType::float64, "b");
   const Shape shape = ops::broadcast_shapes(op, a.shape(), b.shape());
   ops::require_rank(op, shape.rank() + coefficients.rank() - 2);
   a = broadcast_to(a, shape), b = broadcast_to(b, shape);

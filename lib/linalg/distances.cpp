@@ -11,6 +11,7 @@
 #include "linalg/matrices.hpp"
 #include "loops/loops.hpp"
 #include "ops/index/indices.hpp"
+#include "ops/promote.hpp"
 #include "ops/reduce/reduction.hpp"
 
 namespace reel {
@@ -142,10 +143,7 @@ Tensor in_one_batch(const Tensor& x, const Shape& batch) {
 
 Tensor cdist(const Operand& x_operand, const Operand& y_operand, double p) {
   const tape::OpScope scope(x_operand);
-  const Operand* both[] = {&x_operand, &y_operand};
-  const DType dtype = ops::floating_of(ops::common_dtype("cdist", both));
-  if (is_complex(dtype)) ops::fail_no_kernel("cdist", dtype);
-  const DType wide = ops::widened(dtype);
+  const auto [dtype, wide] = ops::promote_operands("cdist", {&x_operand, &y_operand}, ops::Accept::real);
   const Tensor x = ops::matrices("cdist", x_operand, wide, "x", p), y = ops::matrices("cdist", y_operand, wide, "y", p);
   if (x.shape()[-1] != y.shape()[-1])
     fail<ShapeError>("cdist", "x has shape {}, y {}: rows must have as many columns", x.shape(), y.shape());

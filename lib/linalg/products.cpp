@@ -21,7 +21,7 @@ struct ProductOperands {
 ProductOperands in_common_dtype(const char* op, const Operand& a, const Operand& b) {
   const Operand* both[] = {&a, &b};
   const DType dtype = common_dtype(op, both);
-  return {cast_to(to_tensor(op, a, dtype, "a"), dtype), cast_to(to_tensor(op, b, dtype, "b"), dtype)};
+  return {to_tensor(op, a, dtype, "a"), to_tensor(op, b, dtype, "b")};
 }
 
 // The shape, with extents of 1 in front up to this rank.

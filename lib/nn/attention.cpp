@@ -192,7 +192,7 @@ Tensor mask_for(Tensor mask, const Shape& scores, DType wide) {
 Tensor attention(const Operand& query, const Operand& key, const Operand& value, const AttentionOptions& options) {
   constexpr const char* op = ops::attention_name;
   const tape::OpScope scope(query);
-  const auto [result, wide] = ops::real_dtypes_of(op, {&query, &key, &value});
+  const auto [result, wide] = ops::promote_operands(op, {&query, &key, &value}, ops::Accept::real);
   const Tensor q = ops::matrices(query, wide, "q"), k = ops::matrices(key, wide, "k"),
                v = ops::matrices(value, wide, "v");
   if (q.shape()[-1] != k.shape()[-1])

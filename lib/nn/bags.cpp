@@ -71,7 +71,7 @@ struct Table {
   DType result;
 };
 Table table_of(const Operand& operand) {
-  const Computed in = floating_dtypes(bag_name, {&operand});
+  const Promoted in = promote_operands(bag_name, {&operand}, Accept::floating);
   const Tensor table = to_tensor(bag_name, operand, in.wide, "table");
   if (table.rank() < 1) fail<ShapeError>(bag_name, "the table has rank 0; it must be [rows, ...]");
   return {table, in.result};

@@ -47,7 +47,8 @@ Tensor beside_channels(const Tensor& row, const Tensor& x) {
 Tensor group_norm_of(const char* op, const Operand& operand, const Operand* scale, const Operand* offset,
                      std::int64_t groups, double epsilon, int least_rank) {
   check_epsilon_of(op, epsilon);
-  const Computed in = scale ? floating_dtypes(op, {&operand, scale, offset}) : floating_dtypes(op, {&operand});
+  const Promoted in = scale ? promote_operands(op, {&operand, scale, offset}, Accept::floating)
+                            : promote_operands(op, {&operand}, Accept::floating);
   const Tensor x = to_tensor(op, operand, in.wide, "x");
   check_channel_axis(op, x, least_rank);
   const std::int64_t channels = x.shape()[1];
@@ -99,7 +100,7 @@ Tensor local_response_norm(const Operand& operand, const LocalResponseNormOption
     fail<ValueError>(op, "alpha is {}; it must be finite and at least 0", o.alpha);
   if (!std::isfinite(o.beta)) fail<ValueError>(op, "beta is {}; it must be finite", o.beta);
   if (!(o.k > 0 && std::isfinite(o.k))) fail<ValueError>(op, "k is {}; it must be finite and above 0", o.k);
-  const auto [d, wide] = ops::floating_dtypes(op, {&operand});
+  const auto [d, wide] = ops::promote_operands(op, {&operand}, ops::Accept::floating);
   const Tensor x = ops::to_tensor(op, operand, wide, "x");
   ops::check_channel_axis(op, x, 2);
   if (x.size() == 0) return ops::cast_to(identity(x), d);
@@ -115,7 +116,7 @@ Tensor l2_normalize(const Operand& operand, const L2NormalizeOptions& options) {
   constexpr const char* op = "l2_normalize";
   const tape::OpScope scope(operand);
   ops::check_epsilon_of(op, options.epsilon);
-  const auto [d, wide] = ops::floating_dtypes(op, {&operand});
+  const auto [d, wide] = ops::promote_operands(op, {&operand}, ops::Accept::floating);
   const Tensor x = ops::to_tensor(op, operand, wide, "x");
   const Tensor n = norm(x, 2, ops::normalize(op, options.axes, x), true);
   // Zeros that replace a vector of zeros have gradient 0.

@@ -49,7 +49,7 @@ Tensor dropout(const Operand& operand, double p, Generator& generator) {
   constexpr const char* op = "dropout";
   const tape::OpScope scope(operand);
   if (!(p >= 0 && p <= 1)) fail<ValueError>(op, "p is {}; it must lie between 0 and 1", p);
-  const auto [d, wide] = ops::floating_dtypes(op, {&operand});
+  const auto [d, wide] = ops::promote_operands(op, {&operand}, ops::Accept::floating);
   const Tensor x = ops::to_tensor(op, operand, wide, "x");
   if (p == 0) return ops::cast_to(identity(x), d);
   if (p == 1) return ops::cast_to(where(zeros(Shape{}, DType::boolean), x, 0), d);

@@ -235,7 +235,7 @@ Tensor dilated(const char* op, const Tensor& x, const Tensor& w, const Morpholog
 
 Tensor morphology(const char* op, const Operand& operand, const Operand& kernel, const Morphology2dOptions& options,
                   bool erosion) {
-  const Computed in = floating_dtypes(op, {&operand, &kernel});
+  const Promoted in = promote_operands(op, {&operand, &kernel}, Accept::floating);
   const Tensor x = to_tensor(op, operand, in.wide, "x"), w = to_tensor(op, kernel, in.wide, "w");
   if (x.rank() != 4) fail<ShapeError>(op, "x must be {}, but it is {}; reshape it", axes_text[1], x.shape());
   if (w.rank() != 3) fail<ShapeError>(op, "w must be [channels, height, width], but it is {}; reshape it", w.shape());

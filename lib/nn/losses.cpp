@@ -147,7 +147,7 @@ constexpr Primitive sparse_primitive = {.rule = batched({sparse_name, sparse_vjp
 Tensor softmax_cross_entropy(const Operand& logits, const Operand& labels, const SoftmaxCrossEntropyOptions& options) {
   constexpr const char* op = "softmax_cross_entropy";
   const tape::OpScope scope(logits);
-  const auto [d, wide] = ops::floating_dtypes(op, {&logits, &labels});
+  const auto [d, wide] = ops::promote_operands(op, {&logits, &labels}, ops::Accept::floating);
   const Tensor x = ops::to_tensor(op, logits, wide, "logits");
   Tensor p = ops::to_tensor(op, labels, wide, "labels");
   if (x.shape() != p.shape())
@@ -167,7 +167,7 @@ Tensor sparse_softmax_cross_entropy(const Operand& logits, const Operand& labels
                                     const SparseCrossEntropyOptions& options) {
   constexpr const char* op = "sparse_softmax_cross_entropy";
   const tape::OpScope scope(logits);
-  const auto [d, wide] = ops::floating_dtypes(op, {&logits});
+  const auto [d, wide] = ops::promote_operands(op, {&logits}, ops::Accept::floating);
   Tensor scratch[2];
   const Tensor& x = ops::as_tensor(op, logits, wide, scratch[0], "logits");
   const Tensor& classes = ops::as_tensor(op, labels, scratch[1], "labels");
@@ -191,7 +191,7 @@ Tensor sparse_softmax_cross_entropy(const Operand& logits, const Operand& labels
 Tensor binary_cross_entropy(const Operand& p, const Operand& labels) {
   constexpr const char* op = "binary_cross_entropy";
   const tape::OpScope scope(p);
-  const auto [d, wide] = ops::floating_dtypes(op, {&p, &labels});
+  const auto [d, wide] = ops::promote_operands(op, {&p, &labels}, ops::Accept::floating);
   const Tensor x = ops::to_tensor(op, p, wide, "p"), y = ops::to_tensor(op, labels, wide, "labels");
   static_cast<void>(ops::broadcast_shapes(op, x.shape(), y.shape()));
   // 1 in place of probabilities that would contribute 0 times an infinite logarithm.
@@ -202,7 +202,7 @@ Tensor binary_cross_entropy(const Operand& p, const Operand& labels) {
 Tensor kl_divergence(const Operand& target, const Operand& p) {
   constexpr const char* op = "kl_divergence";
   const tape::OpScope scope(target);
-  const auto [d, wide] = ops::floating_dtypes(op, {&target, &p});
+  const auto [d, wide] = ops::promote_operands(op, {&target, &p}, ops::Accept::floating);
   const Tensor t = ops::to_tensor(op, target, wide, "target"), q = ops::to_tensor(op, p, wide, "p");
   static_cast<void>(ops::broadcast_shapes(op, t.shape(), q.shape()));
   const Tensor at_zero = equal(t, 0);
@@ -214,7 +214,7 @@ Tensor huber(const Operand& x, const Operand& y, double delta) {
   constexpr const char* op = "huber";
   const tape::OpScope scope(x);
   if (!(delta > 0)) fail<ValueError>(op, "delta is {}; it must be greater than 0", delta);
-  const auto [dtype, wide] = ops::floating_dtypes(op, {&x, &y});
+  const auto [dtype, wide] = ops::promote_operands(op, {&x, &y}, ops::Accept::floating);
   const Tensor a = ops::to_tensor(op, x, wide, "x"), b = ops::to_tensor(op, y, wide, "y");
   static_cast<void>(ops::broadcast_shapes(op, a.shape(), b.shape()));
   const Tensor d = a - b;

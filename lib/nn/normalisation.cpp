@@ -339,14 +339,14 @@ Tensor group_norm_rows(const Tensor& x, const Tensor& scale, const Tensor& offse
 
 Tensor layer_norm(const Operand& x, const LayerNormOptions& options) {
   const tape::OpScope scope(x);
-  const auto [d, wide] = ops::floating_dtypes("layer_norm", {&x});
+  const auto [d, wide] = ops::promote_operands("layer_norm", {&x}, ops::Accept::floating);
   return ops::cast_to(ops::layer_norm_over(ops::to_tensor("layer_norm", x, wide, "x"), {}, {}, options), d);
 }
 
 Tensor layer_norm(const Operand& x, const Operand& scale, const Operand& offset, const LayerNormOptions& options) {
   constexpr const char* op = "layer_norm";
   const tape::OpScope scope(x);
-  const auto [d, wide] = ops::floating_dtypes(op, {&x, &scale, &offset});
+  const auto [d, wide] = ops::promote_operands(op, {&x, &scale, &offset}, ops::Accept::floating);
   return ops::cast_to(ops::layer_norm_over(ops::to_tensor(op, x, wide, "x"), ops::to_tensor(op, scale, wide, "scale"),
                                            ops::to_tensor(op, offset, wide, "offset"), options),
                       d);
@@ -356,7 +356,7 @@ Tensor rms_norm(const Operand& operand, const Operand& scale, const LayerNormOpt
   constexpr const char* op = "rms_norm";
   const tape::OpScope scope(operand);
   ops::check_epsilon(op, options.epsilon);
-  const auto [d, wide] = ops::floating_dtypes(op, {&operand, &scale});
+  const auto [d, wide] = ops::promote_operands(op, {&operand, &scale}, ops::Accept::floating);
   const Tensor x = ops::to_tensor(op, operand, wide, "x"), factor = ops::to_tensor(op, scale, wide, "scale");
   const Shape axes = ops::normalize(op, options.axes, x), named = ops::named_axes(op, options.axes, x);
   ops::check_extents(op, "scale", factor, x, named);
@@ -373,7 +373,7 @@ BatchNorm batch_norm(const Operand& operand, const Operand& scale, const Operand
   constexpr const char* op = "batch_norm";
   const tape::OpScope scope(operand);
   ops::check_epsilon(op, options.epsilon);
-  const auto [d, wide] = ops::floating_dtypes(op, {&operand, &scale, &offset});
+  const auto [d, wide] = ops::promote_operands(op, {&operand, &scale, &offset}, ops::Accept::floating);
   const Tensor x = ops::to_tensor(op, operand, wide, "x"), a = ops::to_tensor(op, scale, wide, "scale"),
                b = ops::to_tensor(op, offset, wide, "offset");
   const int axis = ops::normalize(op, options.axis, x);
@@ -395,7 +395,8 @@ Tensor batch_norm(const Operand& operand, const Operand& scale, const Operand& o
   constexpr const char* op = "batch_norm";
   const tape::OpScope scope(operand);
   ops::check_epsilon(op, options.epsilon);
-  const ops::Computed in = ops::floating_dtypes(op, {&operand, &scale, &offset, &mean, &variance});
+  const ops::Promoted in =
+      ops::promote_operands(op, {&operand, &scale, &offset, &mean, &variance}, ops::Accept::floating);
   const Tensor x = ops::to_tensor(op, operand, in.wide, "x");
   const int axis = ops::normalize(op, options.axis, x);
   const ops::ChannelAxes axes(x.shape(), axis);

@@ -95,7 +95,7 @@ Tensor unit_vector(const Tensor& x, int axis) {
 
 Tensor nll(const Operand& operand, const Operand& labels, const SparseCrossEntropyOptions& options) {
   const tape::OpScope scope(operand);
-  const auto [d, wide] = ops::floating_dtypes(ops::nll_name, {&operand});
+  const auto [d, wide] = ops::promote_operands(ops::nll_name, {&operand}, ops::Accept::floating);
   const Tensor x = ops::to_tensor(ops::nll_name, operand, wide, "log_probabilities");
   const auto [rows, classes] = ops::classes_of<ops::nll_name>(x, labels, options.axis, options.ignore_index);
   if (rows.shape()[-1] == 0) return ops::cast_to(sum(rows, -1), d);  // all labels are ignored: zeros, connected
@@ -107,7 +107,7 @@ Tensor multi_margin(const Operand& operand, const Operand& labels, const MultiMa
   constexpr const char* op = ops::multi_margin_name;
   const tape::OpScope scope(operand);
   if (options.p != 1 && options.p != 2) fail<ValueError>(op, "p is {}; it must be 1 or 2", options.p);
-  const auto [d, wide] = ops::floating_dtypes(op, {&operand});
+  const auto [d, wide] = ops::promote_operands(op, {&operand}, ops::Accept::floating);
   const Tensor x = ops::to_tensor(op, operand, wide, "x");
   const auto [rows, classes] =
       ops::classes_of<ops::multi_margin_name>(x, labels, options.axis, SparseCrossEntropyOptions().ignore_index);
@@ -122,7 +122,7 @@ Tensor multi_margin(const Operand& operand, const Operand& labels, const MultiMa
 Tensor cosine_similarity(const Operand& x, const Operand& y, std::int64_t axis) {
   constexpr const char* op = "cosine_similarity";
   const tape::OpScope scope(x);
-  const auto [d, wide] = ops::floating_dtypes(op, {&x, &y});
+  const auto [d, wide] = ops::promote_operands(op, {&x, &y}, ops::Accept::floating);
   const auto [a, b] = ops::of_one_shape<2>(op, {&x, &y}, {"x", "y"}, wide);
   const int along = ops::normalize(op, axis, a);
   return ops::cast_to(sum(ops::unit_vector(a, along) * ops::unit_vector(b, along), along), d);
@@ -133,7 +133,7 @@ Tensor triplet_margin(const Operand& anchor, const Operand& positive, const Oper
   constexpr const char* op = "triplet_margin";
   const tape::OpScope scope(anchor);
   if (!(options.p > 0)) fail<ValueError>(op, "p is {}; it must be greater than 0", options.p);
-  const auto [d, wide] = ops::floating_dtypes(op, {&anchor, &positive, &negative});
+  const auto [d, wide] = ops::promote_operands(op, {&anchor, &positive, &negative}, ops::Accept::floating);
   const auto [a, b, c] =
       ops::of_one_shape<3>(op, {&anchor, &positive, &negative}, {"anchor", "positive", "negative"}, wide);
   const int axis = ops::normalize(op, options.axis, a);
@@ -148,7 +148,7 @@ Tensor triplet_margin(const Operand& anchor, const Operand& positive, const Oper
 
 Tensor l2_loss(const Operand& operand) {
   const tape::OpScope scope(operand);
-  const auto [d, wide] = ops::floating_dtypes("l2_loss", {&operand});
+  const auto [d, wide] = ops::promote_operands("l2_loss", {&operand}, ops::Accept::floating);
   return ops::cast_to(0.5 * sum(square(ops::to_tensor("l2_loss", operand, wide, "x"))), d);
 }
 

@@ -1,26 +1,9 @@
-// Shared by normalisations and losses: the dtype they compute in, and moving the axis of interest to the end.
+// Shared by normalisations and losses: moving the axis of interest to the end.
 #pragma once
+#include "ops/promote.hpp"
 #include "ops/reduce/reduction.hpp"
 
 namespace reel::ops {
-
-/// The dtype of the result, and the dtype to compute in: float32 for float16 and bfloat16. TypeError unless it is
-/// floating and real.
-struct Computed {
-  DType result, wide;
-};
-inline Computed floating_dtypes(const char* op, std::initializer_list<const Operand*> operands) {
-  const DType d = common_dtype(op, std::span(operands.begin(), operands.size()));
-  if (!is_differentiable(d) || is_complex(d)) fail_no_kernel(op, d);
-  return {d, widened(d)};
-}
-
-/// The same with float64 for integers and booleans.
-inline Computed real_dtypes_of(const char* op, std::initializer_list<const Operand*> operands) {
-  const DType d = floating_of(common_dtype(op, std::span(operands.begin(), operands.size())));
-  if (is_complex(d)) fail_no_kernel(op, d);
-  return {d, widened(d)};
-}
 
 /// x [outer, channels, inner], with elements, normalised in rows of channels / groups times inner elements, times scale
 /// plus offset, [channels] each. One entry.

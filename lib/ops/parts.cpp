@@ -164,8 +164,8 @@ Tensor polar(const Operand& magnitude, const Operand& angle) {
   const DType d = ops::floating_of(ops::common_dtype("polar", both));
   if (is_complex(d)) fail<TypeError>("polar", "an operand is {}; both must be real", d);
   const DType part = d == DType::float64 ? d : DType::float32;
-  const Tensor r = ops::cast_to(ops::to_tensor("polar", magnitude, part, "magnitude"), part),
-               a = ops::cast_to(ops::to_tensor("polar", angle, part, "angle"), part);
+  const Tensor r = ops::to_tensor("polar", magnitude, part, "magnitude"),
+               a = ops::to_tensor("polar", angle, part, "angle");
   static_cast<void>(ops::broadcast_shapes("polar", r.shape(), a.shape()));
   return make_complex(r * cos(a), r * sin(a));
 }

@@ -22,11 +22,11 @@ struct Sampled {
   DType dtype;
 };
 Sampled sampled(const char* op, const Operand& samples, const Operand& spacing, std::int64_t axis) {
-  const auto [d, wide] = real_dtypes(op, {&samples, &spacing});
+  const auto [d, wide] = promote_operands(op, {&samples, &spacing}, Accept::real);
   Sampled s;
   s.dtype = d;
-  const Quantity y = real_operand(op, samples, wide, "y");
-  const Quantity x = real_operand(op, spacing, wide, "spacing");
+  const Quantity y = to_tensor(op, samples, wide, "y");
+  const Quantity x = to_tensor(op, spacing, wide, "spacing");
   s.axis = normalize(op, axis, y);
   s.n = y.shape()[s.axis];
   s.y = moveaxis(y, s.axis, -1);
@@ -113,8 +113,8 @@ Tensor fixed_quad(const Integrand& f, const Operand& from, const Operand& to, st
   const tape::OpScope scope(from);
   if (!f) fail<ValueError>(op, "the function is empty");
   if (n < 1 || n > 100) fail<ValueError>(op, "n is {}; it must be from 1 to 100", n);
-  const auto [d, wide] = ops::real_dtypes(op, {&from, &to});
-  const Tensor begin = ops::real_operand(op, from, wide, "a"), end = ops::real_operand(op, to, wide, "b");
+  const auto [d, wide] = ops::promote_operands(op, {&from, &to}, ops::Accept::real);
+  const Tensor begin = ops::to_tensor(op, from, wide, "a"), end = ops::to_tensor(op, to, wide, "b");
   static_cast<void>(ops::broadcast_shapes(op, begin.shape(), end.shape()));
   const ops::Quantity a = expand_dims(begin, -1), b = expand_dims(end, -1);
   const ops::GaussRule rule(static_cast<int>(n));

@@ -216,11 +216,11 @@ Tensor quad(const Integrand& f, const Operand& from, const Operand& to, const Qu
     fail<ValueError>(quad_name,
                      "tolerances are {} and {}, intervals {}; tolerances must be numbers, intervals at least 1",
                      options.tolerance, options.absolute_tolerance, options.max_intervals);
-  const ops::RealDTypes dtypes = ops::real_dtypes(quad_name, {&from, &to});
+  const ops::Promoted dtypes = ops::promote_operands(quad_name, {&from, &to}, ops::Accept::real);
   const DType wide = dtypes.wide;
   const auto end_of = [wide](const Operand& x, const char* operand) {
     const tape::QuietScope may_be_infinite;
-    return ops::real_operand(quad_name, x, wide, operand);
+    return ops::to_tensor(quad_name, x, wide, operand);
   };
   const ops::Quantity a = end_of(from, "a"), b = end_of(to, "b");
   if (a.size() != 1 || b.size() != 1)

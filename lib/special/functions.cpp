@@ -9,6 +9,7 @@
 #include <reel/stats/densities.hpp>
 #include <reel/stats/joint.hpp>
 
+#include "ops/promote.hpp"
 #include "ops/sort/order.hpp"
 
 namespace reel {
@@ -174,9 +175,7 @@ using SpecialRun = Tensor (*)(Function f, const Arguments& x);
 Tensor with_operands(Function f, SpecialRun run, std::span<const Operand* const> operands) {
   const char* const op = loops::signature(f).name;
   const tape::OpScope scope(*operands[0]);
-  const DType d = common_dtype(op, operands);
-  if (is_complex(d)) fail<TypeError>(op, "is not defined for {}; {}", d, remedy(d));
-  const DType wide = widened(floating_of(d));
+  const auto [result, wide] = promote_operands(op, operands, Accept::real);
   Tensor x[loops::arguments_max];
   Arguments arguments = {};
   Shape shape;
@@ -188,7 +187,7 @@ Tensor with_operands(Function f, SpecialRun run, std::span<const Operand* const>
     if (x[k].shape() != shape) x[k] = broadcast_to(x[k], shape);
     arguments[k] = &x[k];
   }
-  return cast_to(run(f, arguments), is_half(d) ? d : wide);
+  return cast_to(run(f, arguments), result);
 }
 
 Tensor run_special(Function f, const Arguments& x) {

@@ -3,7 +3,7 @@
 #include <initializer_list>
 #include <reel/ops/make.hpp>
 
-#include "ops/engine.hpp"
+#include "ops/promote.hpp"
 #include "stats/numbers.hpp"
 
 namespace reel::ops {
@@ -13,10 +13,9 @@ struct Converted {
   detail::List<Tensor> x;
   /// TypeError for complex operands. Integers and booleans become float64, float16 and bfloat16 float32.
   Converted(const char* op, std::initializer_list<const Operand*> operands) {
-    const DType common = common_dtype(op, {operands.begin(), operands.size()});
-    if (is_complex(common)) fail<TypeError>(op, "is not defined for {}; {}", common, remedy(common));
-    result = floating_of(common);
-    for (const Operand* operand : operands) x.push_back(to_tensor(op, *operand, widened(result), "an operand"));
+    const Promoted d = promote_operands(op, operands, Accept::real);
+    result = d.result;
+    for (const Operand* operand : operands) x.push_back(to_tensor(op, *operand, d.wide, "an operand"));
   }
 };
 /// The shape that all broadcast to. ShapeError naming the op.

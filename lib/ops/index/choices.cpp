@@ -85,7 +85,7 @@ Tensor piecewise(const Operand& operand, std::initializer_list<Tensor> condition
     if (values.back().defined()) common.add(op, values.back());
   }
   const DType dtype = common.dtype();
-  Tensor y = broadcast_to(ops::cast_to(ops::to_tensor(op, otherwise, dtype, "otherwise"), dtype), x.shape());
+  Tensor y = broadcast_to(ops::to_tensor(op, otherwise, dtype, "otherwise"), x.shape());
   for (std::size_t k = 0; k < pieces.size(); ++k)
     if (values[k].defined()) y = masked_scatter(y, conditions.begin()[k], values[k]);
   return y;

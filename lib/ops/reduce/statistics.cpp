@@ -10,6 +10,7 @@
 #include "csource/rows.hpp"
 #include "loops/reduce/moments.hpp"
 #include "loops/reduce/reduce.hpp"
+#include "ops/promote.hpp"
 #include "ops/reduce/reduction.hpp"
 #include "ops/shape/view.hpp"
 #include "ops/sort/order.hpp"
@@ -331,10 +332,7 @@ Tensor masked_softmax(const Operand& operand, const Operand& mask_operand, std::
 
 SignedLog weighted_logsumexp(const Operand& operand, const Operand& factors, const Axes& axes, bool keepdims) {
   const tape::OpScope scope(operand);
-  const Operand* both[] = {&operand, &factors};
-  const DType dtype = ops::floating_of(ops::common_dtype("weighted_logsumexp", both));
-  if (is_complex(dtype)) ops::fail_no_kernel("weighted_logsumexp", dtype);
-  const DType wide = ops::widened(dtype);
+  const auto [dtype, wide] = ops::promote_operands("weighted_logsumexp", {&operand, &factors}, ops::Accept::real);
   const Tensor b = ops::cast_to(ops::to_tensor("weighted_logsumexp", factors, "b"), wide);
   Tensor x = ops::cast_to(ops::to_tensor("weighted_logsumexp", operand), wide);
   const Shape shape = ops::broadcast_shapes("weighted_logsumexp", x.shape(), b.shape());

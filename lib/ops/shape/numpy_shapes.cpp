@@ -103,8 +103,8 @@ Tensor linspace(const Operand& from, const Operand& to, std::int64_t count) {
   const tape::OpScope scope(from);
   const Operand* both[] = {&from, &to};
   const DType dtype = ops::floating_of(ops::common_dtype("linspace", both));
-  const Tensor start = ops::cast_to(ops::to_tensor("linspace", from, dtype, "start"), dtype),
-               stop = ops::cast_to(ops::to_tensor("linspace", to, dtype, "stop"), dtype);
+  const Tensor start = ops::to_tensor("linspace", from, dtype, "start"),
+               stop = ops::to_tensor("linspace", to, dtype, "stop");
   if (count < 0) fail<ValueError>("linspace", "count is {}; it must be at least 0", count);
   const Shape one = ops::broadcast_shapes("linspace", start.shape(), stop.shape());
   ops::require_rank("linspace", one.rank() + 1);
