@@ -413,24 +413,36 @@ struct PlainRun {
     results = make.plain(make.context);
     variables = beside.values();
   }
-  // `assigned`: the variables whose new values `got` has behind the results. `reference`: the program as traced.
-  void compare(std::span<const Tensor> got, std::span<const Variable> assigned,
+  // `assigned`: the variables whose new values `got` has behind the results. `read`: their values before, empty where
+  // the program read none. `reference`: the program as traced.
+  void compare(std::span<const Tensor> got, std::span<const Variable> assigned, std::span<const Tensor> read,
                const program::Program& reference) const {
     const std::vector<bool> rounds = autodiff::depend_on_derivatives(reference);
     for (std::size_t k = 0; k < results.size(); ++k)
       require_agreement(results[k], got[k], rounds[k],
                         fmt::format("result {} of the program differs from what the function gives op by op", k + 1));
+    const auto text = [](const Variable& v) {
+      return fmt::format("the program gives variable '{}' another value than the function does op by op", v.name());
+    };
     const auto new_values = got.last(assigned.size());
-    const std::size_t first = rounds.size() - assigned.size();
-    for (const auto& [id, one] : variables) {
-      if (!one.written || VariableAccess::abandoned(one.variable)) continue;
-      const auto at =
-          static_cast<std::size_t>(std::find(assigned.begin(), assigned.end(), one.variable) - assigned.begin());
-      const bool own = at < assigned.size();
-      require_agreement(one.value, own ? new_values[at] : one.variable.read(), own && rounds[first + at],
-                        fmt::format("the program gives variable '{}' another value than the function does op by op",
-                                    one.variable.name()));
+    for (std::size_t k = 0; k < assigned.size(); ++k) {
+      const Tensor* plain = written(assigned[k]);
+      require_agreement(plain               ? *plain
+                        : read[k].defined() ? read[k]
+                                            : assigned[k].read(),
+                        new_values[k], rounds[rounds.size() - assigned.size() + k], text(assigned[k]));
     }
+    for (const auto& [id, one] : variables)
+      if (one.written && !VariableAccess::abandoned(one.variable) &&
+          std::find(assigned.begin(), assigned.end(), one.variable) == assigned.end())
+        require_agreement(one.value, one.variable.read(), false, text(one.variable));
+  }
+
+ private:
+  // What the function assigned last; null if it did not assign.
+  const Tensor* written(const Variable& v) const {
+    const auto found = variables.find(v.id());
+    return found != variables.end() && found->second.written ? &found->second.value : nullptr;
   }
 };
 
@@ -457,7 +469,7 @@ CallResult Programs::call(const CallView& call, const CallMakers& make) const {
     result.draws.assign(traced.draws().begin(), traced.draws().end());
     take_unknown_draws(result, traced.size());
   }
-  if (plain) plain->compare(result.tensors, traced.assigned(result.variables), *checked);
+  if (plain) plain->compare(result.tensors, traced.assigned(result.variables), result.read, *checked);
   result.structure = found->structure.get();
   result.program = std::move(found);
   return result;

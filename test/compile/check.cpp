@@ -79,6 +79,17 @@ TEST_CASE("compile check: compares results, assigned values and the number of re
       },
       {.check = 1});
   CHECK_THROWS_WITH(variable(x), Catch::Contains("gives variable 'v' another value"));
+  const Tensor before = v.read();
+  for (const bool reads : {false, true}) {
+    const auto assign = [&](const Tensor& y, bool if_traced) {
+      if (is_traced(y) == if_traced) v.assign(reads ? v + y : y);
+      return y;
+    };
+    for (const bool if_traced : {false, true})  // only op by op, only in the program
+      CHECK_THROWS_WITH(compile([&](const Tensor& y) { return assign(y, if_traced); }, {.check = 1})(x),
+                        Catch::Contains("gives variable 'v' another value"));
+  }
+  CHECK(same_bits(v.read(), before));
   std::size_t count = 1;
   const auto list = compile([&](const Tensor& y) { return std::vector<Tensor>(count, y * 2.); }, {.check = 100});
   CHECK(list(x).size() == 1);
