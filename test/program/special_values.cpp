@@ -1,6 +1,7 @@
 // The op table as programs at zeros of both signs, infinities, NaN and subnormal numbers: the bits of the function run
 // op by op. Each op is called twice, so that the gradients of its operands are sums of two terms.
 #include <array>
+#include <cfenv>
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -168,6 +169,60 @@ TEST_CASE("special values: a slice's gradient leaves -0 outside as it is, whoeve
   check_program(f, {ones({4}), ones({4}), full({2}, -0.), minus});
   const Tensor g = f({ones({4}), ones({4}), full({2}, -0.), minus})[0];
   CHECK(same_bits(g, minus));
+}
+
+TEST_CASE("special values: sums of parts of gradients keep the bits of ops in every rounding mode") {
+  const auto parts = [](const Tensor& x) {
+    return Tensors{slice(x, {range(0, 2)}), slice(x, {range(3, 5)}), slice(x, {range(1, 3)}), x[0]};
+  };
+  using Function = std::function<Tensors(const Tensors&)>;
+  const auto slices = [&](std::size_t count, int whole) {  // `whole`: which term is no slice; none if negative
+    return Function([=](const Tensors& x) {
+      GradientTape tape;
+      tape.watch(x[0]);
+      std::vector<Tensor> y, seeds;
+      const Tensors all = parts(x[0]);
+      for (std::size_t k = 0; k < count; ++k) {
+        if (static_cast<int>(k) == whole) y.push_back(x[0] * x[1]), seeds.push_back(x[1]);
+        y.push_back(all[k]);
+        seeds.push_back(slice(x[1], {range(0, 2)}));
+        if (all[k].rank() == 0) seeds.back() = x[1][0];
+      }
+      return Tensors{*tape.gradient(y, x[0], {.output_gradients = seeds})};
+    });
+  };
+  const Function steps = [&](const Tensors& x) {  // the sums of a loop
+    GradientTape tape;
+    tape.watch(x[0]);
+    const Tensor y = fori_loop(
+        70,
+        [&](const Tensor&, const Tensor& z) {
+          const Tensors all = parts(x[0]);
+          return z * .5 + all[0] * all[1] + all[0] * x[0][2];
+        },
+        slice(x[1], {range(0, 2)}));
+    return Tensors{*tape.gradient(y, x[0])};
+  };
+  std::vector<Function> functions{steps};
+  for (const std::size_t count : {2u, 3u, 4u})
+    for (const int whole : {-1, 0, 1}) functions.push_back(slices(count, whole));
+  for (const std::int64_t n : {6, 40})
+    for (std::size_t k = 0; k < functions.size(); ++k) {
+      program::Program program = traced(functions[k], {zeros({n}), zeros({n})});
+      program::optimize(program);
+      const program::Executable executable(std::move(program));  // of all modes
+      for (const int mode : {FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO, FE_TONEAREST})
+        for (const Tensor& seed : {full({n}, 0.), full({n}, -0.), linspace(-1., 1., n)}) {
+          std::fesetround(mode);
+          const Tensors x{linspace(.1, 1., n), seed};
+          const Tensors expected = functions[k](x);
+          Tensors got(1);
+          executable.run(x, got);
+          std::fesetround(FE_TONEAREST);
+          CAPTURE(n, k, mode, seed);
+          CHECK(same_bits(got[0], expected[0]));
+        }
+    }
 }
 
 TEST_CASE("special values: the gradient of a broadcast complex operand is conjugated after it is summed") {

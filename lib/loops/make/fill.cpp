@@ -1,6 +1,7 @@
 #include "loops/make/fill.hpp"
 
 #include <algorithm>
+#include <cfenv>
 #include <cstring>
 
 #include "core/visit.hpp"
@@ -70,7 +71,8 @@ void fill_zero(const Tensor& y) {
   });
 }
 
-void fill_negative_zero(const Tensor& y) {
+void fill_additive_identity(const Tensor& y) {
+  if (std::fegetround() == FE_DOWNWARD) return fill_zero(y);  // +0 + -0 is -0 then
   const NegativeZero value(detail::block(y)->dtype);
   fill_bytes(detail::block(y), value.bytes);
 }

@@ -7,8 +7,8 @@ namespace reel::loops {
 
 /// y = 0, in any dtype.
 void fill_zero(const Tensor& y);
-/// y = -0, in any dtype; 0 for integers.
-void fill_negative_zero(const Tensor& y);
+/// y = the zero that leaves the bits of what it is added to, in any dtype: -0, or +0 where sums are rounded downward.
+void fill_additive_identity(const Tensor& y);
 /// y = 1, in any dtype.
 void fill_one(const Tensor& y);
 /// y = value: a tensor of one element, of the dtype of y.

@@ -193,10 +193,10 @@ constexpr Primitive place_primitive = {.rule = linear<place_transposed, place_ag
                                        .infer = infer_place,
                                        .evaluate = evaluate_place<loops::fill_zero>,
                                        .write_c = write_place};
-// A sum with -0 has the bits of its other term, whatever these are.
+// What is outside of the part keeps the bits of the other term of a sum.
 constexpr Primitive place_in_sum_primitive = {.rule = place_primitive.rule,
                                               .infer = infer_place,
-                                              .evaluate = evaluate_place<loops::fill_negative_zero>,
+                                              .evaluate = evaluate_place<loops::fill_additive_identity>,
                                               .write_c = write_place};
 
 }  // namespace

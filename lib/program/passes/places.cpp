@@ -1,6 +1,6 @@
 // Sums of parts placed into zeros, such as gradients of several slices of one tensor, become one instruction: zeros are
-// written once, and each part is added to its place. Terms after the first have -0 outside their part, as replay makes
-// them: so what they do not cover keeps its bits.
+// written once, and each part is added to its place. Terms after the first keep the bits of what they do not cover,
+// as in replay.
 #include "ops/apply/table.hpp"
 #include "ops/index/slice.hpp"
 #include "program/passes/passes.hpp"

@@ -82,6 +82,7 @@ struct ElementGroup {
   std::vector<loops::ScalarProgram::Element> inputs;         // elements of values
   std::unordered_map<std::uint64_t, std::int32_t> input_of;  // for elements of operands that are inputs
   std::unordered_map<std::uint64_t, std::int32_t> inlined;   // nodes of inlined programs, by hash
+  std::int32_t identity = -1;                                // the node of what a term of a sum does not cover
 };
 
 // Divides instructions into groups, of which each dtype has one that is open. Reading a value from outside closes its
@@ -220,10 +221,10 @@ class ElementGrouping {
     if (kind == Kind::elementwise) return inline_program(group, i);
     std::vector<std::int32_t> nodes;
     if (kind == Kind::pointwise) {
-      nodes.push_back(add_node(group, pointwise(group, i, 0)));
+      nodes.push_back(add_pointwise(group, pointwise(group, i, 0)));
     } else if (kind == Kind::short_pointwise) {
       for (std::int64_t k = 0; k < block_of(program_, i.outputs[0])->size; ++k)
-        nodes.push_back(add_node(group, pointwise(group, i, k)));
+        nodes.push_back(add_pointwise(group, pointwise(group, i, k)));
     } else if (kind == Kind::join) {
       for (const Index o : i.inputs) nodes.push_back(element(group, o));
     } else if (kind == Kind::mask) {
@@ -284,10 +285,21 @@ class ElementGrouping {
     }
     return node;
   }
+  // A sum with what a term does not cover is the other term, in every rounding mode.
+  std::int32_t add_pointwise(ElementGroup& group, const loops::Node& node) {
+    if (group.identity >= 0 && node == sum(node.in[0], node.in[1]))
+      for (const int k : {0, 1})
+        if (node.in[k] == group.identity) return node.in[1 - k];
+    return add_node(group, node);
+  }
   // As evaluate_place of ops/index/slice.cpp: the first part is written, the others are added.
   std::vector<std::int32_t> placed(ElementGroup& group, const Instruction& i) {
     const detail::Block* z = block_of(program_, i.outputs[0]);
-    const double rest = i.operation.primitive == &ops::place_of_parts() ? 0. : -0.;
+    const auto rest = [&, is_term = i.operation.primitive == &ops::place_of_term()] {
+      if (!is_term) return literal(group, 0.);
+      if (group.identity < 0) group.identity = add_node(group, loops::literal(-0.));
+      return group.identity;
+    };
     std::vector<std::int32_t> nodes(static_cast<std::size_t>(z->size), no_node);
     const std::size_t words = i.attributes.words().size() / i.inputs.size();
     for (std::size_t k = 0; k < i.inputs.size(); ++k) {
@@ -296,11 +308,11 @@ class ElementGrouping {
         at += i.attributes.words()[k * words + 3 * static_cast<std::size_t>(d)] * z->strides()[d];
       std::int32_t& node = nodes[static_cast<std::size_t>(at)];
       const std::int32_t part = element(group, i.inputs[k]);
-      if (k > 0 && node == no_node) node = literal(group, rest);
-      node = k == 0 ? part : add_node(group, sum(node, part));
+      if (k > 0 && node == no_node) node = rest();
+      node = k == 0 ? part : add_pointwise(group, sum(node, part));
     }
     for (std::int32_t& node : nodes)
-      if (node == no_node) node = literal(group, rest);
+      if (node == no_node) node = rest();
     return nodes;
   }
   std::int32_t literal(ElementGroup& group, double number) { return intern(group, loops::literal(number)); }

@@ -302,15 +302,15 @@ class Loop::Back {
   }
 
  private:
-  // Sums begin with -0, which has no effect on the bits of the first term. Those that are wanted begin in the memory of
-  // the results.
+  // Sums begin with a zero that has no effect on the bits of the first term. Those that are wanted begin in the memory
+  // of the results.
   void begin_sums(std::span<const std::size_t> wanted, std::span<const Tensor> gradients) {
     for (std::size_t k = 0; k < b_.linked.size(); ++k) {
       if (b_.linked[k] < loop_.shape_.variables) continue;
       const auto at = std::find(wanted.begin(), wanted.end(), b_.linked[k]) - wanted.begin();
       if (at < std::ssize(wanted)) {
         const Tensor& sum = gradients[static_cast<std::size_t>(at)];
-        loops::fill_negative_zero(sum);
+        loops::fill_additive_identity(sum);
         at_[b_.linked[k]] = data(sum);
       }
       session_.set(b_.back.argument(k), at_[b_.linked[k]]);
