@@ -1,6 +1,7 @@
 // Gradients of loops that are programs: a backward pass over the residuals of the steps, for loops of every shape, with
 // and without a memory budget, inside compiled functions and with LoopOptions::compiled.
 #include <reel/compile.hpp>
+#include <reel/elementwise.hpp>
 #include <reel/reel.hpp>
 #include <reel/runtime.hpp>
 
@@ -346,6 +347,20 @@ TEST_CASE("gradients of compiled loops keep no more than op by op: a wave equati
   };
   check_peak([](const Tensor& u) { return tanh(u) - sin(u) * .4; }, true);
   check_peak([](const Tensor& u) { return roll(u, 1, 0) + roll(u, -1, 0) + roll(u, 1, 1) + roll(u, -1, 1) - 4. * u; });
+  const Tensor weight = full({64, 64}, .5);
+  const auto neighbours = [](auto by, auto a, auto b, auto c, auto d, auto e) { return by * (b + c + d + e - 4. * a); };
+  check_peak(
+      [=](const Tensor& u) {
+        const Tensor right = concatenate({slice(u, {all, range(1, 64)}), slice(u, {all, range(0, 1)})}, 1);
+        return elementwise(neighbours, weight, u, roll(u, 1, 0), roll(u, -1, 0), roll(u, 1, 1), right);
+      },
+      true);
+  check_peak(
+      [](const Tensor& u) {
+        const Tensor above = pad(slice(u, {range(1, 64)}), {0, 0}, {1, 0});
+        return where(above > u, above * u, tanh(above));
+      },
+      true);
   const Tensor kernel = reshape(tensor({0., 1., 0., 1., -4., 1., 0., 1., 0.}), {1, 1, 3, 3});
   check_peak([kernel](const Tensor& u) {
     return reshape(conv2d(reshape(u, {1, 1, 64, 64}), kernel, {.padding = Padding::same}), {64, 64});

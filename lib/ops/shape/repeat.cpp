@@ -7,6 +7,7 @@
 #include "csource/writer.hpp"
 #include "loops/make/fill.hpp"
 #include "ops/apply/table.hpp"
+#include "ops/shape/join.hpp"
 #include "ops/shape/view.hpp"
 
 namespace reel {
@@ -242,6 +243,9 @@ void check_border(const char* which, const Shape& border, const Shape& shape) {
 }
 
 }  // namespace
+
+const Primitive& roll_of_axis() noexcept { return roll_primitive; }
+const Primitive& pad_of_borders() noexcept { return pad_primitive; }
 
 }  // namespace ops
 

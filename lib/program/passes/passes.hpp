@@ -44,8 +44,9 @@ struct Parts {
   std::size_t residuals = 0;
 };
 /// The first part computes the first `results` results: the instructions they need, and those that may throw. It does
-/// not read the arguments from `arguments` on. The second part repeats pointwise operations on arguments if it then has
-/// to be given less: large results of theirs count, and those of the first `variables` arguments that only they read.
+/// not read the arguments from `arguments` on. The second part repeats operations that combine or move elements of
+/// arguments if it then has to be given less: large results of theirs count, and those of the first `variables`
+/// arguments that only they read.
 Parts split(const Program& program, std::size_t arguments, std::size_t results, std::size_t variables = 0);
 
 }  // namespace reel::program

@@ -1,6 +1,12 @@
 // Divides a program into the part that its first results need, and the rest.
 #include <algorithm>
 
+#include "core/word.hpp"
+#include "ops/compare.hpp"
+#include "ops/elementwise/program.hpp"
+#include "ops/index/slice.hpp"
+#include "ops/index/where.hpp"
+#include "ops/shape/join.hpp"
 #include "program/passes/passes.hpp"
 
 namespace reel::program {
@@ -47,7 +53,8 @@ class Cut {
   std::vector<bool> early_;          // for each instruction
 };
 
-// Which instructions of the first part the second part repeats: pointwise ones on arguments, whose results it reads.
+// Which instructions of the first part the second part repeats: those that are one pass over arguments, whose results
+// it reads.
 class Repetition {
  public:
   Repetition(const Program& program, const Cut& cut, std::size_t arguments, std::size_t results)
@@ -82,6 +89,20 @@ class Repetition {
     const Tensor& x = program_.values[v].tensor;
     return x.size() * static_cast<std::int64_t>(item_size(x.dtype()));
   }
+  // The number of operations on each element, of an instruction that is one pass over its result: it combines or moves
+  // elements. 0: it is none.
+  static int operations(const Instruction& i) {
+    if (i.may_throw() || i.outputs.size() != 1 || i.outputs[0] == nothing) return 0;
+    if (i.pointwise()) return i.operation.summed ? 0 : 1;
+    const ops::Primitive* p = i.operation.primitive;
+    if (p->evaluate == ops::elementwise_primitive().evaluate) {
+      const auto& program = *detail::pointer_of<const ops::Program>(i.attributes.words()[0]);
+      return static_cast<int>(program.graph().nodes.size() - i.inputs.size());
+    }
+    loops::Node mask{};
+    return p == &ops::roll_of_axis() || p == &ops::pad_of_borders() || p == &ops::concatenate_of_parts() ||
+           p == &ops::place_of_parts() || p == &ops::where_of_tensors() || ops::gives_booleans(*p, mask);
+  }
   template <class F>
   void for_inputs(const Instruction& i, F f) const {
     for (const Index o : i.inputs)
@@ -90,9 +111,9 @@ class Repetition {
   void find_known() {
     for (std::size_t k = 0; k < program_.instructions.size(); ++k) {
       const Instruction& i = program_.instructions[k];
-      if (!cut_.early(k) || !i.pointwise() || i.may_throw() || i.operation.summed || i.outputs[0] == nothing) continue;
-      bool all = true;
-      int cost = 1;
+      int cost = cut_.early(k) ? operations(i) : 0;
+      bool all = cost > 0;
+      if (!all) continue;
       for_inputs(i, [&](Index v) {
         all = all && known_[v];
         cost += cost_[v];
@@ -112,8 +133,7 @@ class Repetition {
     repeats_.resize(known_.size());
     for (std::size_t k = program_.instructions.size(); k-- > 0;) {
       const Instruction& i = program_.instructions[k];
-      if (!cut_.early(k) || !i.pointwise() || i.outputs[0] == nothing) continue;
-      if (!needed_[i.outputs[0]] || !known_[i.outputs[0]]) continue;
+      if (!cut_.early(k) || operations(i) == 0 || !needed_[i.outputs[0]] || !known_[i.outputs[0]]) continue;
       repeated_[k] = repeats_[i.outputs[0]] = true;
       for_inputs(i, [&](Index v) { needed_[v] = true; });
     }
