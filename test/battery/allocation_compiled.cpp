@@ -203,5 +203,31 @@ Results compiled_local_adam() {
   const Tensor y = unchanged_or_called({v}, [&] { return f(x); });
   return {y, *tape.gradient(y, x), v.read()};
 }
+Results compiled_budget() {
+  const auto f = compile([](const Tensor& x) {
+    const auto step = [](const Tensor& c, const Tensor& e) { return std::pair(sin(c) + e, c * e); };
+    const auto [last, all] = scan(step, x, broadcast_to(x, {80, 3}), {.memory_budget = 1024});
+    return sum(last) + sum(all);
+  });
+  Results all = gradient_of(f);
+  for (Tensor& one : gradient_of(f, point() * .5)) all.push_back(std::move(one));  // warm
+  return all;
+}
+Results compiled_variables() {
+  const Variable v(point(), "v"), w(point() * 2., "w");
+  const auto f = compile([](const Tensor& x, std::vector<Variable> list) {
+    list[0].assign_add(x * list[1]);
+    return sum(list[0] * x) + sum(list[1]);
+  });
+  Results all;
+  for (int i = 0; i < 2; ++i) {
+    GradientTape tape;
+    const Tensor y = unchanged_or_called({v, w}, [&] { return f(point(), std::vector{v, w}); });
+    all.push_back(y);
+    all.push_back(*tape.gradient(y, w));
+  }
+  for (const Variable& one : {v, w}) all.push_back(one.read());
+  return all;
+}
 
 }  // namespace battery

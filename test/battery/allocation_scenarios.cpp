@@ -513,6 +513,8 @@ constexpr Scenario table[] = {
     {"compiled: Adam", compiled_adam},
     {"compiled: SGD by clipped slices", compiled_clipped_sgd},
     {"compiled: a local optimiser", compiled_local_adam},
+    {"compiled: a loop within a budget", compiled_budget},
+    {"compiled: variables as arguments", compiled_variables},
     {"a persistent tape used again", used_again, true},
     {"a recorded loop with a budget used again", loop_used_again, true},
     {"a tape that records again", recording_again, true},

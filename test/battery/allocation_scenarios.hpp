@@ -71,5 +71,7 @@ Results compiled_loop_with_effects();
 Results compiled_adam();
 Results compiled_clipped_sgd();
 Results compiled_local_adam();
+Results compiled_budget();
+Results compiled_variables();
 
 }  // namespace battery
