@@ -133,10 +133,10 @@ bool may_differentiate_twice() noexcept {
   int reverse = 0, forward = 0;
   bool persistent = false;
   for (const Tape* t = top(); t; t = t->below) {
-    if (!t->recording() || (capture && capture->watcher() == t)) continue;
+    if (!t->recording()) continue;
     reverse += t->kind == Tape::Kind::reverse;
     forward += t->kind == Tape::Kind::forward;
-    persistent |= t->kind == Tape::Kind::reverse && t->options.persistent;
+    persistent |= t->kind == Tape::Kind::reverse && t->options.persistent && !(capture && capture->watcher() == t);
   }
   return persistent || reverse > 1 || (reverse && (forward || detail::this_thread.state->tracer));
 }

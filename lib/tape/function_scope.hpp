@@ -8,8 +8,9 @@
 namespace reel::tape {
 
 /// Whether a derivative of a derivative of what is recorded now can be asked for: several tapes, or a tape and an
-/// accumulator, or a persistent tape record, or a function is traced. A tape that a Capture fills is not asked for it:
-/// for second derivatives its function runs again.
+/// accumulator, or a persistent tape record, or a function is traced. A tape that a Capture fills counts as one that is
+/// not persistent: for second derivatives its function runs again. But it records gradients that tapes in the function
+/// take.
 bool may_differentiate_twice() noexcept;
 
 /// From its construction to record() the active tapes record the ops of a function. Accumulators keep them as entries.

@@ -59,67 +59,64 @@ void check_orders(const Function& f, double at, const Derivatives& d) {
   CHECK(close(jvp([&](const Tensor& v) { return jvp(slope, v, 1.0).second; }, x, 1.0).second.item(), d.third));
 }
 
+// Functions whose bodies call another function once.
+Function in_cond(const Function& f) {
+  return [f](const Tensor& v) { return cond(v > -1e9, f, f, v); };
+}
+Function in_loop(const Function& f) {
+  return [f](const Tensor& v) {
+    return fori_loop(
+        1, [f](const Tensor&, const Tensor& s) { return f(s); }, v);
+  };
+}
+Function in_budget(const Function& f) {
+  return [f](const Tensor& v) {
+    return fori_loop(1, [f](const Tensor&, const Tensor& s) { return f(s); }, v, {.memory_budget = 1000});
+  };
+}
+Function in_scan(const Function& f) {
+  return [f](const Tensor& v) {
+    return scan([f](const Tensor& s, const Tensor& y) { return std::pair(f(s) + 0 * y, y); }, v, ones({1})).first;
+  };
+}
+Function in_while(const Function& f) {
+  return [f](const Tensor& v) {
+    return while_loop([](const Tensor& s) { return s > -1e9; }, f, v, {.max_iterations = 1});
+  };
+}
+Function in_compiled_loop(const Function& f) {
+  return [f](const Tensor& v) {
+    return fori_loop(0, 1, [f](const Tensor&, const Tensor& s) { return f(s); }, v, {.compiled = true});
+  };
+}
+Function in_compiled_while(const Function& f) { return compile(in_while(f)); }
+Function in_compiled_scan(const Function& f) { return compile(in_scan(f)); }
+Function in_compiled_checkpoint(const Function& f) { return compile(checkpoint(f)); }
+Function in_checkpoint(const Function& f) { return checkpoint(f); }
+Function in_compiled(const Function& f) { return compile(f); }
+
+struct Body {
+  const char* name;
+  Function (*around)(const Function& f);
+};
+constexpr Body plain_bodies[] = {{"checkpoint", in_checkpoint},     {"cond", in_cond}, {"loop", in_loop},
+                                 {"loop with a budget", in_budget}, {"scan", in_scan}, {"while_loop", in_while}};
+constexpr Body compiled_bodies[] = {{"compiled", in_compiled},
+                                    {"compiled checkpoint", in_compiled_checkpoint},
+                                    {"compiled scan", in_compiled_scan},
+                                    {"compiled loop", in_compiled_while},
+                                    {"loop with a compiled body", in_compiled_loop}};
+
 // Of the function itself, in bodies, and compiled in all of these ways.
 void check_everywhere(const Function& f, double at, const Derivatives& d) {
   check_orders(f, at, d);
-  {
-    INFO("checkpoint");
-    check_orders(checkpoint(f), at, d);
+  for (const Body& b : plain_bodies) {
+    INFO(b.name);
+    check_orders(b.around(f), at, d);
   }
-  const auto in_cond = [&](const Tensor& v) { return cond(v.item() > -1e9, f, f, v); };
-  const auto in_loop = [&](const Tensor& v) {
-    return fori_loop(
-        1, [&](const Tensor&, const Tensor& s) { return f(s); }, v);
-  };
-  const auto in_budget = [&](const Tensor& v) {
-    return fori_loop(1, [&](const Tensor&, const Tensor& s) { return f(s); }, v, {.memory_budget = 1000});
-  };
-  const auto in_scan = [&](const Tensor& v) {
-    return scan([&](const Tensor& s, const Tensor& y) { return std::pair(f(s) + 0 * y, y); }, v, ones({1})).first;
-  };
-  {
-    INFO("cond");
-    check_orders(in_cond, at, d);
-  }
-  {
-    INFO("loop");
-    check_orders(in_loop, at, d);
-  }
-  {
-    INFO("loop with a budget");
-    check_orders(in_budget, at, d);
-  }
-  {
-    INFO("scan");
-    check_orders(in_scan, at, d);
-  }
-  {
-    INFO("compiled");
-    check_orders(compile(f), at, d);
-  }
-  {
-    INFO("compiled checkpoint");
-    check_orders(compile(checkpoint(f)), at, d);
-  }
-  {
-    INFO("compiled scan");
-    check_orders(compile(in_scan), at, d);
-  }
-  const auto in_while = [&](const Tensor& v) {
-    return while_loop([](const Tensor& s) { return s > -1e9; }, [&](const Tensor& s) { return f(s); }, v,
-                      {.max_iterations = 1});
-  };
-  {
-    INFO("compiled loop");
-    check_orders(compile(in_while), at, d);
-  }
-  {
-    INFO("loop with a compiled body");
-    check_orders(
-        [&](const Tensor& v) {
-          return fori_loop(0, 1, [&](const Tensor&, const Tensor& s) { return f(s); }, v, {.compiled = true});
-        },
-        at, d);
+  for (const Body& b : compiled_bodies) {
+    INFO(b.name);
+    check_orders(b.around(f), at, d);
   }
   const Tensor x = scalar(at);
   CHECK(close(compile(grad(f))(x).item(), d.first));
@@ -128,6 +125,28 @@ void check_everywhere(const Function& f, double at, const Derivatives& d) {
   CHECK(close(jvp(compile(grad(f)), x, 1.0).second.item(), d.second));
   CHECK(close(compile([&](const Tensor& v) { return jvp(grad(f), v, 1.0).second; })(x).item(), d.second));
   CHECK(close(compile(grad(grad(grad(f))))(x).item(), d.third));
+}
+
+// Derivatives of derivatives that a body takes.
+void check_slopes_in(const Body& body, const Function& f, double at, const Derivatives& d) {
+  INFO(body.name);
+  const Tensor x = scalar(at);
+  const Function slope = body.around(grad(f)), tangent = [&](const Tensor&v) { return jvp(slope, v, 1.0).second; };
+  const Function curvature = body.around(grad(grad(f)));
+  CHECK(close(slope(x).item(), d.first));
+  CHECK(close(grad(slope)(x).item(), d.second));
+  CHECK(close(tangent(x).item(), d.second));
+  CHECK(close(jacobian(slope)(x).item(), d.second));
+  CHECK(close(grad(curvature)(x).item(), d.third));
+  CHECK(close(jvp(curvature, x, 1.0).second.item(), d.third));
+  CHECK(close(grad(grad(slope))(x).item(), d.third));
+  CHECK(close(grad(tangent)(x).item(), d.third));
+  for (const Body& inner : plain_bodies) {
+    INFO(inner.name);
+    CHECK(close(grad(body.around(grad(inner.around(f))))(x).item(), d.second));
+    CHECK(close(grad(body.around(inner.around(grad(f))))(x).item(), d.second));
+    CHECK(close(grad(body.around(grad(inner.around(grad(f)))))(x).item(), d.third));
+  }
 }
 
 }  // namespace
@@ -147,6 +166,16 @@ TEST_CASE("custom_gradient: the derivatives of a rule that uses an intermediate 
   });
   const double e = std::exp(0.4);
   check_everywhere(times_exp, 0.4, {e * 1.4, e * 2.4, e * 3.4});
+}
+
+TEST_CASE("custom_gradient: derivatives of derivatives that a body takes of a rule with an intermediate value") {
+  const auto times_exp = custom_gradient([](const Tensor& x) {
+    Tensor e = exp(x);
+    return std::pair(e * x, [e, x](const Tensor& dy) { return dy * e * (1 + x); });
+  });
+  const double e = std::exp(0.4);
+  for (const Body& b : plain_bodies) check_slopes_in(b, times_exp, 0.4, {e * 1.4, e * 2.4, e * 3.4});
+  for (const Body& b : compiled_bodies) check_slopes_in(b, times_exp, 0.4, {e * 1.4, e * 2.4, e * 3.4});
 }
 
 TEST_CASE("custom_gradient: the rule uses the result, or what the function makes of the result") {
