@@ -9,10 +9,13 @@
 
 namespace reel::detail {
 
-/// While it lives, assigns and draws of this thread go to copies of the variables and generators.
+/// While it lives, assigns and draws of this thread go to copies of the variables and generators, and compiled
+/// functions are called as they are, as in a trace.
 class Beside final : public ops::EffectHandler {
  public:
-  Beside() : EffectHandler(ops::reads_variables | ops::writes_variables | ops::advances_generator) {}
+  Beside() : EffectHandler(ops::reads_variables | ops::writes_variables | ops::advances_generator | mark) {}
+  /// Whether one lives on this thread.
+  static bool any() noexcept { return ops::handled(mark); }
   void perform(const ops::Effect& effect) override;
   struct Assigned {
     Variable variable;
@@ -23,6 +26,7 @@ class Beside final : public ops::EffectHandler {
   const std::map<std::uint64_t, Assigned>& values() const noexcept { return values_; }
 
  private:
+  static constexpr unsigned mark = 1u << 31;  // no kind of effects
   Tensor& value_of(const Variable& v);
   std::map<std::uint64_t, Assigned> values_;  // by id
   std::map<const Generator*, std::uint64_t> positions_;

@@ -363,7 +363,7 @@ Programs::~Programs() {
 CalledPlainly Programs::inlined() const {
   constexpr int per_op = tape::watch_anomalies | tape::watch_times | tape::watch_lines;
   program::Trace* trace = program::Trace::current();
-  if (!trace && !(tape::watching() & per_op)) return {};
+  if (!trace && !(tape::watching() & per_op) && !Beside::any()) return {};
   if (state_->tracing.mine() || (trace && trace->inlines(state_)))
     fail<TraceError>(who, "a compiled function calls itself; a program has no recursion: use while_loop or scan");
   if (!trace) return CalledPlainly(nullptr);

@@ -303,7 +303,46 @@ TEST_CASE("compile check: derivatives through loops that agree to rounding") {
     const Tensor y = sum(sin(gathered(x, table)));
     return *tape.gradient(y, table);
   });
+  check([&](const Tensor& x) {  // many rows of cotangents
+    GradientTape tape;
+    const Tensor y = linspace(.5, 1.5, 13) * sum(loop_of(x, w));
+    return sum(*tape.jacobian(y, w), 0);
+  });
   CHECK(different > 4);  // else this test tests nothing
+  CHECK(log.texts.empty());
+}
+
+TEST_CASE("compile check: derivatives through compiled functions that the function calls, which are parts of it") {
+  const WarningLog log;
+  const Variable w(sin(ramp({5}, .7)), "w"), steps(scalar(0.), "steps");
+  const Variable twin(steps.read(), "twin");
+  Generator g(3), same(3);
+  int different = 0;
+  // The inner function reads x and w more than once, assigns and draws.
+  const auto gradient_of = [&](bool by_w, const Variable& count) {
+    return [&w, by_w, count](const Tensor& x, Generator& from) {
+      GradientTape tape;
+      if (!by_w) tape.watch(x);
+      const auto inner = compile([x, w, count](const Tensor& v, Generator& one) {
+        count.assign_add(scalar(1.));
+        return sin(v * (.3 * sum(x))) + cos(w * x) * w + .1 * random_uniform(one, {5});
+      });
+      const Tensor y = sum(sin(inner(inner(x, from), from) * x));
+      return by_w ? *tape.gradient(y, w) : *tape.gradient(y, x);
+    };
+  };
+  for (const bool by_w : {false, true}) {
+    const auto f = compile(gradient_of(by_w, steps), {.check = 1000});
+    for (int k = 0; k < 8; ++k) {
+      const Tensor x = sin(ramp({5}, .1 + k) * (1. + k)) * .8, got = f(x, g);
+      const Tensor expected = gradient_of(by_w, twin)(x, same);
+      different += !same_bits(got, expected);
+      CHECK(allclose(got, expected, {.rtol = 1e-12, .atol = 1e-12}));
+      CHECK(same_bits(steps.read(), twin.read()));
+      CHECK(g.position() == same.position());
+    }
+  }
+  CHECK(different > 4);
   CHECK(log.texts.empty());
 }
 
