@@ -5,8 +5,11 @@
 // runs on tensors without elements, nothing is computed, and what its ops would compute becomes a program. This and
 // later calls run the program. Tapes, gradients and nested orders inside f are part of it. Without a tape around the
 // call, results have the bits of f called op by op; derivatives through the call agree to rounding. Some derivatives
-// that f takes itself, through loops, branches and checkpoints which become single instructions (see below), differ:
+// that f takes itself, through loops, branches and checkpoints which become single instructions (see below), or through
+// compiled functions that f calls, which become parts of the program, differ:
+// - Through a compiled function: they agree to rounding.
 // - Of second and higher order: they agree to rounding.
+// - Jacobians through a loop, by what its body reads besides its arguments: they agree to rounding.
 // - Of first order by a tensor or variable of which a body gathers rows: they agree to rounding. Op by op they are
 //   IndexedSlices, in a program they are dense.
 // - Of a loop with a memory_budget, on a persistent tape that still records: they agree to rounding.
@@ -101,7 +104,8 @@ struct CompileOptions {
   /// the first operation that differs, if f has come to depend on something that the trace has fixed, such as a
   /// captured number that changed; nothing has been assigned then. Signs of zeros may differ. What depends on
   /// derivatives that f takes through loops, branches and checkpoints is compared to rounding, and a larger difference
-  /// is a warning. For debugging: f must tolerate the additional calls.
+  /// is a warning. Compiled functions that f calls run op by op too. For debugging: f must tolerate the additional
+  /// calls.
   int check = 0;
 };
 
@@ -241,8 +245,8 @@ class Programs {
     return *this;
   }
   ~Programs();
-  /// Whether the function must be called as it is: it becomes part of a trace around it, or an observer is active.
-  /// TraceError when it calls itself.
+  /// Whether the function must be called as it is: it becomes part of a trace around it, or an observer is active, or
+  /// a check of the function that calls it. TraceError when it calls itself.
   CalledPlainly inlined() const;
   /// Runs the program for these arguments, tracing it if there is none yet.
   CallResult call(const CallView& call, const CallMakers& make) const;

@@ -231,10 +231,9 @@ class Generate {
 };
 
 // Whether a body reads and assigns a variable, in which case it has no derivative; whether a rule has no jvp; and
-// whether there is a tape, or a compiled function inside, which `check` calls as such. In a compiled function arguments
-// that are the same tensor are two tensors to a tape.
+// whether there is a tape. In a compiled function arguments that are the same tensor are two tensors to a tape.
 struct Contents {
-  bool both = false, no_jvp = false, tape = false, pieces = false;
+  bool both = false, no_jvp = false, tape = false;
 };
 void collect(const Block& b, unsigned& reads, unsigned& assigns, Contents& c) {
   for (const Statement& s : b.statements) {
@@ -246,7 +245,6 @@ void collect(const Block& b, unsigned& reads, unsigned& assigns, Contents& c) {
       for (const int v : s.variables) a |= 1u << v;
     if (s.kind == Kind::gather || (s.kind == Kind::scan && s.style == 1)) r |= 8;
     if (s.kind == Kind::custom && s.style == 2) c.no_jvp = true;
-    c.pieces = c.pieces || s.kind == Kind::compiled || s.compiled;
     c.tape = c.tape || s.kind == Kind::tape || s.kind == Kind::step;
     const bool body = s.kind >= Kind::while_loop && s.kind <= Kind::custom;
     c.both = c.both || (body && (r & a));
@@ -254,11 +252,11 @@ void collect(const Block& b, unsigned& reads, unsigned& assigns, Contents& c) {
   }
 }
 
-// The order of the derivatives that a program takes itself; whether bodies gather rows, loops have budgets, and tapes
-// are persistent.
+// The order of the derivatives that a program takes itself; whether bodies gather rows, there are loops, these have
+// budgets, and tapes are persistent.
 struct Derivatives {
   int order = 0;
-  bool gathers = false, budget = false, persistent = false;
+  bool gathers = false, loops = false, budget = false, persistent = false;
 };
 void collect(const Block& b, bool body, Derivatives& d) {
   int order = 0;
@@ -268,6 +266,7 @@ void collect(const Block& b, bool body, Derivatives& d) {
     const bool tape = s.kind == Kind::tape;
     order = std::max(order, inner.order + (s.kind == Kind::step) + tape * (s.style == 7 ? 2 : 1));
     d.gathers |= inner.gathers || (body && s.kind == Kind::gather);
+    d.loops |= inner.loops || (s.kind >= Kind::while_loop && s.kind <= Kind::scan);
     d.budget |= inner.budget || s.budget > 0;
     d.persistent |= inner.persistent || (tape && (s.style == 1 || s.style == 2));
   }
@@ -306,7 +305,7 @@ std::vector<Plan> plans_of(const Program& p, const Without& without) {
     if (p.twice && c.tape && plan.way == Way::whole) plan.way = Way::parts;
     plan.same_zeros = without.has("zeros");
     plan.inside = plan.way == Way::whole && !p.twice ? one_side ? size * below(2) : below(size + 1) : 0;
-    plan.check = plan.way == Way::whole && !c.pieces && !without.has("check") && below(6) == 0;
+    plan.check = plan.way == Way::whole && !without.has("check") && below(6) == 0;
     plans.push_back(plan);
   }
   return plans;
@@ -330,11 +329,13 @@ bool rounds(const Program& p, const Plan& plan) {
   if (!has_bodies(p.body)) return false;
   Derivatives d;
   collect(p.body, false, d);
-  const auto is_persistent = [](const Level& l) { return !l.forward && l.style == 1; };
+  const auto any_level = [&](int style) {
+    return std::any_of(plan.levels.begin(), plan.levels.end(),
+                       [&](const Level& l) { return !l.forward && l.style == style; });
+  };
+  const bool persistent = d.persistent || any_level(1), jacobian = any_level(5);
   const int order = static_cast<int>(plan.levels.size()) + d.order;
-  return order > 1 ||
-         (order == 1 && (d.gathers || (d.budget && (d.persistent || std::any_of(plan.levels.begin(), plan.levels.end(),
-                                                                                is_persistent)))));
+  return order > 1 || (order == 1 && (d.gathers || (d.loops && jacobian) || (d.budget && persistent)));
 }
 
 }  // namespace random_state

@@ -423,8 +423,12 @@ Tensor custom(const Statement& s, const Scope& scope) {
 Tensor called(const Statement& s, const Scope& scope) {
   const Piece piece{&s.blocks[0], scope.environment, scope.values};
   Tensor x = scope.at(s.in[0]);
-  if (scope.environment->way < Way::parts) {
+  if (plain(scope)) {
     for (int i = 0; i < s.trips; ++i) x = piece(x);
+    return x;
+  }
+  if (scope.environment->way == Way::recorded) {  // a compiled function gets tensors of its own
+    for (int i = 0; i < s.trips; ++i) x = piece(reel::identity(x));
     return x;
   }
   const auto f = reel::compile(piece);
