@@ -380,6 +380,47 @@ TEST_CASE("custom_gradient: what the function captures has a derivative through 
   }
 }
 
+TEST_CASE("custom_gradient: what a function captures or reads, in derivatives that a body takes of it") {
+  const Tensor x = scalar(0.4), c = scalar(1.5);
+  const Variable w(scalar(1.5), "w");
+  const double e = std::exp(0.6);
+  const Function captures = custom_gradient([c](const Tensor& v) {
+    const Tensor y = exp(c * v);
+    return std::pair(y * 1, [y, c](const Tensor& dy) { return dy * c * y; });
+  });
+  const Function reads = custom_gradient([w](const Tensor& v) {
+    const Tensor at = w.read(), y = exp(at * v);
+    return std::pair(y * 1, [y, v, at](const Tensor& dy, std::span<const Variable> variables) {
+      return std::pair(dy * at * y, std::vector<Gradient>(variables.size(), Gradient(dy * v * y)));
+    });
+  });
+  const auto slope_by_w = [=](const Tensor& v) {
+    GradientTape tape;
+    const Tensor y = reads(v);
+    return *tape.gradient(y, w);
+  };
+  // The derivatives of f's result by x and by c or w.
+  const auto check = [&](const Function& f, const Source& parameter, double by_x, double by_parameter) {
+    GradientTape tape;
+    tape.watch(x);
+    if (!parameter.is_variable()) tape.watch(c);
+    const Tensor y = f(x);
+    const auto d = tape.gradient(y, {x, parameter});
+    CHECK(close((*d[0]).item(), by_x));
+    CHECK(close((*d[1]).item(), by_parameter));
+    const ForwardAccumulator along({x, parameter}, {scalar(1.0), scalar(2.0)});
+    CHECK(close(along.jvp(f(x)).dense().item(), by_x + 2 * by_parameter));
+  };
+  const auto check_in = [&](const Body& b) {
+    INFO(b.name);
+    check(b.around(grad(captures)), c, 2.25 * e, 1.6 * e);
+    check(b.around(grad(reads)), w, 2.25 * e, 1.6 * e);
+    check(b.around(slope_by_w), w, 1.6 * e, 0.16 * e);
+  };
+  for (const Body& b : plain_bodies) check_in(b);
+  for (const Body& b : compiled_bodies) check_in(b);
+}
+
 TEST_CASE("custom_gradient: results that are arguments, views, shared, constant, integer or unconnected") {
   const Tensor x = tensor({{0.5, 2.}, {3., 4.}});
   const auto check = [&](const char* what, const auto& result) {
