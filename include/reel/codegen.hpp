@@ -17,13 +17,20 @@
 // an operation that refuses its operands, such as a factorisation of an indefinite matrix: cost_error(number) says
 // which.
 //
+// Variables that f reads or assigns, and generators that are its arguments, are members of a struct that the caller
+// holds, `struct cost_state *state`, the parameter in front of the workspace; without assigns and draws it is const.
+// Members are arrays with the names of the variables, or those of the leaves of a tree that is an argument; those
+// without a name are variable, variable_2, ...; a generator is its seed and position. Assigns and draws take effect
+// when the function returns 0. cost_initial holds the values at generate_c, such as the weights of a trained network.
+//
 // What compile() keeps as one instruction stays a loop or a branch of C: while_loop and fori_loop with a condition that
 // is a tensor, scan of more than 64 steps or with {.compiled = true}, cond on a tensor, recompute_grad. Their gradients
-// walk back over what the steps have left in the workspace; a loop whose number of steps is not fixed, and any
-// fori_loop, needs max_iterations for that. All steps are kept: a memory_budget has no effect. Tangents of loops are
-// loops too; a derivative that runs a loop again under a tape is a TraceError.
+// walk back over what the steps have left in the workspace; a while_loop needs max_iterations for that. Where all steps
+// take more than a memory_budget, the variables before every k-th step are kept, and the steps behind are run again, k
+// such that this takes the least memory. Tangents of loops are loops too; a derivative that runs a loop again under a
+// tape is a TraceError.
 //
-// Without a form in C are captured variables, random draws, factorisations and solvers, convolution and pooling,
+// Without a form in C are random draws, factorisations and solvers, convolution and pooling,
 // Fourier transforms, sorting, special functions beyond those of <reel/ops/pointwise.hpp> and <reel/ops/normal.hpp>,
 // fused normalisations, losses and recurrent layers, attention, and what computes with complex numbers.
 //
@@ -37,6 +44,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <reel/compile.hpp>
+#include <reel/io.hpp>
 #include <string>
 #include <vector>
 
@@ -46,8 +54,10 @@ namespace [[gnu::visibility("default")]] reel {
 struct CodegenOptions {
   /// Of the function and the files. Names of the file's functions and constants begin with it.
   std::string name;
-  /// Names of the parameters, one for each tensor; empty: x0, x1, ... and y0, y1, ... ValueError for a name that is no
-  /// identifier of C, is a keyword of C or C++, or occurs twice.
+  /// Names of the parameters, one for each tensor; empty: those of the leaves of a tree, joined by underscores, such as
+  /// the keys of a map or what names() of a struct returns, and y_NAME for an output of which there is an input of this
+  /// name; otherwise x0, x1, ... and y0, y1, ... ValueError for a name that is no identifier of C, is a keyword of C or
+  /// C++, or occurs twice.
   std::vector<std::string> inputs = {}, outputs = {};
   /// Adds a main that calls the function at the arguments of generate_c, and returns 0 if its results agree with those
   /// of the program here: to 1e-12 relative to the largest element, float32 to 1e-5.
@@ -83,22 +93,73 @@ class CSource {
 };
 
 namespace detail {
-/// The source of a function of flat lists at these arguments.
-CSource source_of(const FlatFunction& f, std::span<const Tensor> arguments, const CodegenOptions& options);
+/// Names of the leaves of arguments and results, as save() gives them: empty where a tensor is no part of a tree.
+struct LeafNames {
+  List<std::string> inputs, outputs;
+  List<std::pair<std::uint64_t, std::string>> variables;  // by id
+  List<std::size_t> streams;                              // the inputs that are generators
+};
+/// The source of a function of flat lists at these arguments. A call of f sets names.outputs.
+CSource source_of(const FlatFunction& f, std::span<const Tensor> arguments, const CodegenOptions& options,
+                  const LeafNames& names);
 
 struct CompiledAccess {
+  template <class T, class F>
+  static void each_name(const T& tree, const F& f) {
+    NamePath path;
+    if constexpr (!std::is_void_v<map_t<Tensor, T>>) for_each_named(tree, path, f);
+  }
+  /// The names of an argument with this number of tensors. Variables are among these where f receives values.
+  template <class T>
+  static void add_names(const T& argument, std::size_t tensors, LeafNames& names) {
+    List<std::string> own, all;
+    if constexpr (std::is_same_v<T, Generator>) {
+      if (tensors == 1) names.streams.push_back(names.inputs.size());
+    } else if constexpr (Tree<T>) {
+      each_name(argument, [&](const std::string& name, const auto& leaf) {
+        all.push_back(name);
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(leaf)>, Variable>)
+          names.variables.emplace_back(leaf.id(), name);
+        else
+          own.push_back(name);
+      });
+    }
+    const List<std::string>& chosen = own.size() == tensors ? own : all;
+    for (std::size_t k = 0; k < tensors; ++k)
+      names.inputs.push_back(chosen.size() == tensors ? chosen[k] : std::string());
+  }
   template <class F, class... A>
   static CSource generate_c(const Compiled<F>& f, const CodegenOptions& options, A&... args) {
-    List<Tensor> tensors;
-    const FlatCall flat = f.flat_call(tensors, args...);
-    return source_of(flat.function, tensors, options);
+    using Kept = KeptFor<F, std::remove_cvref_t<A>...>;
+    static_assert(takes_kept<F, Kept>, "the function does not take these arguments: see compile()");
+    constexpr auto numbers = std::index_sequence_for<A...>();
+    BoundObjects bound;
+    CallArguments arguments;
+    arguments.bound = &bound;
+    const auto parts = Compiled<F>::template add_all<Kept>(arguments, numbers, args...);
+    LeafNames names;
+    std::size_t part = 0;
+    (add_names(args, parts[part++].tensors, names), ...);
+    StandIns stand_ins{{}, bound.variables, {}};
+    const auto flat = [f = f.f_, kept = Compiled<F>::template keep_all<Kept>(stand_ins, numbers, args...),
+                       &names](std::span<const Tensor> leaves) mutable -> std::vector<Tensor> {
+      if constexpr (std::is_void_v<decltype(Compiled<F>::call_kept(f, kept, leaves))>) {
+        Compiled<F>::call_kept(f, kept, leaves);
+        return {};
+      } else {
+        const auto y = Compiled<F>::call_kept(f, kept, leaves);
+        each_name(y, [&](const std::string& name, const auto&) { names.outputs.push_back(name); });
+        return leaves_of("generate_c", y);
+      }
+    };
+    return source_of(flat, arguments.tensors, options, names);
   }
 };
 }  // namespace detail
 
 /// f, a function as compile() takes it, as C source for arguments like these.
 template <class F, class... A>
-CSource generate_c(F f, const CodegenOptions& options, const A&... args) {
+CSource generate_c(F f, const CodegenOptions& options, A&&... args) {
   return detail::CompiledAccess::generate_c(compile(std::move(f)), options, args...);
 }
 

@@ -17,6 +17,14 @@ constexpr std::int64_t fewest_for_partial_sums = 2 * partial_sums;
 
 bool is_real(DType d) { return d == DType::float32 || d == DType::float64; }
 
+// Whether an assignment to y may change x.
+bool may_overlap(const Array& x, const Array& y) {
+  if (x.name != y.name) return false;
+  if (x.single || !x.offset.is_constant() || !y.offset.is_constant()) return true;
+  const std::int64_t at = x.offset.constant() - y.offset.constant();
+  return at >= 0 && at < std::max<std::int64_t>(1, y.size());
+}
+
 }  // namespace
 
 Writer::Writer(std::string prefix, std::set<std::string> taken)
@@ -217,11 +225,11 @@ void Writer::copy(const Array& from, const Array& to) {
   store(both[0], at, convert(both[1].at(at), from.dtype, to.dtype));
 }
 
-std::string Writer::multiply(DType d, const std::string& x, const std::string& y) {
-  if (is_real(d)) return fmt::format("{} * {}", x, y);
-  if (d == DType::boolean) return fmt::format("({} & {})", x, y);
+std::string Writer::combine(char op, DType d, const std::string& x, const std::string& y) {
+  if (is_real(d)) return fmt::format("{} {} {}", x, op, y);
+  if (d == DType::boolean) return fmt::format("({} {} {})", x, op == '+' ? '|' : '&', y);
   const char* const wide = d == DType::int64 ? "uint64_t" : "uint32_t";
-  return fmt::format("({0}){1} * ({0}){2}", wide, x, y);
+  return fmt::format("({0}){1} {3} ({0}){2}", wide, x, y, op);
 }
 
 Array Writer::dense(const Array& x) {
@@ -248,6 +256,24 @@ void Writer::fill(const Array& to, const std::string& value) {
   merge_axes(shape, y);
   const Blocks nest(*this);
   store(y[0], loops(shape), value);
+}
+
+void Writer::assign_all(std::vector<Array> from, std::span<const Array> to) {
+  for (std::size_t k = 0; k < to.size(); ++k) {
+    bool changes = false;
+    for (std::size_t j = 0; j < to.size(); ++j)
+      changes |= !same_place(from[j], to[j]) && !same_place(from[k], to[k]) && may_overlap(from[k], to[j]);
+    if (!changes) continue;
+    if (from[k].size() == 1) {
+      from[k] = csource::single_value(let(from[k].dtype, from[k].value()), from[k].dtype, from[k].shape);
+    } else {
+      const Array kept = temporary(from[k].dtype, from[k].shape);
+      copy(from[k], kept);
+      from[k] = kept;
+    }
+  }
+  for (std::size_t k = 0; k < to.size(); ++k)
+    if (!same_place(from[k], to[k]) || from[k].strides != to[k].strides) copy(from[k], to[k]);
 }
 
 std::string Writer::sum(DType d, const Shape& over, const Term& term) {

@@ -79,14 +79,19 @@ class Writer {
   void store(const Array& y, std::span<const Index> at, const std::string& value);
   /// Adds the value to an element.
   void accumulate(const Array& y, std::span<const Index> at, const std::string& value);
-  /// x y, integers modulo 2^n, booleans by and.
-  static std::string multiply(DType dtype, const std::string& x, const std::string& y);
+  /// x + y, x - y or x * y, integers modulo 2^n, booleans by or and and.
+  static std::string combine(char op, DType dtype, const std::string& x, const std::string& y);
+  static std::string multiply(DType dtype, const std::string& x, const std::string& y) {
+    return combine('*', dtype, x, y);
+  }
   void copy(const Array& from, const Array& to);
   /// The array, or a dense copy in workspace.
   Array dense(const Array& x);
   /// to += from
   void add(const Array& from, const Array& to);
   void fill(const Array& to, const std::string& value);
+  /// to[k] = from[k] for all k at once. May take temporaries.
+  void assign_all(std::vector<Array> from, std::span<const Array> to);
   static std::string zero(DType dtype) { return is_differentiable(dtype) ? literal(0.0, dtype) : "0"; }
   static std::string convert(const std::string& x, DType from, DType to);
   /// Sum of the terms over all positions of a shape, as a new variable: eight partial sums along the last axis.

@@ -301,6 +301,14 @@ std::vector<Tensor> Trace::unknown_draws() {
   }
   return list;
 }
+std::vector<Tensor> Trace::last_streams() {
+  std::vector<const Generator*> bound;
+  for (const Stream& s : streams_)
+    if (s.origin == Stream::Origin::bound) bound.push_back(s.generator);
+  std::vector<Tensor> list;
+  for (const Generator* generator : bound) list.push_back(stream(*generator));
+  return list;
+}
 std::vector<const Generator*> Trace::drawn() const {
   std::vector<const Generator*> list;
   for (const Stream& s : streams_)

@@ -69,6 +69,8 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   std::vector<std::int64_t> draws() const;
   /// For each negative one: seed and position after its last draw minus those that were bound.
   std::vector<Tensor> unknown_draws();
+  /// For each bound stream, in the order of binding: seed and position after its last draw.
+  std::vector<Tensor> last_streams();
   /// Seed and position of the next draw.
   Tensor stream(const Generator& generator);
   /// Makes draws from the generator continue at `stream`.

@@ -110,8 +110,75 @@ TEST_CASE("generate_c: what has no form in C is named with its line before anyth
   CHECK(message_of([&] {
           generate_c([](const Tensor& a) { return matmul(a, tanh(a)); }, {.name = "f", .max_workspace = 8}, x);
         }).find("max_workspace is 8") != std::string::npos);
-  const Variable v(x);
-  CHECK_THROWS_AS(generate_c([v](const Tensor& a) { return a * v; }, {.name = "f"}, x), TraceError);
+}
+
+// Runs the smoke test that {.check = true} adds, compiled from its own files, or `main` in its place.
+static int checked(const CSource& c, const std::string& name, const std::string& main = {}) {
+  support::GeneratedC files;
+  const std::string program = files.folder() + "/" + name;
+  c.write(files.folder());
+  if (!main.empty()) std::ofstream(program + "_main.c") << "#include \"" << name << ".h\"\n" << main;
+  const std::string second = main.empty() ? "" : " " + program + "_main.c";
+  if (std::system(
+          ("gcc -O0 -std=c99" + std::string(strict) + " " + program + ".c" + second + " -lm -o " + program).c_str()) !=
+      0)
+    return -1;
+  return std::system(program.c_str());
+}
+
+namespace {
+
+struct Layer {
+  Variable weight, bias;
+  auto leaves() { return std::tie(weight, bias); }
+  auto names() const { return std::array{"weight", "bias"}; }
+};
+
+}  // namespace
+
+TEST_CASE("generate_c: variables are members of a state, with their names") {
+  const Variable steps(cast(scalar(3.), DType::int64), "number of steps"), unnamed(scalar(0.5));
+  const Layer layer{Variable(reshape(arange(6.), {2, 3})), Variable(zeros({3}, DType::float64))};
+  const auto train = [steps, unnamed](const Layer& model, const std::map<std::string, Tensor>& batch) {
+    GradientTape tape;
+    const Tensor cost = mean(square(matmul(batch.at("x"), model.weight) + model.bias - batch.at("y"))) * unnamed;
+    const auto gradient = tape.gradient(cost, model);
+    model.weight.assign_sub(0.1 * *std::get<0>(gradient));
+    model.bias.assign_sub(0.1 * *std::get<1>(gradient));
+    steps.assign_add(cast(scalar(1.), DType::int64));
+    return std::map<std::string, Tensor>{{"cost", cost}, {"x", batch.at("x") * 2.}};
+  };
+  const std::map<std::string, Tensor> batch{{"x", reshape(sin(arange(8.)), {4, 2})},
+                                            {"y", ones({4, 3}, DType::float64)}};
+  const CSource c = generate_c(train, {.name = "train", .check = true}, layer, batch);
+  CHECK(c.header().find("int train(const double *x, const double *y, double *cost, double *y_x, "
+                        "struct train_state *state, void *workspace);") != std::string::npos);
+  for (const char* member : {"double weight[6]; /* [2, 3], assigned */", "double bias[3]; /* [3], assigned */",
+                             "int64_t number_of_steps[1]; /* [], assigned */", "double variable[1]; /* [] */"})
+    CHECK(c.header().find(member) != std::string::npos);
+  CHECK(checked(c, "train") == 0);
+}
+
+TEST_CASE("generate_c: variables change places, at the end, unless an operation refuses") {
+  const Variable a(tensor({1., 2.}), "a"), b(tensor({3., 4.}), "b");
+  const auto swap = [a, b](const Tensor& i) {
+    const Tensor old = a;
+    a.assign(b);
+    b.assign(old);
+    return gather(old, i) + gather(a, i);
+  };
+  const CSource c = generate_c(swap, {.name = "swap", .check = true}, cast(tensor({1.}), DType::int64));
+  CHECK(checked(c, "swap") == 0);
+  CHECK(checked(generate_c(swap, {.name = "swap"}, cast(tensor({1.}), DType::int64)), "swap",
+                "int main(void) {\n"
+                "  struct swap_state s = swap_initial;\n  const int64_t good = 0, bad = 2;\n  double y, work[100];\n"
+                "  if (swap(&bad, &y, &s, work) == 0 || s.a[0] != 1.0 || s.b[0] != 3.0) return 1;\n"
+                "  if (swap(&good, &y, &s, work) != 0 || y != 4.0 || s.a[1] != 4.0 || s.b[1] != 2.0) return 2;\n"
+                "  return swap(&good, &y, &s, work) != 0 || s.a[1] != 2.0;\n}\n") == 0);
+  const auto reads = [a](const Tensor& x) { return a * x; };
+  const CSource constant = generate_c(reads, {.name = "scale", .check = true}, tensor({1., 3.}));
+  CHECK(constant.header().find("const struct scale_state *state, void *workspace") != std::string::npos);
+  CHECK(checked(constant, "scale") == 0);
 }
 
 TEST_CASE("generate_c: files are written whole, in a new folder, and check themselves") {

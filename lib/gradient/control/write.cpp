@@ -23,36 +23,6 @@ Array place_for(Writer& w, const Tensor& like, std::vector<Array>& taken) {
   return taken.emplace_back(w.workspace().take(like.dtype(), like.shape()));
 }
 
-namespace {
-
-// Whether an assignment to y may change x.
-bool may_overlap(const Array& x, const Array& y) {
-  if (x.name != y.name) return false;
-  if (x.single || !x.offset.is_constant() || !y.offset.is_constant()) return true;
-  const std::int64_t at = x.offset.constant() - y.offset.constant();
-  return at >= 0 && at < std::max<std::int64_t>(1, y.size());
-}
-
-}  // namespace
-
-void assign_all(Writer& w, std::vector<Array> from, std::span<const Array> to) {
-  for (std::size_t k = 0; k < to.size(); ++k) {
-    bool changes = false;
-    for (std::size_t j = 0; j < to.size(); ++j)
-      changes |= !same_place(from[j], to[j]) && !same_place(from[k], to[k]) && may_overlap(from[k], to[j]);
-    if (!changes) continue;
-    if (from[k].size() == 1) {
-      from[k] = csource::single_value(w.let(from[k].dtype, from[k].value()), from[k].dtype, from[k].shape);
-    } else {
-      const Array copy = w.temporary(from[k].dtype, from[k].shape);
-      w.copy(from[k], copy);
-      from[k] = copy;
-    }
-  }
-  for (std::size_t k = 0; k < to.size(); ++k)
-    if (!same_place(from[k], to[k]) || from[k].strides != to[k].strides) w.copy(from[k], to[k]);
-}
-
 Array kept_rows(Writer& w, const Array& like, std::int64_t count) {
   Array kept = like;
   if (like.token) {
@@ -146,7 +116,7 @@ void DeferredLoop::write(Writer& w, bool keeps) const {
         residuals[r] = kept_rows(w, one, most);
         copy_kept(w, one, kept_at(residuals[r], i));
       }
-    assign_all(w, {made.results.begin(), made.results.begin() + static_cast<std::ptrdiff_t>(n)}, state);
+    w.assign_all({made.results.begin(), made.results.begin() + static_cast<std::ptrdiff_t>(n)}, state);
     if (!steps.empty()) w.statement(csource::cat({"++", steps}));
     made.release(w);
     token.arrays.insert(token.arrays.end(), residuals.begin(), residuals.end());
@@ -229,7 +199,7 @@ void DeferredLoop::write_pull(Writer& w, std::span<const Array> x, const Token& 
       const bool stays = result == none && state_of[k] >= n;
       next.push_back(result != none ? made.results[result] : stays ? states[k] : zero_like(outputs[state_of[k]]));
     }
-    assign_all(w, std::move(next), states);
+    w.assign_all(std::move(next), states);
     made.release(w);
   }
   for (std::size_t k = 0; k < wanted.size(); ++k) {

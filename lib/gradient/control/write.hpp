@@ -10,8 +10,6 @@ namespace reel::autodiff {
 
 /// A place for a value that is assigned repeatedly: a variable for one element, otherwise workspace, noted in `taken`.
 csource::Array place_for(csource::Writer& w, const Tensor& like, std::vector<csource::Array>& taken);
-/// to[k] = from[k] for all k at once.
-void assign_all(csource::Writer& w, std::vector<csource::Array> from, std::span<const csource::Array> to);
 /// Workspace for `count` values of this kind, or for those of a token, which no code that has been written uses.
 csource::Array kept_rows(csource::Writer& w, const csource::Array& like, std::int64_t count);
 /// The value, or token, that was kept in row i.

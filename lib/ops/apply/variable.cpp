@@ -6,6 +6,7 @@
 #include <reel/tensor.hpp>
 
 #include "core/fail.hpp"
+#include "csource/writer.hpp"
 #include "loops/index/table_rows.hpp"
 #include "loops/loops.hpp"
 #include "ops/apply/effect.hpp"
@@ -36,6 +37,12 @@ void evaluate_update(const Call& call, Outputs& out) {
   const detail::Block* to = detail::block(out[0]);
   if (to->size != 0) loops::pointwise(loop_of<Name>(to->dtype), call.inputs, out[0]);
 }
+template <char op>
+std::string write_update(const Call& call, csource::Writer&, std::span<const std::string> x) {
+  const DType d = call.input(0).dtype();
+  const std::string y = csource::Writer::combine(op, d, x[0], x[1]);
+  return is_differentiable(d) ? y : csource::cat({"(", csource::type_of(d), ")(", y, ")"});
+}
 // Inputs: the variable's value, indices in range [m], and rows [m, rest] that are added or subtracted there.
 template <kernels::table::FixedString Name>
 void evaluate_rows_update(const Call& call, Outputs& out) {
@@ -51,14 +58,18 @@ void evaluate_rows_update(const Call& call, Outputs& out) {
 struct UpdatePrimitives {
   Primitive dense, rows;
 };
-template <kernels::table::FixedString Name>
-constexpr UpdatePrimitives updates(const char* op) {
+template <kernels::table::FixedString Name, char op>
+constexpr UpdatePrimitives updates(const char* name) {
   constexpr std::uint8_t effects = reads_variables | writes_variables;
-  return {{.rule = {.name = op}, .infer = infer_like, .evaluate = evaluate_update<Name>, .effects = effects},
-          {.rule = {.name = op}, .infer = infer_like, .evaluate = evaluate_rows_update<Name>, .effects = effects}};
+  return {{.rule = {.name = name},
+           .infer = infer_like,
+           .evaluate = evaluate_update<Name>,
+           .effects = effects,
+           .write_c = write_update<op>},
+          {.rule = {.name = name}, .infer = infer_like, .evaluate = evaluate_rows_update<Name>, .effects = effects}};
 }
-constexpr UpdatePrimitives add_primitives = updates<"add">("Variable.assign_add"),
-                           subtract_primitives = updates<"subtract">("Variable.assign_sub");
+constexpr UpdatePrimitives add_primitives = updates<"add", '+'>("Variable.assign_add"),
+                           subtract_primitives = updates<"subtract", '-'>("Variable.assign_sub");
 
 void check_fits(const char* op, const Variable& v, DType dtype, const Shape& shape) {
   if (dtype != v.dtype())
