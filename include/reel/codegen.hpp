@@ -30,9 +30,10 @@
 // such that this takes the least memory. Tangents of loops are loops too; a derivative that runs a loop again under a
 // tape is a TraceError.
 //
-// Without a form in C are random draws, factorisations and solvers, convolution and pooling,
-// Fourier transforms, sorting, special functions beyond those of <reel/ops/pointwise.hpp> and <reel/ops/normal.hpp>,
-// fused normalisations, losses and recurrent layers, attention, and what computes with complex numbers.
+// Without a form in C are random draws, eigenvalues and singular values, least squares, banded and Toeplitz systems,
+// derivatives of determinants of higher than second order, convolution and pooling, Fourier transforms, sorting,
+// special functions beyond those of <reel/ops/pointwise.hpp> and <reel/ops/normal.hpp>, fused normalisations, losses
+// and recurrent layers, attention, and what computes with complex numbers.
 //
 // Values agree with the compiled function to rounding, not in all bits: sums are taken in an order of their own, the
 // same on every target, and exp, sin and others are those of libm. Pointwise operations of one shape become one loop.

@@ -304,7 +304,7 @@ class ProgramWriter {
     }
     bool any = false;
     for (const Index v : i.outputs) {
-      now.outputs.push_back(v == nothing ? Array() : output(v, u));
+      now.outputs.push_back(v == nothing ? unwanted(i, inputs, now.outputs.size()) : output(v, u));
       any |= v != nothing && (p_.values[v].tensor.size() != 0 || program::is_token(p_.values[v].tensor));
     }
     if (!any && !i.may_throw()) return;
@@ -320,6 +320,17 @@ class ProgramWriter {
         values_[i.outputs[k]].place = now.outputs[k];
         values_[i.outputs[k]].taken = true;
       }
+  }
+
+  // An output that nobody reads has no name, but a shape.
+  static Array unwanted(const Instruction& i, std::span<const Tensor* const> inputs, std::size_t k) {
+    Array y;
+    if (!i.operation.primitive) return y;
+    ops::Metas metas;
+    i.operation.primitive->infer({inputs, i.attributes.words()}, metas);
+    y.dtype = metas[k].dtype;
+    y.shape = metas[k].shape;
+    return y;
   }
 
   // A variable for one element that only this function reads, workspace otherwise.

@@ -7,13 +7,11 @@
 #include <array>
 #include <cstddef>
 
+#include "csource/matrices.hpp"
+
 namespace reel::csource {
 
 namespace {
-
-struct Helper {
-  std::string_view name, text;
-};
 
 constexpr std::array helpers{
     Helper{"polynomial", R"(/* c[0] + c[1] x + ... + c[n - 1] x^(n - 1) */
@@ -291,9 +289,23 @@ static double $erf_inverse(double d, double q) {
 )"},
 };
 
-const Helper* find(std::string_view name) noexcept {
-  const auto at = std::find_if(helpers.begin(), helpers.end(), [&](const Helper& h) { return h.name == name; });
-  return at == helpers.end() ? nullptr : &*at;
+constexpr std::string_view narrow_suffix = "_f";
+
+const Helper* find_in(std::span<const Helper> list, std::string_view name) noexcept {
+  const auto at = std::find_if(list.begin(), list.end(), [&](const Helper& h) { return h.name == name; });
+  return at == list.end() ? nullptr : &*at;
+}
+
+// A helper, and whether it is that of two types for float.
+struct Found {
+  const Helper* helper;
+  bool narrow = false;
+};
+Found find(std::string_view name) noexcept {
+  if (const Helper* one = find_in(helpers, name)) return {one};
+  const bool narrow = name.ends_with(narrow_suffix);
+  if (narrow) name.remove_suffix(narrow_suffix.size());
+  return {find_in(matrix_helpers(), name), narrow};
 }
 
 std::string_view name_at(std::string_view text) {
@@ -306,23 +318,42 @@ std::string_view name_at(std::string_view text) {
 
 }  // namespace
 
-bool is_helper(std::string_view name) noexcept { return find(name) != nullptr; }
+bool is_helper(std::string_view name) noexcept { return find(name).helper != nullptr; }
 
 std::string helper_text(std::string_view name, std::string_view prefix) {
+  const Found found = find(name);
+  const bool typed = find_in(matrix_helpers(), found.helper->name) != nullptr;
   std::string text;
-  for (const char c : find(name)->text)
-    if (c == '$')
-      text.append(prefix).append("_");
+  for (std::string_view rest = found.helper->text; !rest.empty();) {
+    const char c = rest[0];
+    const std::string_view word = name_at(c == '$' || c == '@' ? rest.substr(1) : rest);
+    const std::string_view suffix = !typed || !found.narrow                       ? ""
+                                    : c == '@'                                    ? "f"
+                                    : c == '$' && find_in(matrix_helpers(), word) ? narrow_suffix
+                                                                                  : "";
+    if (c == '$') text.append(prefix).append("_");
+    if (typed && c != '$' && word == "real")
+      text.append(found.narrow ? "float" : "double");
+    else if (c == '$' || c == '@' || !word.empty())
+      text.append(word);
     else
       text += c;
+    text.append(suffix);
+    rest.remove_prefix(std::max<std::size_t>(1, word.size() + (c == '$' || c == '@')));
+  }
   return text;
 }
 
 std::vector<std::string> helpers_called_by(std::string_view name) {
   std::vector<std::string> names;
-  const std::string_view text = find(name)->text;
-  for (std::size_t at = text.find('$'); at != std::string_view::npos; at = text.find('$', at + 1))
-    if (const std::string_view other = name_at(text.substr(at + 1)); other != name) names.emplace_back(other);
+  const Found found = find(name);
+  const std::string_view text = found.helper->text;
+  for (std::size_t at = text.find('$'); at != std::string_view::npos; at = text.find('$', at + 1)) {
+    const std::string_view other = name_at(text.substr(at + 1));
+    if (other == found.helper->name) continue;
+    names.emplace_back(other);
+    if (found.narrow && find_in(matrix_helpers(), other)) names.back() += narrow_suffix;
+  }
   return names;
 }
 

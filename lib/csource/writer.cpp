@@ -239,6 +239,13 @@ Array Writer::dense(const Array& x) {
   return y;
 }
 
+Array Writer::in_memory(const Array& x) {
+  if (!x.single) return dense(x);
+  Array y = temporary(x.dtype, x.shape);
+  copy(x, y);
+  return y;
+}
+
 void Writer::add(const Array& from, const Array& to) {
   if (to.size() == 0) return;
   Array both[] = {to, from.shape == to.shape ? from : broadcast(from, to.shape)};

@@ -69,6 +69,10 @@ class Writer {
   std::string function_name(const std::string& function, DType dtype);
   /// The name of a helper function, which becomes part of the file.
   std::string helper(const std::string& name);
+  /// The same of one on matrices of the dtype.
+  std::string helper(const std::string& name, DType dtype) {
+    return helper(dtype == DType::float32 ? name + "_f" : name);
+  }
   /// Counts floating-point operations of the innermost statement.
   void count_flops(std::int64_t flops) { flops_ += static_cast<double>(flops) * multiplicity_; }
   /// Loops that are not of constant length count this often.
@@ -87,6 +91,8 @@ class Writer {
   void copy(const Array& from, const Array& to);
   /// The array, or a dense copy in workspace.
   Array dense(const Array& x);
+  /// The same with an address, which a variable has not.
+  Array in_memory(const Array& x);
   /// to += from
   void add(const Array& from, const Array& to);
   void fill(const Array& to, const std::string& value);

@@ -13,6 +13,7 @@
 
 #include "linalg/directions.hpp"
 #include "linalg/matrices.hpp"
+#include "linalg/write.hpp"
 #include "loops/elementwise/complex.hpp"
 #include "ops/apply/apply.hpp"
 
@@ -81,7 +82,8 @@ constexpr Primitive derivative_primitive = {.rule = batched({"det.derivative", d
                                             .infer = infer_derivative,
                                             .evaluate = evaluate_derivative,
                                             .keeps = {keep_input(0), keep_input(1), keep_input(2), keep_input(3)},
-                                            .constants = 2};
+                                            .constants = 2,
+                                            .write_c = write_det_derivative};
 
 // det(a)[h_1 ... h_k]
 Tensor derivative(const Point& at, const Tensor& directions) {
@@ -135,7 +137,8 @@ constexpr Primitive cofactors_primitive = {
     .infer = infer_cofactors,
     .evaluate = evaluate_cofactors,
     .keeps = {keep_input(0), keep_input(1), keep_input(2), keep_input(3), keep_input(4)},
-    .constants = 2};
+    .constants = 2,
+    .write_c = write_cofactors};
 
 // w cof(a)[h_1 ... h_k]
 Tensor cofactors(const Tensor& weight, const Point& at, const Tensor& directions) {
@@ -168,7 +171,8 @@ constexpr Primitive det_primitive = {.rule = batched({"det", det_vjp, det_jvp}),
                                      .infer = infer_det,
                                      .evaluate = evaluate_det,
                                      .keeps = {keep_input(0), keep_output(1), keep_output(2), keep_output(0)},
-                                     .residuals = 2};
+                                     .residuals = 2,
+                                     .write_c = write_det};
 
 // ---- slogdet: residuals and kept values as for det, and the sign. The sign of a real matrix is constant almost
 // everywhere, so its gradient is zero. With t = tr(a^-1 da): d logdet = Re t; of complex matrices d sign = i sign Im t.
@@ -217,7 +221,8 @@ constexpr Primitive log_gradient = {
     .evaluate = evaluate_log_gradient,
     .keeps = {keep_input(0), keep_input(1), keep_input(2), keep_input(3), keep_output(1)},
     .constants = 2,
-    .residuals = 1};
+    .residuals = 1,
+    .write_c = write_log_gradient};
 
 enum : std::size_t { slogdet_sign = 3 };
 
@@ -261,7 +266,8 @@ constexpr Primitive slogdet_primitive = {
     .infer = infer_slogdet,
     .evaluate = evaluate_slogdet,
     .keeps = {keep_input(0), keep_output(2), keep_output(3), keep_output(0)},
-    .residuals = 2};
+    .residuals = 2,
+    .write_c = write_slogdet};
 
 // ---- Matrices of order up to 2 are expressions, complex ones up to 3, so that singular ones are no special case.
 

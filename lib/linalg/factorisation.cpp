@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "csource/writer.hpp"
 #include "loops/loops.hpp"
 
 namespace reel::ops {
@@ -76,13 +77,15 @@ void complement_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<
 void complement_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
   dy[0] = negative(product("qr", r.saved(0), adjoint_product("qr", dx[0], r.saved(1))));
 }
+void write_complement(const Call&, csource::Writer& w) { w.copy(w.input(1), w.output(0)); }
 constexpr Primitive complement_primitive = {
     .rule =
         batched({.name = "linalg.complement", .vjp = complement_vjp, .jvp = complement_jvp, .depends_on_zeros = true}),
     .infer = infer_complement,
     .evaluate = evaluate_complement,
     .keeps = {keep_input(0), keep_output(0)},
-    .constants = 1};
+    .constants = 1,
+    .write_c = write_complement};
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 
 #include "linalg/factor_derivatives.hpp"
 #include "linalg/factorisation.hpp"
+#include "linalg/write.hpp"
 #include "loops/loops.hpp"
 
 namespace reel {
@@ -52,7 +53,7 @@ void evaluate_square_vjp(const Call& call, Outputs& out) {
   loops::lu_vjp(loops::contiguous(call.input(0), copied), out[0]);
 }
 constexpr Primitive square_vjp_primitive = {
-    .rule = {.name = "lu.vjp"}, .infer = infer_square_vjp, .evaluate = evaluate_square_vjp};
+    .rule = {.name = "lu.vjp"}, .infer = infer_square_vjp, .evaluate = evaluate_square_vjp, .write_c = write_lu_vjp};
 
 // The tangent of the packed factors, of that of the matrix with its rows in their order.
 void evaluate_square_jvp(const Call& call, Outputs& out) {
@@ -61,7 +62,7 @@ void evaluate_square_jvp(const Call& call, Outputs& out) {
   loops::lu_jvp(loops::contiguous(call.input(0), copied), out[0]);
 }
 constexpr Primitive square_jvp_primitive = {
-    .rule = {.name = "lu.jvp"}, .infer = infer_square_vjp, .evaluate = evaluate_square_jvp};
+    .rule = {.name = "lu.jvp"}, .infer = infer_square_vjp, .evaluate = evaluate_square_jvp, .write_c = write_lu_jvp};
 
 Tensor square_jvp(const Tensor& packed, const Tensor& da) {
   if (!followed(packed, da) && da.size() > 0) return evaluate(square_jvp_primitive, {&packed, &da});
@@ -116,7 +117,8 @@ constexpr Primitive lu_primitive = {.rule = batched({"lu", lu_vjp, lu_jvp}),
                                     .infer = infer_lu,
                                     .evaluate = evaluate_lu,
                                     .keeps = {keep_output(0), keep_output(2)},
-                                    .auxiliary = 2};
+                                    .auxiliary = 2,
+                                    .write_c = write_lu};
 
 struct Factors {
   Tensor packed, pivots, rows;
@@ -135,8 +137,12 @@ void evaluate_rows(const Call& call, Outputs& out) {
   if (!loops::rows_of_pivots(call.input(0), out[0]))
     fail<ValueError>("lu_solve", "a pivot is not the number of a row at or below its own");
 }
-constexpr Primitive rows_of_pivots = {
-    .rule = {"lu_solve.rows"}, .infer = infer_rows, .evaluate = evaluate_rows, .constants = 1, .effects = may_throw};
+constexpr Primitive rows_of_pivots = {.rule = {"lu_solve.rows"},
+                                      .infer = infer_rows,
+                                      .evaluate = evaluate_rows,
+                                      .constants = 1,
+                                      .effects = may_throw,
+                                      .write_c = write_rows_of_pivots};
 
 }  // namespace
 }  // namespace ops

@@ -1,5 +1,6 @@
 // qr and lq. Of a wide matrix [x y] with square x = q u: r = [u w], w = q^H y.
 #include "linalg/factorisation.hpp"
+#include "linalg/write.hpp"
 
 namespace reel {
 namespace ops {
@@ -71,13 +72,15 @@ void evaluate_qr(const Call& call, Outputs& out) {
 constexpr Primitive qr_primitive = {.rule = batched({.name = "qr", .vjp = qr_vjp, .jvp = qr_jvp, .accepts_none = true}),
                                     .infer = infer_qr,
                                     .evaluate = evaluate_qr,
-                                    .keeps = {keep_output(0), keep_output(1)}};
+                                    .keeps = {keep_output(0), keep_output(1)},
+                                    .write_c = write_qr};
 constexpr Primitive complete_qr_primitive = {
     .rule = batched({.name = "qr", .vjp = qr_vjp, .jvp = qr_jvp, .accepts_none = true}),
     .infer = infer_qr,
     .evaluate = evaluate_qr,
     .keeps = {keep_output(0), keep_output(1)},
-    .auxiliary = 1};
+    .auxiliary = 1,
+    .write_c = write_qr};
 
 Qr reduced_qr(const Tensor& a) {
   Tensor y[2];

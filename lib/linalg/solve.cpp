@@ -7,6 +7,7 @@
 
 #include "linalg/factor_derivatives.hpp"
 #include "linalg/matrices.hpp"
+#include "linalg/write.hpp"
 #include "loops/index/triangle.hpp"
 #include "loops/loops.hpp"
 #include "ops/apply/apply.hpp"
@@ -135,7 +136,8 @@ constexpr Primitive solve_primitive = {
     .evaluate = evaluate_solve,
     .keeps = {keep_input(0, 0b01), keep_output(0, 0b01), keep_output(1), keep_output(2)},
     .residuals = 2,
-    .effects = may_throw};
+    .effects = may_throw,
+    .write_c = write_solve};
 
 // The same with factors and pivots as inputs.
 void infer_solve_by_factors(const Call& call, Metas& out) {
@@ -151,7 +153,8 @@ constexpr Primitive solve_by_factors = {
     .infer = infer_solve_by_factors,
     .evaluate = evaluate_solve_by_factors,
     .keeps = {keep_input(0, 0b01), keep_output(0, 0b01), keep_input(2), keep_input(3)},
-    .constants = 2};
+    .constants = 2,
+    .write_c = write_solve_by_factors};
 
 // The solution x of a x = b or a^T x = b, as a differentiable function of a and b.
 Tensor solution(const Tensor& a, const Tensor& lu, const Tensor& pivots, const Tensor& b, bool transpose, bool vector) {
@@ -229,7 +232,8 @@ constexpr Primitive triangular_primitive = {.rule = batched({"triangular_solve",
                                             .infer = infer_triangular,
                                             .evaluate = evaluate_triangular,
                                             .keeps = {keep_input(0), keep_output(0, 0b01)},
-                                            .effects = may_throw};
+                                            .effects = may_throw,
+                                            .write_c = write_triangular};
 
 Tensor triangular(const Tensor& a, const Tensor& b, const TriangularOptions& options, bool vector, Caller caller) {
   return apply(triangular_primitive, {&a, &b},
@@ -246,16 +250,20 @@ void evaluate_cholesky_vjp(const Call& call, Outputs& out) {
   loops::copy(call.input(1), out[0]);
   loops::cholesky_vjp(loops::contiguous(call.input(0), copied), out[0]);
 }
-constexpr Primitive cholesky_vjp_primitive = {
-    .rule = {.name = "cholesky.vjp"}, .infer = infer_cholesky_vjp, .evaluate = evaluate_cholesky_vjp};
+constexpr Primitive cholesky_vjp_primitive = {.rule = {.name = "cholesky.vjp"},
+                                              .infer = infer_cholesky_vjp,
+                                              .evaluate = evaluate_cholesky_vjp,
+                                              .write_c = write_cholesky_vjp};
 
 void evaluate_cholesky_jvp(const Call& call, Outputs& out) {
   Tensor copied;
   loops::copy(call.input(1), out[0]);
   loops::cholesky_jvp(loops::contiguous(call.input(0), copied), out[0]);
 }
-constexpr Primitive cholesky_jvp_primitive = {
-    .rule = {.name = "cholesky.jvp"}, .infer = infer_cholesky_vjp, .evaluate = evaluate_cholesky_jvp};
+constexpr Primitive cholesky_jvp_primitive = {.rule = {.name = "cholesky.jvp"},
+                                              .infer = infer_cholesky_vjp,
+                                              .evaluate = evaluate_cholesky_jvp,
+                                              .write_c = write_cholesky_jvp};
 
 Tensor lower_half(const Tensor& x);
 Tensor lower_half_again(const tape::Record&, const Tensor& x) { return lower_half(x); }
@@ -263,7 +271,8 @@ void infer_like_input(const Call& call, Metas& out) { out.add(call.input(0).dtyp
 void evaluate_lower_half(const Call& call, Outputs& out) { loops::copy_lower_half(call.input(0), out[0]); }
 constexpr Primitive lower_half_primitive = {.rule = linear<lower_half_again, lower_half_again>("cholesky.lower_half"),
                                             .infer = infer_like_input,
-                                            .evaluate = evaluate_lower_half};
+                                            .evaluate = evaluate_lower_half,
+                                            .write_c = write_lower_half};
 Tensor lower_half(const Tensor& x) { return apply(lower_half_primitive, {&x}); }
 // L^-H x
 Tensor solve_adjoint(const Tensor& l, const Tensor& x) {
@@ -294,7 +303,8 @@ constexpr Primitive cholesky_primitive = {.rule = batched({"cholesky", cholesky_
                                           .infer = infer_like_input,
                                           .evaluate = evaluate_cholesky,
                                           .keeps = {keep_output(0)},
-                                          .effects = may_throw};
+                                          .effects = may_throw,
+                                          .write_c = write_cholesky};
 
 // ---- inverse: saves the result z. dz = -z da z.
 void inverse_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
@@ -318,7 +328,8 @@ constexpr Primitive inverse_primitive = {.rule = inverse_rule,
                                          .infer = infer_like_input,
                                          .evaluate = evaluate_inverse,
                                          .keeps = {keep_output(0)},
-                                         .effects = may_throw};
+                                         .effects = may_throw,
+                                         .write_c = write_inverse};
 
 // Inputs a, its factors and pivots. Singular matrices are no error: infinite where a is singular.
 void evaluate_inverse_by_factors(const Call& call, Outputs& out) {
@@ -328,7 +339,8 @@ constexpr Primitive inverse_by_factors = {.rule = inverse_rule,
                                           .infer = infer_like_input,
                                           .evaluate = evaluate_inverse_by_factors,
                                           .keeps = {keep_output(0)},
-                                          .constants = 2};
+                                          .constants = 2,
+                                          .write_c = write_inverse_by_factors};
 
 }  // namespace
 

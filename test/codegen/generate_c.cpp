@@ -298,3 +298,111 @@ TEST_CASE("generate_c: indices and casts that are out of range are refused with 
   static_cast<void>(files.call(0, {x * 1e10, at}, status));
   CHECK(status > 0);
 }
+
+namespace {
+
+using Function = Tensors (*)(const Tensors&);
+struct Case {
+  const char* name;
+  Function function;
+  Tensors inputs;
+};
+
+// Compiles the functions together, and compares them with the same run here.
+void check_cases(std::span<const Case> cases) {
+  support::GeneratedC file;
+  std::vector<Tensors> right;
+  for (const Case& c : cases) {
+    INFO(c.name);
+    right.push_back(c.function(c.inputs));
+    file.add(generate_c([&c](const Tensors& x) { return c.function(x); }, {.name = file.next_name()}, c.inputs),
+             c.inputs, right.back());
+  }
+  const std::string said =
+      file.load("gcc -std=c99 -O0 -fsanitize=undefined -fno-sanitize-recover=all" + std::string(strict));
+  INFO(said.substr(0, 4000));
+  REQUIRE(said.empty());
+  for (std::size_t k = 0; k < cases.size(); ++k) {
+    int status = 0;
+    INFO(cases[k].name);
+    const Tensors got = file.call(k, cases[k].inputs, status);
+    CHECK(status == 0);
+    check_close(got, right[k]);
+  }
+}
+
+Tensor regular(const Shape& s) {
+  return reshape(sin(0.37 * square(arange(s.elements())) + 1.7 * arange(s.elements()) + 0.3), s) +
+         2. * eye(s[-2], s[-1]);
+}
+Tensor definite(std::int64_t n) { return matmul(regular({n, n}), transpose(regular({n, n}))) + eye(n); }
+template <class F>
+Tensors along_ones(const F& f, const Tensor& x) {
+  const ForwardAccumulator forward(x, ones_like(x));
+  return {*forward.jvp(f(x))};
+}
+
+}  // namespace
+
+TEST_CASE("generate_c: factorisations, of batches, to second order and forward") {
+  const Case cases[] = {
+      {"second derivatives",
+       [](const Tensors& x) {
+         return Tensors{
+             hessian([](const Tensor& a) { return det(a); })(x[0]),
+             hessian([](const Tensor& a) { return sum(square(cholesky(a))); })(x[1]),
+             hessian([](const Tensor& a) { return sum(square(solve(a, a(all, 0)))) + sum(inverse(a)); })(x[1]),
+             hessian([](const Tensor& a) { return slogdet(a).logdet; })(x[0])};
+       },
+       {regular({4, 4}), definite(3)}},
+      {"tangents",
+       [](const Tensors& x) {
+         Tensors y = along_ones([](const Tensor& a) { return cholesky(a); }, x[0]);
+         for (const Tensors& more : {along_ones([](const Tensor& a) { return det(a); }, x[0]),
+                                     along_ones([](const Tensor& a) { return lu(a).u; }, x[0]),
+                                     along_ones([](const Tensor& a) { return qr(a).r; }, x[1])})
+           y.push_back(more[0]);
+         return y;
+       },
+       {definite(3), regular({5, 3})}},
+      {"batches and wide matrices",
+       [](const Tensors& x) {
+         const Lu f = lu(x[1]);
+         const auto [q, r] = qr(x[1]);
+         const auto [all_q, all_r] = qr(transpose(x[1](0)), QrMode::complete);
+         return Tensors{f.p,
+                        f.l,
+                        f.u,
+                        q,
+                        r,
+                        all_q,
+                        all_r,
+                        grad([](const Tensor& a) { return sum(det(a) * slogdet(a).logdet); })(x[0]),
+                        solve(x[0], x[1](0)),
+                        triangular_solve(x[0], x[1], {.lower = false, .transpose = true}),
+                        lu_solve(lu_factor(x[0]), x[1])};
+       },
+       {regular({2, 3, 3}), regular({2, 3, 5})}},
+      {"the gradient of the determinant of a singular matrix",
+       [](const Tensors& x) { return Tensors{grad([](const Tensor& a) { return det(a); })(x[0])}; },
+       {matmul(regular({4, 3}), regular({3, 4}))}},
+      {"float32",
+       [](const Tensors& x) {
+         const Tensor a = cast(x[0], DType::float32);
+         return Tensors{det(a), solve(a, a), inverse(a), qr(a).q, cholesky(matmul(a, transpose(a)))};
+       },
+       {regular({4, 4})}},
+  };
+  check_cases(cases);
+}
+
+TEST_CASE("generate_c: matrices that are refused, by the number of the operation") {
+  const auto f = [](const Tensor& a) { return sum(cholesky(a)) + sum(inverse(a)) + sum(solve(a, a)); };
+  const CSource c = generate_c(f, {.name = "f"}, definite(2));
+  CHECK(checked(c, "f",
+                "#include <string.h>\nint main(void) {\n  double y, work[100];\n"
+                "  const double good[] = {2.0, 1.0, 1.0, 2.0}, indefinite[] = {1.0, 2.0, 2.0, 1.0};\n"
+                "  if (f(good, &y, work) != 0) return 1;\n"
+                "  return strstr(f_error(f(indefinite, &y, work)), \"cholesky\") == 0 ||\n"
+                "         strstr(f_error(f(indefinite, &y, work)), \"a is not positive definite\") == 0;\n}\n") == 0);
+}
