@@ -51,8 +51,9 @@ struct Unit {
 // of its shape that nobody has read from yet.
 class Division {
  public:
-  explicit Division(const Program& p) : program_(p), unit_of_(p.values.size(), none) {
-    for (std::size_t at = 0; at < p.instructions.size(); ++at) place(at);
+  Division(const Program& p, const std::vector<bool>& needed) : program_(p), unit_of_(p.values.size(), none) {
+    for (std::size_t at = 0; at < p.instructions.size(); ++at)
+      if (needed[at]) place(at);
     std::stable_sort(units_.begin(), units_.end(),
                      [](const Unit& a, const Unit& b) { return a.members.back() < b.members.back(); });
   }
@@ -98,6 +99,21 @@ class Division {
   std::map<std::vector<std::int64_t>, std::size_t> newest_;
 };
 
+// The instructions that the wanted results depend on, and those that may refuse their operands.
+std::vector<bool> needed_by(const Program& p, const std::vector<bool>& wanted) {
+  std::vector<bool> values(p.values.size()), instructions(p.instructions.size());
+  for (std::size_t k = 0; k < p.results.size(); ++k)
+    if (wanted[k]) values[p.operands[p.results[k]].value] = true;
+  for (std::size_t at = instructions.size(); at-- > 0;) {
+    const Instruction& i = p.instructions[at];
+    instructions[at] = i.may_throw() || std::any_of(i.outputs.begin(), i.outputs.end(),
+                                                    [&](Index v) { return v != nothing && values[v]; });
+    for (const Index o : i.inputs)
+      if (instructions[at] && o != nothing) values[p.operands[o].value] = true;
+  }
+  return instructions;
+}
+
 // An estimate of the statements of an instruction.
 std::size_t statements_of(const Instruction& i) {
   constexpr std::size_t of_primitive = 8;
@@ -116,8 +132,13 @@ void release_place(Writer& w, const Array& x) {
 
 class ProgramWriter {
  public:
-  ProgramWriter(Writer& w, const Program& p, std::span<const Array> arguments, std::span<const Array> targets)
-      : w_(w), p_(p), units_(std::move(Division(p).units())), values_(p.values.size()) {
+  ProgramWriter(Writer& w, const Program& p, std::span<const Array> arguments, std::span<const Array> targets,
+                std::vector<bool> wanted)
+      : w_(w),
+        p_(p),
+        wanted_(std::move(wanted)),
+        units_(std::move(Division(p, needed_by(p, wanted_)).units())),
+        values_(p.values.size()) {
     check();
     for (std::size_t k = 0; k < arguments.size(); ++k) values_[p.arguments[k]].place = arguments[k];
     for (std::size_t v = 0; v < p.values.size(); ++v)
@@ -141,6 +162,10 @@ class ProgramWriter {
     if (several_) w_.close_function();
     Written written;
     for (std::size_t k = 0; k < p_.results.size(); ++k) {
+      if (!wanted_[k]) {
+        written.results.emplace_back();
+        continue;
+      }
       const Operand& o = p_.operands[p_.results[k]];
       const Array x = array_of(p_.results[k], function);
       const bool aimed = k < targets.size() && !targets[k].name.empty();
@@ -219,7 +244,9 @@ class ProgramWriter {
           values_[v].leaves |= made[v] != none && made[v] != units_[u].function;
         }
       }
-    for (const Index o : p_.results) {
+    for (std::size_t k = 0; k < p_.results.size(); ++k) {
+      if (!wanted_[k]) continue;
+      const Index o = p_.results[k];
       values_[p_.operands[o].value].read = true;
       values_[p_.operands[o].value].last_use = units_.size();
       values_[p_.operands[o].value].leaves |= several_;
@@ -514,6 +541,7 @@ class ProgramWriter {
 
   Writer& w_;
   const Program& p_;
+  std::vector<bool> wanted_;  // of the results
   std::vector<Unit> units_;
   std::vector<ValueState> values_;
   bool several_ = false;  // functions
@@ -527,8 +555,9 @@ void Written::release(Writer& w) {
 }
 
 Written write_program(Writer& w, const Program& program, std::span<const Array> arguments,
-                      std::span<const Array> targets) {
-  return ProgramWriter(w, program, arguments, targets).write(targets);
+                      std::span<const Array> targets, std::vector<bool> wanted) {
+  wanted.resize(program.results.size(), true);
+  return ProgramWriter(w, program, arguments, targets, std::move(wanted)).write(targets);
 }
 
 }  // namespace reel::codegen

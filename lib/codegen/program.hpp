@@ -17,8 +17,9 @@ struct Written {
 };
 
 /// Writes the instructions. Result k is written to targets[k], if that has a name, and may lie anywhere otherwise.
-/// Targets overlap neither each other nor arguments. TraceError, naming op, line and remedy, for what has no C form.
+/// Targets overlap neither each other nor arguments. What only results serve that are not wanted, of those listed, is
+/// left out. TraceError, naming op, line and remedy, for what has no C form.
 Written write_program(csource::Writer& w, const program::Program& program, std::span<const csource::Array> arguments,
-                      std::span<const csource::Array> targets);
+                      std::span<const csource::Array> targets, std::vector<bool> wanted = {});
 
 }  // namespace reel::codegen

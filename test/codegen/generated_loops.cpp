@@ -58,7 +58,7 @@ Tensor swapping(const Tensor& x) {
   const auto step = [](const Tensor&, const std::pair<Tensor, Tensor>& s) {
     return std::pair(s.second, s.first + 0.5 * sin(s.second));
   };
-  const auto last = fori_loop(0, 7, step, std::pair(x, 2. * x), {.max_iterations = 7, .compiled = true});
+  const auto last = fori_loop(0, 7, step, std::pair(x, 2. * x), {.compiled = true});
   return sum(last.first * last.second);
 }
 
@@ -77,6 +77,28 @@ Tensor nested(const Tensor& x) {
   };
   const auto [last, sums] = scan(outer, zeros({2}, DType::float64), x, {.compiled = true});
   return sum(sums) + sum(square(last));
+}
+
+// Under a budget that a tenth of the steps fill: some are computed again.
+Tensor budgeted(const Tensor& rows, const Tensor& weights) {
+  const auto step = [weights](const Tensor& h, const Tensor& x) {
+    const Tensor next = tanh(matmul(h, weights) + x);
+    return std::pair(next, sum(square(next)));
+  };
+  const auto [last, costs] = scan(step, zeros({3}, DType::float64), rows, {.memory_budget = 500, .compiled = true});
+  return sum(last) + sum(costs);
+}
+Tensor budgeted_root(const Tensor& x) {
+  return while_loop([x](const Tensor& y) { return greater(abs(square(y) - x), 1e-13); },
+                    [x](const Tensor& y) { return 0.5 * (y + x / y); }, x,
+                    {.memory_budget = 100, .max_iterations = 50});
+}
+Tensor budgeted_nest(const Tensor& x) {
+  const auto outer = [x](const Tensor& i, const Tensor& s) {
+    const auto inner = [x](const Tensor&, const Tensor& v) { return 0.9 * v + 0.1 * tanh(x * v); };
+    return fori_loop(0, 5, inner, s + cast(i, DType::float64), {.memory_budget = 60, .compiled = true});
+  };
+  return sum(fori_loop(3, 20, outer, x, {.memory_budget = 200, .compiled = true}));
 }
 
 std::vector<Case> all_cases() {
@@ -120,6 +142,24 @@ std::vector<Case> all_cases() {
          return Tensors{y, g};
        },
        {wave({5, 2})}},
+      {"scan under a memory budget, gradients",
+       [](const Tensors& x) {
+         auto [y, g] = value_and_grad<0, 1>(budgeted)(x[0], x[1]);
+         return Tensors{y, std::get<0>(g), std::get<1>(g)};
+       },
+       {wave({61, 3}), wave({3, 3})}},
+      {"while_loop under a memory budget, gradient",
+       [](const Tensors& x) {
+         auto [y, g] = value_and_grad(budgeted_root)(x[0]);
+         return Tensors{y, g};
+       },
+       {scalar_of(2.5)}},
+      {"fori_loop in fori_loop under memory budgets, gradient",
+       [](const Tensors& x) {
+         auto [y, g] = value_and_grad(budgeted_nest)(x[0]);
+         return Tensors{y, g};
+       },
+       {wave({4})}},
       {"Hessian-vector product of a scan",
        [](const Tensors& x) {
          return Tensors{grad([&](const Tensor& v) { return sum(grad(rollout)(v) * x[1]); })(x[0])};
@@ -155,6 +195,19 @@ TEST_CASE("generate_c: loops and branches, with gradients") {
       CHECK(allclose(got[r], right[k][r], {.rtol = 1e-12, .atol = 1e-12}));
     }
   }
+}
+
+TEST_CASE("generate_c: a memory budget bounds the workspace") {
+  const auto bytes = [](std::int64_t budget) {
+    const auto cost = [budget](const Tensor& x) {
+      const auto step = [](const Tensor&, const Tensor& s) { return sin(s) * s; };
+      return sum(fori_loop(0, 1000, step, x, {.memory_budget = budget, .compiled = true}));
+    };
+    return generate_c(grad(cost), {.name = "f"}, wave({10})).stats().workspace_bytes;
+  };
+  CHECK(bytes(0) > 2 * 80 * 1000);
+  CHECK(bytes(1 << 20) == bytes(0));
+  CHECK(bytes(10000) < 80 * 2 * 64);  // twice the root of 1000 states and records
 }
 
 TEST_CASE("generate_c: the gradient of a loop of unknown length needs max_iterations") {

@@ -198,6 +198,17 @@ class Branches final : public BodyCall {
   std::vector<std::vector<std::size_t>> late_;  // for each body, the reads of its gradient alone
 };
 
+// The number of iterations of fori_loop, whose first variable is the counter and whose condition compares it with a
+// constant; negative if it is not known.
+std::int64_t iterations_of(const detail::FlatLoop& loop, std::span<const Body> bodies, const Tensor& counter) {
+  if (std::string_view(loop.name) != "fori_loop" || ops::is_abstract(counter)) return -1;
+  const program::Untraced computing;
+  for (const program::Value& v : bodies[1].traced().program().values)
+    if (v.origin == program::Value::Origin::constant && v.tensor.size() == 1 && v.tensor.dtype() == DType::int64)
+      return std::max<std::int64_t>(0, v.tensor.item<std::int64_t>() - counter.item<std::int64_t>());
+  return -1;
+}
+
 }  // namespace
 
 std::optional<Tensors> trace_loop(const detail::FlatLoop& loop, TensorSpan initial, TensorSpan xs,
@@ -223,6 +234,9 @@ std::optional<Tensors> trace_loop(const detail::FlatLoop& loop, TensorSpan initi
   bodies[0].read_for_rules(std::move(moving));
   LoopOptions inner = options;
   inner.compiled = false;
+  if (const std::int64_t count = iterations_of(loop, bodies, initial[0]);
+      count >= 0 && (inner.max_iterations < 0 || inner.max_iterations > count))
+    inner.max_iterations = count;
   const Levels levels = Levels::now();
   if (inner.memory_budget > 0 && levels.all > 1)  // the loop with tangents keeps its states at the same time
     inner.memory_budget = std::max<std::int64_t>(1, inner.memory_budget / 2);

@@ -39,12 +39,15 @@ class DeferredLoop final : public BodyCall {
   Tensors with_tangents(TensorSpan x, TensorSpan along) const override;
 
  private:
+  friend class LoopSource;
   // Sources of the step that have a tangent.
   struct Moved {
     std::vector<std::size_t> variables, rows, shared;
   };
 
   const Body& step() const { return bodies_[0]; }
+  // Whether it ends after max_iterations, whatever its condition says.
+  bool is_counted() const { return options_.max_iterations >= 0 && std::string_view(loop_.name) == "fori_loop"; }
   program::Loop::Shape shape() const;
   program::Loop::Programs programs() const;
   void set_gradient(const std::shared_ptr<const Pullback>& p);
