@@ -7,7 +7,7 @@
 #include <array>
 #include <cstddef>
 
-#include "csource/matrices.hpp"
+#include "csource/typed.hpp"
 
 namespace reel::csource {
 
@@ -296,6 +296,12 @@ const Helper* find_in(std::span<const Helper> list, std::string_view name) noexc
   return at == list.end() ? nullptr : &*at;
 }
 
+const Helper* find_typed(std::string_view name) noexcept {
+  for (const auto& list : {matrix_helpers(), neural_helpers(), random_helpers()})
+    if (const Helper* one = find_in(list, name)) return one;
+  return nullptr;
+}
+
 // A helper, and whether it is that of two types for float.
 struct Found {
   const Helper* helper;
@@ -303,9 +309,10 @@ struct Found {
 };
 Found find(std::string_view name) noexcept {
   if (const Helper* one = find_in(helpers, name)) return {one};
+  if (const Helper* one = find_typed(name)) return {one};
   const bool narrow = name.ends_with(narrow_suffix);
   if (narrow) name.remove_suffix(narrow_suffix.size());
-  return {find_in(matrix_helpers(), name), narrow};
+  return {find_typed(name), narrow};
 }
 
 std::string_view name_at(std::string_view text) {
@@ -322,15 +329,15 @@ bool is_helper(std::string_view name) noexcept { return find(name).helper != nul
 
 std::string helper_text(std::string_view name, std::string_view prefix) {
   const Found found = find(name);
-  const bool typed = find_in(matrix_helpers(), found.helper->name) != nullptr;
+  const bool typed = find_typed(found.helper->name) != nullptr;
   std::string text;
   for (std::string_view rest = found.helper->text; !rest.empty();) {
     const char c = rest[0];
     const std::string_view word = name_at(c == '$' || c == '@' ? rest.substr(1) : rest);
-    const std::string_view suffix = !typed || !found.narrow                       ? ""
-                                    : c == '@'                                    ? "f"
-                                    : c == '$' && find_in(matrix_helpers(), word) ? narrow_suffix
-                                                                                  : "";
+    const std::string_view suffix = !typed || !found.narrow        ? ""
+                                    : c == '@'                     ? "f"
+                                    : c == '$' && find_typed(word) ? narrow_suffix
+                                                                   : "";
     if (c == '$') text.append(prefix).append("_");
     if (typed && c != '$' && word == "real")
       text.append(found.narrow ? "float" : "double");
@@ -352,7 +359,7 @@ std::vector<std::string> helpers_called_by(std::string_view name) {
     const std::string_view other = name_at(text.substr(at + 1));
     if (other == found.helper->name) continue;
     names.emplace_back(other);
-    if (found.narrow && find_in(matrix_helpers(), other)) names.back() += narrow_suffix;
+    if (found.narrow && find_typed(other)) names.back() += narrow_suffix;
   }
   return names;
 }

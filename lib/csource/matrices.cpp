@@ -1,5 +1,5 @@
 // Factorisations and triangular systems in C. Matrices are row-major without gaps.
-#include "csource/matrices.hpp"
+#include "csource/typed.hpp"
 
 namespace reel::csource {
 

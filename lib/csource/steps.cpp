@@ -1,8 +1,10 @@
 // The lines of a text as C.
 #include "csource/steps.hpp"
 
-#include <array>
+#include <bit>
 #include <map>
+
+#include "core/fail.hpp"
 
 namespace reel::csource {
 
@@ -38,8 +40,9 @@ class Steps {
     parts_.clear();
   }
   std::int64_t number(std::string_view word) const {
-    const auto value = static_cast<std::size_t>(word.back() - '0');
-    return word[0] == '#' ? numbers_[value] : static_cast<std::int64_t>(value);
+    const char c = word.back();
+    const auto value = static_cast<std::size_t>(is_digit(c) ? c - '0' : c - 'a' + 10);
+    return is_digit(word[0]) ? static_cast<std::int64_t>(value) : numbers_[value];
   }
 
   // The whole array. Its elements are dense in memory, unless it is an input that is read by values.
@@ -67,6 +70,7 @@ class Steps {
       return;
     }
     Shape shape;
+    if (!line.empty() && line[0] != '#' && !is_digit(line[0])) shape = array(take_word(line), true).shape;
     while (!line.empty()) shape.push_back(number(take_word(line)));
     const DType d = type == "real" ? real_ : type == "int32" ? DType::int32 : DType::int64;
     arrays_[name] = w_.temporary(d, shape);
@@ -102,8 +106,9 @@ class Steps {
     for (std::size_t i = 0; i < line.size();) {
       const std::size_t begin = i;
       const char c = line[i];
-      if (c == '#') {
-        text += std::to_string(number(line.substr(i, 2)));
+      if (c == '#' || c == '~') {
+        const std::int64_t x = number(line.substr(i, 2));
+        text += c == '#' ? std::to_string(x) : literal(std::bit_cast<double>(x), real_);
         i += 2;
         continue;
       }
@@ -140,7 +145,7 @@ class Steps {
     } else if (word == "for") {
       open(rest);
     } else if (word == "refuse") {
-      const std::size_t bar = rest.find('|');
+      const std::size_t bar = rest.rfind('|');
       w_.refuse_if(expand(rest.substr(0, bar)), std::string(rest.substr(bar + 1)));
     } else {
       w_.statement(expand(line));
@@ -157,8 +162,15 @@ class Steps {
 
 }  // namespace
 
-void write_steps(Writer& w, DType real, std::string_view text, std::initializer_list<std::int64_t> numbers) {
-  Steps(w, real, {numbers.begin(), numbers.size()}).write(text);
+void write_steps(Writer& w, DType real, std::string_view text, std::span<const std::int64_t> numbers) {
+  Steps(w, real, numbers).write(text);
+}
+
+void fail_without_form(const Writer& w) {
+  detail::fail<TraceError>("generate_c",
+                           "{} has no form in C for these operands; compute it outside of the function and pass the "
+                           "result as an argument",
+                           w.instruction().name);
 }
 
 }  // namespace reel::csource

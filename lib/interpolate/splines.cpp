@@ -6,6 +6,7 @@
 #include <reel/linalg/structured.hpp>
 #include <reel/ops/sorting.hpp>
 
+#include "csource/steps.hpp"
 #include "interpolate/interpolate.hpp"
 #include "linalg/matrices.hpp"
 #include "loops/loops.hpp"
@@ -38,8 +39,19 @@ void evaluate_knots(const Call& call, Outputs& out) {
     fail<ValueError>(op, "knots {} to {} are all equal, so the spline has no interval", degree, last);
 }
 Tensor same(const tape::Record&, const Tensor& g) { return g; }
-constexpr Primitive knots_primitive = {
-    .rule = linear<same, same>("knots"), .infer = infer_knots, .evaluate = evaluate_knots, .effects = may_throw};
+void write_knots(const Call& call, csource::Writer& w) {
+  const std::int64_t n = call.input(0).size(), degree = call.attribute(1), last = n - 1 - degree;
+  csource::write_steps(w, call.input(0).dtype(),
+                       degree < 0 ? "copy i0 o0\nrefuse $disordered(o0, #0, 0)|knots are not ascending"
+                                  : "copy i0 o0\nrefuse $disordered(o0, #0, 1)|knots are not ascending\n"
+                                    "refuse (o0)[#1] == (o0)[#2]|the spline has no interval",
+                       {n, degree, last});
+}
+constexpr Primitive knots_primitive = {.rule = linear<same, same>("knots"),
+                                       .infer = infer_knots,
+                                       .evaluate = evaluate_knots,
+                                       .effects = may_throw,
+                                       .write_c = write_knots};
 
 }  // namespace
 

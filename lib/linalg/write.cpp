@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "core/fail.hpp"
 #include "csource/steps.hpp"
 #include "linalg/matrices.hpp"
 
@@ -21,13 +20,9 @@ void write(const Call& call, Writer& w, std::string_view text, std::size_t a, st
 }
 std::int64_t columns_of(const Writer& w, bool vector) { return vector ? 1 : w.output(0).shape[-1]; }
 
-// A derivative of a determinant along more directions than there are helpers for.
+// Derivatives of a determinant along more directions have no helper.
 void require_directions(const Writer& w, std::int64_t count) {
-  if (count > 1)
-    reel::detail::fail<TraceError>("generate_c",
-                                   "{} has no form in C for derivatives of this order; compute it outside of the "
-                                   "function and pass the result as an argument",
-                                   w.instruction().name);
+  if (count > 1) csource::fail_without_form(w);
 }
 
 }  // namespace

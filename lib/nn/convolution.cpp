@@ -1,8 +1,10 @@
 // Convolution. With the cotangent g of the result, sum(g * conv2d(x, w)) is linear in the image x, the kernel w and g.
 // Its derivatives by these three are conv2d_transpose, conv2d_filters and conv2d, each a function of the other two. So
 // the derivatives of these three ops are the same three ops, by one rule.
+#include <algorithm>
 #include <reel/ops/index.hpp>
 
+#include "csource/steps.hpp"
 #include "nn/windows.hpp"
 #include "ops/apply/apply.hpp"
 
@@ -107,12 +109,29 @@ void convolve_as(const Call& call, Outputs& out) {
     loops::convolve(c, a, b, out[0]);
 }
 
+// Numbers: the role, images, channels, filters, the windows.
+template <Role output>
+void write_convolution(const Call& call, csource::Writer& w) {
+  const std::int64_t groups = call.attribute(0);
+  const Shape a = call.input(0).shape(), b = call.input(1).shape();
+  std::array<std::int64_t, 4 + std::tuple_size_v<WindowAttributes>> numbers{output, 0, 0, 0};
+  if constexpr (output == image)
+    numbers = {output, b[0], a[1] * groups, a[0]};
+  else
+    numbers = {output, a[0], a[1], output == kernel ? b[1] : b[0]};
+  std::copy(call.attributes.begin(), call.attributes.end(), numbers.begin() + 4);
+  csource::write_steps(w, call.input(0).dtype(),
+                       "$convolve(i0, i1, o0, #0, #1, #2, #3, #4, #5, #6, #7, #8, #9, #a, #b, #c, #d, #e, #f, #g)",
+                       numbers);
+}
+
 template <Role output>
 constexpr Primitive primitive_of(const char* name) {
   return {.rule = batched({name, vjp<output>, jvp<output>}),
           .infer = infer_shape<output>,
           .evaluate = convolve_as<output>,
-          .keeps = {keep_input(0, 0b10), keep_input(1, 0b01)}};
+          .keeps = {keep_input(0, 0b10), keep_input(1, 0b01)},
+          .write_c = write_convolution<output>};
 }
 constexpr Primitive primitives[] = {primitive_of<image>("conv2d_transpose"), primitive_of<kernel>("conv2d_filters"),
                                     primitive_of<result>("conv2d")};

@@ -5,6 +5,7 @@
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 
+#include "csource/steps.hpp"
 #include "loops/index/classes.hpp"
 #include "loops/make/fill.hpp"
 #include "loops/reduce/rows.hpp"
@@ -48,10 +49,25 @@ void evaluate_labels_vjp(const Call& call, Outputs& out) {
   const std::int64_t n = x.shape()[-1];
   if (to.size() > 0) by_rows(RowFunction::cross_entropy_labels_vjp, n, {one_per_row(g), whole_rows(x)}, to, n);
 }
-constexpr Primitive logits_vjp_primitive = {
-    .rule = {.name = "softmax_cross_entropy.vjp"}, .infer = infer_loss_vjp, .evaluate = evaluate_logits_vjp};
-constexpr Primitive labels_vjp_primitive = {
-    .rule = {.name = "softmax_cross_entropy.labels_vjp"}, .infer = infer_loss_vjp, .evaluate = evaluate_labels_vjp};
+void write_rows(const Call& call, csource::Writer& w, std::size_t x, std::string_view text) {
+  csource::write_steps(w, call.input(x).dtype(), text,
+                       {call.input(x).shape()[-1], call.attributes.size() > 1 ? call.attribute(0) : 0,
+                        call.attributes.size() > 1 ? call.attribute(1) : 0});
+}
+void write_logits_vjp(const Call& call, csource::Writer& w) {
+  write_rows(call, w, 1, "for i0:0 i1:1 i2:1 o0:1\n$cross_entropy_vjp(@i0, i1, i2, o0, #0)");
+}
+void write_labels_vjp(const Call& call, csource::Writer& w) {
+  write_rows(call, w, 1, "for i0:0 i1:1 o0:1\n$cross_entropy_labels_vjp(@i0, i1, o0, #0)");
+}
+constexpr Primitive logits_vjp_primitive = {.rule = {.name = "softmax_cross_entropy.vjp"},
+                                            .infer = infer_loss_vjp,
+                                            .evaluate = evaluate_logits_vjp,
+                                            .write_c = write_logits_vjp};
+constexpr Primitive labels_vjp_primitive = {.rule = {.name = "softmax_cross_entropy.labels_vjp"},
+                                            .infer = infer_loss_vjp,
+                                            .evaluate = evaluate_labels_vjp,
+                                            .write_c = write_labels_vjp};
 
 Tensor logits_derivative(const Tensor& x, const Tensor& labels) { return softmax(x) * sum(labels, -1, true) - labels; }
 void dense_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
@@ -76,10 +92,14 @@ void evaluate_dense(const Call& call, Outputs& out) {
   const Tensor &x = call.input(0), &labels = call.input(1), &y = out[0];
   if (y.size() > 0) by_rows(RowFunction::cross_entropy, x.shape()[-1], {whole_rows(x), whole_rows(labels)}, y, 1);
 }
+void write_dense(const Call& call, csource::Writer& w) {
+  write_rows(call, w, 0, "for i0:1 i1:1 o0:0\n*(o0) = $cross_entropy(i0, i1, #0)");
+}
 constexpr Primitive dense_primitive = {.rule = batched({"softmax_cross_entropy", dense_vjp, dense_jvp}),
                                        .infer = infer_loss,
                                        .evaluate = evaluate_dense,
-                                       .keeps = {keep_input(0), keep_input(1, 0b01)}};
+                                       .keeps = {keep_input(0), keep_input(1, 0b01)},
+                                       .write_c = write_dense};
 
 Tensor dense(const Tensor& x, const Tensor& labels) {
   if (x.shape()[-1] == 0) return sum(x * labels, -1);  // zeros, connected
@@ -97,10 +117,14 @@ void evaluate_sparse_vjp(const Call& call, Outputs& out) {
   if (to.size() > 0)
     by_rows(RowFunction::sparse_cross_entropy_vjp, n, {one_per_row(g), whole_rows(x), one_per_row(labels)}, to, n);
 }
+void write_sparse_vjp(const Call& call, csource::Writer& w) {
+  write_rows(call, w, 1, "for i0:0 i1:1 i2:0 o0:1\n$class_entropy_vjp(@i0, i1, @i2, o0, #0)");
+}
 constexpr Primitive sparse_vjp_primitive = {.rule = {.name = "sparse_softmax_cross_entropy.vjp"},
                                             .infer = infer_loss_vjp,
                                             .evaluate = evaluate_sparse_vjp,
-                                            .constants = 1};
+                                            .constants = 1,
+                                            .write_c = write_sparse_vjp};
 
 Tensor sparse_derivative(const Tensor& x, const Tensor& labels) {
   return where(with_class_axis(greater_equal(labels, 0)), softmax(x) - one_hot(labels, x.shape()[-1], x.dtype()), 0);
@@ -132,13 +156,25 @@ void evaluate_sparse(const Call& call, Outputs& out) {
   else if (y.size() > 0)
     by_rows(RowFunction::sparse_cross_entropy, n, {whole_rows(x), one_per_row(classes)}, y, 1);
 }
+void write_sparse(const Call& call, csource::Writer& w) {
+  if (call.input(0).shape()[-1] == 0) csource::fail_without_form(w);
+  write_rows(call, w, 0,
+             call.attribute(0)
+                 ? "for i0:1 i1:0 o0:0 o1:0\n*(o1) = @i1 == #2 ? -1 : @i1\n"
+                   "refuse *(o1) >= #0 || *(o1) < -1 || (*(o1) == -1 && @i1 != #2)|a label is out of range\n"
+                   "*(o0) = *(o1) < 0 ? 0 : $log_sum_exp(i0, #0) - (i0)[*(o1)]"
+                 : "for i0:1 i1:0 o0:0 o1:0\n*(o1) = @i1\n"
+                   "refuse *(o1) >= #0 || *(o1) < 0|a label is out of range\n"
+                   "*(o0) = $log_sum_exp(i0, #0) - (i0)[*(o1)]");
+}
 constexpr Primitive sparse_primitive = {.rule = batched({sparse_name, sparse_vjp, sparse_jvp}),
                                         .infer = infer_sparse,
                                         .evaluate = evaluate_sparse,
                                         .keeps = {keep_input(0), keep_output(1)},
                                         .constants = 1,
                                         .residuals = 1,
-                                        .effects = may_throw};
+                                        .effects = may_throw,
+                                        .write_c = write_sparse};
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 
+#include "csource/steps.hpp"
 #include "loops/reduce/normalize.hpp"
 #include "nn/rows.hpp"
 #include "ops/shape/view.hpp"
@@ -110,8 +111,29 @@ void evaluate_layer_norm_vjp(const Call& call, Outputs& out) {
   loops::normalize_rows_vjp(call.input(0), call.input(1), call.real(0),
                             call.inputs.size() > 2 ? call.input(2) : Tensor(), cotangents_of(call.attribute(1), out));
 }
-constexpr Primitive layer_norm_vjp_primitive = {
-    .rule = {.name = "layer_norm.vjp"}, .infer = infer_layer_norm_vjp, .evaluate = evaluate_layer_norm_vjp};
+// Sums over rows have no form where each cotangent of a batch has its own.
+void write_layer_norm_vjp(const Call& call, csource::Writer& w) {
+  std::string text = "for i0:1 i1:1", arguments;
+  const std::int64_t wanted = call.attribute(1);
+  if ((wanted & 6) && call.input(0).rank() > call.input(1).rank()) csource::fail_without_form(w);
+  for (char i = 0, k = '0'; i < 3; ++i) {
+    arguments += wanted >> i & 1 ? std::string(", o") + k : ", 0";
+    if (!(wanted >> i & 1)) continue;
+    if (i == 0) text += " o0:1";
+    if (i > 0 && w.wanted(static_cast<std::size_t>(k - '0')))
+      w.fill(w.output(static_cast<std::size_t>(k - '0')), csource::Writer::zero(call.input(1).dtype()));
+    ++k;
+  }
+  const std::int64_t numbers[] = {call.input(1).shape()[-1], call.attribute(0)};
+  csource::write_steps(
+      w, call.input(1).dtype(),
+      text + "\n$layer_norm_vjp(i0, i1, " + (call.inputs.size() > 2 ? "i2" : "0") + ", ~1" + arguments + ", #0)",
+      numbers);
+}
+constexpr Primitive layer_norm_vjp_primitive = {.rule = {.name = "layer_norm.vjp"},
+                                                .infer = infer_layer_norm_vjp,
+                                                .evaluate = evaluate_layer_norm_vjp,
+                                                .write_c = write_layer_norm_vjp};
 
 void layer_norm_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const bool affine = r.num_inputs() > 1;
@@ -136,10 +158,18 @@ void evaluate_layer_norm(const Call& call, Outputs& out) {
   loops::normalize_rows(call.input(0), call.real(0), affine ? call.input(1) : Tensor(),
                         affine ? call.input(2) : Tensor(), out[0]);
 }
+void write_layer_norm(const Call& call, csource::Writer& w) {
+  csource::write_steps(w, call.input(0).dtype(),
+                       call.inputs.size() > 1
+                           ? "temp t0 real 1\nfor i0:1 o0:1\n(void)$layer_norm(i0, i1, i2, ~1, o0, t0, #0)"
+                           : "temp t0 real 1\nfor i0:1 o0:1\n(void)$layer_norm(i0, 0, 0, ~1, o0, t0, #0)",
+                       {call.input(0).shape()[-1], call.attribute(0)});
+}
 constexpr Primitive layer_norm_primitive = {.rule = batched({"layer_norm", layer_norm_vjp, layer_norm_jvp}),
                                             .infer = infer_layer_norm,
                                             .evaluate = evaluate_layer_norm,
-                                            .keeps = {keep_input(0), keep_input(1)}};
+                                            .keeps = {keep_input(0), keep_input(1)},
+                                            .write_c = write_layer_norm};
 
 // scale and offset: [n], or empty.
 Tensor layer_norm_rows(const Tensor& x, const Tensor& scale, const Tensor& offset, double epsilon) {

@@ -5,6 +5,7 @@
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/shape.hpp>
 
+#include "csource/steps.hpp"
 #include "loops/loops.hpp"
 #include "nn/pooling_loops.hpp"
 #include "nn/windows.hpp"
@@ -31,6 +32,26 @@ Shape image_shape(const Tensor& x, const loops::WindowGeometry& c) {
   return resized(x, c.rows.extent, c.columns.extent);
 }
 
+// The steps, with the extents of windows as numbers #1 to #c.
+void write_windows(const Call& call, csource::Writer& w, std::string_view text) {
+  csource::write_steps(w, call.input(0).dtype(), text, call.attributes);
+}
+void write_max(const Call& call, csource::Writer& w) {
+  write_windows(call, w,
+                "temp t0 int32 o1\nfor i0:2 o0:2 t0:2\n$max_pool(i0, o0, t0, #1, #2, #3, #4, #5, #6, #7, #8, #9, #a, "
+                "#b, #c)\ncopy t0 o1");
+}
+void write_window_scatter(const Call& call, csource::Writer& w) {
+  write_windows(call, w,
+                "temp t0 int32 i1\ncopy i1 t0\nfor i0:2 t0:2 o0:2\n"
+                "$of_windows(i0, t0, o0, 1, #1, #2, #3, #4, #5, #6, #7, #8, #9, #a, #b, #c)");
+}
+void write_window_gather(const Call& call, csource::Writer& w) {
+  write_windows(call, w,
+                "temp t0 int32 i1\ncopy i1 t0\nfor i0:2 t0:2 o0:2\n"
+                "$of_windows(i0, t0, o0, 0, #1, #2, #3, #4, #5, #6, #7, #8, #9, #a, #b, #c)");
+}
+
 // Inputs of both: x, and the positions, a residual of max_pool2d. Attributes of all: the windows.
 Tensor scatter(Attributes windows, const Tensor& x, const Tensor& places);
 Tensor gather(Attributes windows, const Tensor& x, const Tensor& places);
@@ -50,7 +71,8 @@ constexpr Primitive window_scatter_primitive = {.rule = linear<gather_saved, sca
                                                 .infer = infer_window_scatter,
                                                 .evaluate = evaluate_window_scatter,
                                                 .keeps = {keep_input(1)},
-                                                .constants = 1};
+                                                .constants = 1,
+                                                .write_c = write_window_scatter};
 
 void infer_window_gather(const Call& call, Metas& out) {
   const Tensor& x = call.input(0);
@@ -64,7 +86,8 @@ constexpr Primitive window_gather_primitive = {.rule = linear<scatter_saved, gat
                                                .infer = infer_window_gather,
                                                .evaluate = evaluate_window_gather,
                                                .keeps = {keep_input(1)},
-                                               .constants = 1};
+                                               .constants = 1,
+                                               .write_c = write_window_gather};
 
 Tensor scatter(Attributes windows, const Tensor& x, const Tensor& places) {
   return apply(window_scatter_primitive, {&x, &places}, windows);
@@ -87,7 +110,8 @@ constexpr Primitive max_primitive = {.rule = linear<scatter_saved, gather_saved>
                                      .infer = infer_max,
                                      .evaluate = evaluate_max,
                                      .keeps = {keep_output(1)},
-                                     .residuals = 1};
+                                     .residuals = 1,
+                                     .write_c = write_max};
 
 // Whether no window along the axis meets padding.
 bool unpadded(const loops::WindowAxis& axis) {

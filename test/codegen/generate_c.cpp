@@ -3,7 +3,12 @@
 #include <filesystem>
 #include <fstream>
 #include <reel/codegen.hpp>
+#include <reel/control.hpp>
+#include <reel/interpolate.hpp>
 #include <reel/linalg.hpp>
+#include <reel/nn.hpp>
+#include <reel/ops/losses.hpp>
+#include <reel/ops/neural.hpp>
 #include <reel/ops/normal.hpp>
 #include <reel/reel.hpp>
 #include <sstream>
@@ -405,4 +410,96 @@ TEST_CASE("generate_c: matrices that are refused, by the number of the operation
                 "  if (f(good, &y, work) != 0) return 1;\n"
                 "  return strstr(f_error(f(indefinite, &y, work)), \"cholesky\") == 0 ||\n"
                 "         strstr(f_error(f(indefinite, &y, work)), \"a is not positive definite\") == 0;\n}\n") == 0);
+}
+
+TEST_CASE("generate_c: draws continue the stream of a generator, which is part of the state") {
+  Generator generator(7), same(7), advanced(7);
+  const auto draws = [](Generator& g) {
+    return Tensors{random_uniform(g, {5}, -2., 3.),      random_uniform(g, {6}, 0., 1., DType::float32),
+                   random_integers(g, {7}, -3, 1000003), random_bernoulli(g, {9}, 0.3),
+                   random_normal(g, {5}, 1., 2.),        random_normal(g, {6}, 0., 1., DType::float32)};
+  };
+  const auto text = [](const Tensors& y) {  // comparisons of bits, of normal numbers to rounding
+    std::ostringstream c;
+    c << std::hexfloat;
+    for (std::size_t k = 0; k < 6; ++k)
+      for (std::int64_t i = 0; i < y[k].size(); ++i) {
+        const double right = cast(y[k](i), DType::float64).item<double>();
+        c << "  if (!(fabs((double)y" << k << "[" << i << "] - (" << right << ")) <= "
+          << (k < 4    ? 0.
+              : k == 4 ? 1e-14
+                       : 1e-6)
+          << ")) return " << k + 1 << ";\n";
+      }
+    return c.str();
+  };
+  const CSource c = generate_c(draws, {.name = "draws"}, generator);
+  const std::string first = text(draws(same)), second = text(draws(same)), call = "(y0, y1, y2, y3, y4, y5, &s, work)";
+  CHECK(checked(c, "draws",
+                "#include <math.h>\nint main(void) {\n  double y0[5], y4[5], work[100];\n  float y1[6], y5[6];\n"
+                "  int64_t y2[7];\n  uint8_t y3[9];\n  struct draws_state s = draws_initial;\n"
+                "  if (draws" +
+                    call + " != 0) return 100;\n" + first + "  if (draws" + call + " != 0) return 101;\n" + second +
+                    "  return 0;\n}\n") == 0);
+  const auto in_loop = [](Generator& g, const Tensor& x) {
+    const auto step = [&](const Tensor&, const Tensor& s) { return s + random_uniform(g, {3}, 0., 1.); };
+    return fori_loop(0, 100, step, x);
+  };
+  CHECK(checked(generate_c(in_loop, {.name = "walk", .check = true}, advanced, zeros({3}, DType::float64)), "walk") ==
+        0);
+}
+
+TEST_CASE("generate_c: losses, normalisations, convolution and search, with gradients") {
+  const auto gradients = [](const auto& f, const Tensors& x) {
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = f(x);
+    Tensors all{y};
+    for (const Gradient& g : tape.gradient(sum(y * cast(reshape(cos(arange(y.size())), y.shape()), y.dtype())), x))
+      all.push_back(g.dense());
+    return all;
+  };
+  static const auto with_gradients = gradients;
+  const Case cases[] = {
+      {"conv2d with groups, stride, dilation",
+       [](const Tensors& x) {
+         return with_gradients(
+             [](const Tensors& p) {
+               return conv2d(p[0], p[1], {.stride = {2, 1}, .padding = Padding::same, .dilation = {1, 2}, .groups = 2});
+             },
+             x);
+       },
+       {reshape(regular({8, 21}), {2, 4, 3, 7}), reshape(regular({6, 8}), {4, 2, 2, 3})}},
+      {"max_pool2d and its Jacobian",
+       [](const Tensors& x) {
+         const auto pool = [](const Tensor& p) {
+           return max_pool2d(p, {2, 3}, {.stride = {1, 2}, .padding = Padding::same});
+         };
+         return Tensors{pool(x[0]), jacobian(pool)(x[0])};
+       },
+       {reshape(regular({4, 6}), {1, 2, 3, 4})}},
+      {"layer_norm",
+       [](const Tensors& x) {
+         return with_gradients([](const Tensors& p) { return layer_norm(p[0], p[1], p[2]); }, x);
+       },
+       {regular({3, 5}), regular({1, 5})(0), regular({2, 5})(1)}},
+      {"cross entropies",
+       [](const Tensors& x) {
+         const Tensor classes = cast(tensor({2., 0., -1.}), DType::int64);
+         Tensors y = with_gradients(
+             [&](const Tensors& p) { return sparse_softmax_cross_entropy(p[0], classes, {.ignore_index = -1}); },
+             {x[0]});
+         for (const Tensor& more :
+              with_gradients([](const Tensors& p) { return softmax_cross_entropy(p[0], softmax(p[1])); }, x))
+           y.push_back(more);
+         return y;
+       },
+       {regular({3, 4}), regular({3, 4})}},
+      {"interp",
+       [](const Tensors& x) {
+         return with_gradients([](const Tensors& p) { return interp(p[0], cumsum(exp(p[1]), 0), p[2]); }, x);
+       },
+       {5. * regular({1, 7})(0), regular({1, 6})(0), regular({2, 6})(1)}},
+  };
+  check_cases(cases);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/word.hpp"
+#include "csource/steps.hpp"
 #include "ops/apply/apply.hpp"
 #include "ops/apply/effect.hpp"
 
@@ -25,9 +26,25 @@ void evaluate_draw(const Call& call, Outputs& out) {
   drawn_by(call).evaluate({call.inputs.subspan(1), {attributes.begin(), attributes.end()}}, out);
 }
 
-constexpr Primitive draw_primitive = {.rule = {.name = "draw"}, .infer = infer_draw, .evaluate = evaluate_draw},
-                    checked_draw_primitive = {
-                        .rule = {.name = "draw"}, .infer = infer_draw, .evaluate = evaluate_draw, .effects = may_throw};
+// The form of the drawn primitive finds the stream as input 0, and its attributes with the offset as position.
+void write_draw(const Call& call, csource::Writer& w) {
+  const WriteC::Statements statements = drawn_by(call).write_c.statements;
+  if (!statements) csource::fail_without_form(w);
+  detail::ShortList<std::int64_t, 16> attributes(call.attributes.size() - 2);
+  std::copy(call.attributes.begin() + 2, call.attributes.end(), attributes.begin());
+  attributes[1] = call.attribute(1);
+  statements({call.inputs, {attributes.begin(), attributes.end()}}, w);
+}
+
+constexpr Primitive draw_primitive = {.rule = {.name = "draw"},
+                                      .infer = infer_draw,
+                                      .evaluate = evaluate_draw,
+                                      .write_c = write_draw},
+                    checked_draw_primitive = {.rule = {.name = "draw"},
+                                              .infer = infer_draw,
+                                              .evaluate = evaluate_draw,
+                                              .effects = may_throw,
+                                              .write_c = write_draw};
 
 }  // namespace
 

@@ -2,10 +2,13 @@
 // evaluating it again draws the same numbers. Advancing the generator is its effect.
 #include "loops/make/random.hpp"
 
+#include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <reel/ops/make.hpp>
 
+#include "csource/steps.hpp"
 #include "ops/apply/effect.hpp"
 #include "ops/attributes.hpp"
 #include "ops/engine.hpp"
@@ -47,14 +50,41 @@ void evaluate_normal(const Call& call, Outputs& out) {
 void evaluate_truncated_normal(const Call& call, Outputs& out) {
   loops::draw_truncated_normal(stream_of(call), call.real(3), call.real(4), out[0]);
 }
+// Draws in C. Input 0 is the stream, attribute 1 the offset in blocks. ~2 and ~3 to ~5 are numbers of the helper.
+template <class T>
+double below(double bound) {
+  const auto v = static_cast<T>(bound);
+  return static_cast<double>(v) < bound ? v : std::nextafter(v, -std::numeric_limits<T>::infinity());
+}
+void write_distribution(const Call& call, csource::Writer& w, const char* text, std::array<double, 4> p) {
+  const DType d = w.output(0).dtype;
+  if (!csource::type_of(d)) csource::fail_without_form(w);
+  const auto bits = [](double x) { return std::bit_cast<std::int64_t>(x); };
+  csource::write_steps(w, d, text,
+                       {w.output(0).size(), call.attribute(1), bits(p[0]), bits(p[1]), bits(p[2]), bits(p[3])});
+}
+void write_uniform(const Call& call, csource::Writer& w) {
+  const bool narrow = w.output(0).dtype == DType::float32;
+  const double low = call.real(3), high = call.real(4),
+               largest = narrow ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+  const double factor = high - low > largest ? 2 : 1;
+  write_distribution(
+      call, w, "$draw_uniform(i0, #1, ~2, ~3, ~4, ~5, o0, #0)",
+      {low / factor, high / factor - low / factor, factor, narrow ? below<float>(high) : below<double>(high)});
+}
+void write_normal(const Call& call, csource::Writer& w) {
+  write_distribution(call, w, "$draw_normal(i0, #1, ~2, ~3, o0, #0)", {call.real(3), call.real(4)});
+}
 constexpr Primitive uniform_primitive = {.rule = {.name = "random_uniform"},
                                          .infer = infer_distribution,
                                          .evaluate = evaluate_uniform,
-                                         .effects = advances_generator},
+                                         .effects = advances_generator,
+                                         .write_c = write_uniform},
                     normal_primitive = {.rule = {.name = "random_normal"},
                                         .infer = infer_distribution,
                                         .evaluate = evaluate_normal,
-                                        .effects = advances_generator},
+                                        .effects = advances_generator,
+                                        .write_c = write_normal},
                     truncated_normal_primitive = {.rule = {.name = "random_truncated_normal"},
                                                   .infer = infer_distribution,
                                                   .evaluate = evaluate_truncated_normal,
@@ -80,10 +110,15 @@ void infer_bernoulli(const Call& call, Metas& out) { out.add(DType::boolean, sha
 void evaluate_bernoulli(const Call& call, Outputs& out) {
   loops::draw_bernoulli(stream_of(call), call.real(2), out[0]);
 }
+void write_bernoulli(const Call& call, csource::Writer& w) {
+  csource::write_steps(w, DType::float64, "$draw_bernoulli(i0, #1, ~2, o0, #0)",
+                       {w.output(0).size(), call.attribute(1), call.attribute(2)});
+}
 constexpr Primitive bernoulli_primitive = {.rule = {.name = "random_bernoulli"},
                                            .infer = infer_bernoulli,
                                            .evaluate = evaluate_bernoulli,
-                                           .effects = advances_generator};
+                                           .effects = advances_generator,
+                                           .write_c = write_bernoulli};
 
 // ---- categorical; attributes: seed, first block, count
 
@@ -111,10 +146,17 @@ void infer_integers(const Call& call, Metas& out) { out.add(DType::int64, shape_
 void evaluate_integers(const Call& call, Outputs& out) {
   loops::draw_integers(stream_of(call), call.attribute(2), static_cast<std::uint64_t>(call.attribute(3)), out[0]);
 }
+void write_integers(const Call& call, csource::Writer& w) {
+  const std::string steps =
+      csource::cat({"$draw_integers(i0, #1, ", csource::literal(call.attribute(2), DType::int64), ", (uint64_t)",
+                    csource::literal(call.attribute(3), DType::int64), ", o0, #0)"});
+  csource::write_steps(w, DType::float64, steps, {w.output(0).size(), call.attribute(1)});
+}
 constexpr Primitive integers_primitive = {.rule = {.name = "random_integers"},
                                           .infer = infer_integers,
                                           .evaluate = evaluate_integers,
-                                          .effects = advances_generator};
+                                          .effects = advances_generator,
+                                          .write_c = write_integers};
 
 // ---- permutation; attributes: seed, first block, n
 

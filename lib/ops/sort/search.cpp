@@ -3,6 +3,7 @@
 
 #include <reel/ops/make.hpp>
 
+#include "csource/steps.hpp"
 #include "loops/sort/sort.hpp"
 #include "ops/sort/order.hpp"
 
@@ -17,8 +18,14 @@ void evaluate_search(const Call& call, Outputs& out) {
   loops::search_rows(loops::contiguous(call.input(0), copied_sorted), loops::contiguous(call.input(1), copied_values),
                      call.attribute(0) != 0, out[0]);
 }
+void write_search(const Call& call, csource::Writer& w) {
+  const DType d = call.input(0).dtype();
+  if (!is_differentiable(d)) csource::fail_without_form(w);
+  csource::write_steps(w, d, "for i0:1 i1:1 o0:1\n$search(i0, #0, i1, o0, #1, #2)",
+                       {call.input(0).shape()[-1], call.input(1).shape()[-1], call.attribute(0)});
+}
 constexpr Primitive search_primitive = {
-    .rule = {.name = "searchsorted"}, .infer = infer_search, .evaluate = evaluate_search};
+    .rule = {.name = "searchsorted"}, .infer = infer_search, .evaluate = evaluate_search, .write_c = write_search};
 
 Tensor search(const char* op, const Operand& sorted_operand, const Operand& values_operand, bool right,
               const char* names[2]) {
