@@ -172,6 +172,9 @@ std::string Writer::helpers() const {
 }
 
 std::string Writer::function_name(const std::string& function, DType d) {
+  constexpr std::string_view instructions[] = {"fabs", "sqrt", "floor", "ceil", "trunc", "rint", "fma", "copysign"};
+  if (std::find(std::begin(instructions), std::end(instructions), function) == std::end(instructions))
+    calls_ += multiplicity_;
   const bool narrow = d == DType::float32;
   if (!is_helper(function)) return function + (narrow ? "f" : "");
   return (narrow ? "(float)" : "") + helper(function);
@@ -302,6 +305,7 @@ std::string Writer::sum(DType d, const Shape& over, const Term& term) {
       const Blocks inner(*this);
       const std::string i = index_name();
       open(fmt::format("for (int32_t {0} = 0; {0} < {1}; {0} += {2})", i, whole, partial_sums));
+      repeat(static_cast<double>(whole));
       declare(i, "int32_t");
       const Index k = loop(Index(0), Index(partial_sums));
       at.back() = Index(i) + k;
@@ -309,6 +313,7 @@ std::string Writer::sum(DType d, const Shape& over, const Term& term) {
     }
     if (whole < last) {
       const Index i = loop(Index(whole), Index(last));
+      repeat(static_cast<double>(last - whole));
       at.back() = i;
       add(fmt::format("{}[{}]", s, (i - Index(whole)).text()), term(at));
     }

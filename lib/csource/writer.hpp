@@ -60,6 +60,10 @@ class Writer {
   /// The same with other bounds; `step` is 1 or -1.
   Index loop(const Index& first, const Index& bound, int step = 1);
   std::vector<Index> loops(const Shape& shape);
+  /// About how many statements a function may have. Compilers need time that grows faster than linearly with them, and
+  /// find equal calls within a function alone.
+  void set_most_statements(std::size_t count) noexcept { most_statements_ = count; }
+  std::size_t most_statements() const noexcept { return most_statements_; }
   /// The number of blocks that are open, and closing of those above a number.
   std::size_t depth() const { return blocks_.size(); }
   void close_to(std::size_t depth);
@@ -75,6 +79,14 @@ class Writer {
   }
   /// Counts floating-point operations of the innermost statement.
   void count_flops(std::int64_t flops) { flops_ += static_cast<double>(flops) * multiplicity_; }
+  /// What a call takes, in ns, to rank: the same instructions in the interpreter of programs, and this code.
+  struct Estimate {
+    double interpreted = 0, native = 0;
+  };
+  Estimate& estimate() noexcept { return estimate_; }
+  /// Calls of functions that are no single instruction of a processor, and how often what is written now runs.
+  double calls() const noexcept { return calls_; }
+  double multiplicity() const noexcept { return multiplicity_; }
   /// Loops that are not of constant length count this often.
   void repeat(double times) { multiplicity_ *= times; }
 
@@ -164,7 +176,9 @@ class Writer {
   std::map<std::string, Array> known_constants_;  // by their text
   Workspace workspace_;
   std::int64_t statements_ = 0, constant_bytes_ = 0, names_ = 0, functions_made_ = 0;
-  double flops_ = 0, multiplicity_ = 1;
+  double flops_ = 0, calls_ = 0, multiplicity_ = 1;
+  Estimate estimate_;
+  std::size_t most_statements_ = 500;
 };
 
 /// The elements of a dense tensor as C constants.
