@@ -78,6 +78,23 @@
 // any order; its derivative is a program too, traced on first request. For that the entry keeps a copy of f and runs
 // it: objects that f captures by reference must live until then. In a function that returns the compiled object, or
 // results that its caller differentiates, capture by value.
+//
+// With {.native = true} scalar operations, loops and arithmetic on small arrays are machine code: their program is
+// written as C (<reel/codegen.hpp>), compiled by the system's compiler and loaded; so are derivatives through the call.
+// What has no form in C, and what the library's own kernels do faster, runs between as without the option; so does a
+// loop whose gradient is taken by a tape around the call, but for what its steps compute. A memory_budget has no effect
+// on loops that are native, which keep at most 256 MB. Values agree to rounding with those of f op by op, not in all
+// bits; they are the same in every call on a machine. An operation that refuses its operands throws as without the
+// option.
+// - The compiler is $CC, split at blanks, otherwise cc. It runs while f is traced: the first call of a signature takes
+//   tens of milliseconds to seconds. No shell is involved.
+// - The object is kept in $XDG_CACHE_HOME/reel, otherwise ~/.cache/reel, under a hash of the source, the command, what
+//   the compiler says of itself, and the processor. Folder and files are this user's alone: others are never loaded.
+//   Files there may be removed at any time.
+// - Where there is no compiler, it fails, or the folder cannot be used, programs run as without the option, and one
+//   warning per compiled function says why.
+// - A process with privileges that its caller lacks, as set-user-id programs have, ignores $CC, $PATH and the folder:
+//   it runs /usr/bin/cc and keeps nothing.
 #pragma once
 #include <array>
 #include <functional>
@@ -105,13 +122,19 @@ struct CompileOptions {
   /// captured number that changed; nothing has been assigned then. Signs of zeros may differ. What depends on
   /// derivatives that f takes through loops, branches and checkpoints is compared to rounding, and a larger difference
   /// is a warning. Compiled functions that f calls run op by op too. For debugging: f must tolerate the additional
-  /// calls.
+  /// calls. With `native`, results may differ by 1e-12 relative to the largest element, float32 by 1e-5.
   int check = 0;
+  /// Compiles scalar operations, loops and arithmetic to machine code, with the system's C compiler: see above.
+  bool native = false;
+  /// For the C compiler, one flag each, in place of -O2 -fno-math-errno -ffp-contract=off -march=native
+  /// -fvect-cost-model=dynamic.
+  std::vector<std::string> native_flags = {};
 };
 
 /// A pass over a program, and the number of instructions before and after it.
 struct PassStats {
-  /// What it does: drop_unused, fold_constants, share_equal, join_places, accumulate_products, fuse_pointwise.
+  /// What it does: drop_unused, fold_constants, share_equal, join_places, compile_native, accumulate_products,
+  /// join_scalars, fuse_pointwise.
   const char* name = "";
   std::int64_t before = 0;  ///< of the first pass: as traced
   std::int64_t after = 0;   ///< of the last pass: as run
@@ -125,6 +148,7 @@ struct CompileStats {
   std::int64_t instructions = 0;         ///< after all passes; one may compute several
   std::int64_t planned_bytes = 0;        ///< memory of a run besides its results
   std::int64_t constant_bytes = 0;       ///< memory of captured tensors and other constants
+  std::int64_t native_instructions = 0;  ///< of those traced, left after join_places: how many are machine code
   // The next three describe the latest gradient through the call that was asked for; 0 before the first.
   std::int64_t forward_instructions = 0;   ///< of the program that also computes what the gradient needs
   std::int64_t backward_instructions = 0;  ///< of the program of the gradient

@@ -21,9 +21,6 @@ using csource::Array, csource::Writer;
 using program::Index, program::Instruction, program::nothing, program::Operand, program::Program, program::Value;
 
 constexpr std::size_t none = ~std::size_t{0};
-// gcc needs time that grows faster than linearly with the length of a function.
-constexpr std::size_t most_statements = 500;
-
 const detail::Block* block_of(const Program& p, Index operand) { return detail::block(p.operands[operand].tensor); }
 
 const ops::Program* lanes_of(const Instruction& i) {
@@ -217,7 +214,7 @@ class ProgramWriter {
     for (Unit& u : units_) {
       std::size_t own = 0;
       for (const std::size_t m : u.members) own += statements_of(p_.instructions[m]);
-      if (statements > 0 && statements + own > most_statements) {
+      if (statements > 0 && statements + own > w_.most_statements()) {
         ++function;
         statements = 0;
       }
@@ -289,6 +286,7 @@ class ProgramWriter {
     const Instruction& last = p_.instructions[unit.members.back()];
     Writer::Instruction outer = w_.exchange({{}, {}, line_of(last)});
     const std::size_t temporaries = w_.temporaries();
+    const Counts before{w_.flops(), w_.calls(), w_.estimate().interpreted};
     if (!unit.elementwise)
       write_statements(u, last);
     else if (unit.shape.elements() == 1)
@@ -297,11 +295,38 @@ class ProgramWriter {
       write_elements(u);
     w_.free_temporaries(temporaries);
     w_.exchange(std::move(outer));
+    estimate(unit, before);
     for (const std::size_t m : unit.members) {
       for (const Index o : p_.instructions[m].inputs)
         if (o != nothing) give_back(p_.operands[o].value, u);
       for (const Index v : p_.instructions[m].outputs)
         if (v != nothing) give_back(v, u);
+    }
+  }
+
+  struct Counts {
+    double flops, calls, interpreted;
+  };
+  // The costs in ns were measured on Zen 4.
+  void estimate(const Unit& unit, const Counts& before) {
+    constexpr double per_scalar = 7, per_step = 15, per_loop = 30, per_primitive = 60;  // of the interpreter
+    constexpr double kernel_flop = 0.1, kernel_call = 1, product_flop = 0.05;           // of vector kernels
+    constexpr double flop = 0.3, vector_flop = 0.1, call = 8;                           // of native code
+    const double flops = w_.flops() - before.flops, calls = w_.calls() - before.calls;
+    Writer::Estimate& e = w_.estimate();
+    double steps = 0;
+    for (const std::size_t m : unit.members) steps += static_cast<double>(statements_of(p_.instructions[m]));
+    if (!unit.elementwise) {
+      const bool has_bodies = e.interpreted > before.interpreted;  // which are counted already
+      e.interpreted +=
+          w_.multiplicity() * per_primitive + (has_bodies ? 0 : flops * product_flop + calls * kernel_call);
+      e.native += has_bodies ? 0 : flops * flop + calls * call;
+    } else if (unit.shape.elements() == 1) {
+      e.interpreted += w_.multiplicity() * per_scalar * steps + calls * call;
+      e.native += w_.multiplicity() * flop * steps + calls * call;
+    } else {
+      e.interpreted += w_.multiplicity() * (per_loop + per_step * steps) + flops * kernel_flop + calls * kernel_call;
+      e.native += flops * vector_flop + calls * call;
     }
   }
 

@@ -7,6 +7,7 @@
 #include <reel/compile.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
+#include <reel/ops/reduce.hpp>
 #include <reel/ops/shape.hpp>
 #include <set>
 
@@ -236,13 +237,18 @@ struct Programs::State {
   };
   std::atomic<int> uses{1};
   CompileOptions options;
-  autodiff::TraceQueue tracing;  // of those who trace f; its mutex guards what changes
+  std::shared_ptr<codegen::NativeOptions> native;  // null: none
+  autodiff::TraceQueue tracing;                    // of those who trace f; its mutex guards what changes
   autodiff::Published<Table> table{std::make_unique<Table>()};
   std::atomic<std::int64_t> latest_use{1};
   std::int64_t traces = 0;
   bool warned = false;
 
-  explicit State(const CompileOptions& o) : options(o) {}
+  explicit State(const CompileOptions& o) : options(o) {
+    if (!o.native) return;
+    native = std::make_shared<codegen::NativeOptions>();
+    native->flags = o.native_flags;
+  }
   void note_use(const Table& in, const Pointer& one) noexcept {
     constexpr auto relaxed = std::memory_order_relaxed;
     if (one->used.load(relaxed) != latest_use.load(relaxed))
@@ -276,7 +282,7 @@ struct Programs::State {
       made.reference = std::make_shared<const program::Program>(traced_program(who, f.function, call.tensors));
     made.traced = std::make_shared<autodiff::Traced>(
         who, with_unknown_draws(std::move(f.function)), call.tensors, std::span<const Source>(), nullptr,
-        static_cast<std::size_t>(options.max_signatures), std::move(f.parameters));
+        static_cast<std::size_t>(options.max_signatures), std::move(f.parameters), native);
     made.structure = std::move(f.structure);
     made.unchecked = options.check;
     made.captured = captured_variables(*made.traced);
@@ -390,10 +396,20 @@ bool nearly_agree(const Tensor& a, const Tensor& b) {
   return allclose(a, b, {.rtol = tolerance, .atol = tolerance, .equal_nan = true});
 }
 
+// Whether native code may have computed one for the other.
+bool agree_natively(const Tensor& a, const Tensor& b) {
+  const tape::Suspend unseen;
+  if (a.dtype() != b.dtype() || a.shape() != b.shape() || !is_differentiable(a.dtype())) return false;
+  const double unit = a.dtype() == DType::float64 ? 1e-12 : 1e-5;
+  const Tensor finite = isfinite(a), zero = zeros({}, a.dtype());
+  const double largest = a.size() == 0 ? 0 : cast(max(where(finite, abs(a), zero)), DType::float64).item<double>();
+  return allclose(a, b, {.rtol = unit, .atol = unit * std::max(1., largest), .equal_nan = true});
+}
+
 // Fails if what the program gives differs. `rounds`: it depends on derivatives that agree to rounding only, which its
 // own operations may magnify.
-void require_agreement(const Tensor& plain, const Tensor& got, bool rounds, const std::string& text) {
-  if (agree(plain, got)) return;
+void require_agreement(const Tensor& plain, const Tensor& got, bool rounds, bool native, const std::string& text) {
+  if (agree(plain, got) || (native && agree_natively(plain, got))) return;
   if (!rounds) fail<Error>(who, "{}", text);
   if (!nearly_agree(plain, got))
     warn(fmt::format(
@@ -416,10 +432,10 @@ struct PlainRun {
   // `assigned`: the variables whose new values `got` has behind the results. `read`: their values before, empty where
   // the program read none. `reference`: the program as traced.
   void compare(std::span<const Tensor> got, std::span<const Variable> assigned, std::span<const Tensor> read,
-               const program::Program& reference) const {
+               const program::Program& reference, bool native) const {
     const std::vector<bool> rounds = autodiff::depend_on_derivatives(reference);
     for (std::size_t k = 0; k < results.size(); ++k)
-      require_agreement(results[k], got[k], rounds[k],
+      require_agreement(results[k], got[k], rounds[k], native,
                         fmt::format("result {} of the program differs from what the function gives op by op", k + 1));
     const auto text = [](const Variable& v) {
       return fmt::format("the program gives variable '{}' another value than the function does op by op", v.name());
@@ -430,12 +446,12 @@ struct PlainRun {
       require_agreement(plain               ? *plain
                         : read[k].defined() ? read[k]
                                             : assigned[k].read(),
-                        new_values[k], rounds[rounds.size() - assigned.size() + k], text(assigned[k]));
+                        new_values[k], rounds[rounds.size() - assigned.size() + k], native, text(assigned[k]));
     }
     for (const auto& [id, one] : variables)
       if (one.written && !VariableAccess::abandoned(one.variable) &&
           std::find(assigned.begin(), assigned.end(), one.variable) == assigned.end())
-        require_agreement(one.value, one.variable.read(), false, text(one.variable));
+        require_agreement(one.value, one.variable.read(), false, native, text(one.variable));
   }
 
  private:
@@ -469,7 +485,8 @@ CallResult Programs::call(const CallView& call, const CallMakers& make) const {
     result.draws.assign(traced.draws().begin(), traced.draws().end());
     take_unknown_draws(result, traced.size());
   }
-  if (plain) plain->compare(result.tensors, traced.assigned(result.variables), result.read, *checked);
+  if (plain)
+    plain->compare(result.tensors, traced.assigned(result.variables), result.read, *checked, state_->options.native);
   result.structure = found->structure.get();
   result.program = std::move(found);
   return result;

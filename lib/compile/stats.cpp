@@ -10,6 +10,7 @@ std::ostream& operator<<(std::ostream& out, const CompileStats& s) {
       << " bytes beside " << s.constant_bytes << " of constants\n"
       << "gradient: " << s.forward_instructions << " instructions forward, " << s.backward_instructions << " backward, "
       << s.residual_bytes << " bytes kept\n";
+  if (s.native_instructions > 0) out << s.native_instructions << " instructions are native code\n";
   for (const PassStats& pass : s.passes)
     out << pass.name << ": " << pass.before << " to " << pass.after << " instructions\n";
   return out;

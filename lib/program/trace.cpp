@@ -32,6 +32,7 @@ Trace::Trace(const char* op, Trace* enclosing)
       op_(op),
       enclosing_(enclosing),
       keeps_parts_(current() && current()->keeps_parts()),
+      keeps_both_(current() && current()->keeps_both()),
       first_id_(enclosing ? ops::abstract(DType::boolean, {}).id() : 0),
       first_variable_(VariableAccess::next_id()),
       below_(current()) {
@@ -113,6 +114,7 @@ std::atomic<std::uint64_t> ops_of_all{0};
 }  // namespace
 
 std::uint64_t Trace::ops_added() noexcept { return ops_of_all.load(std::memory_order_relaxed); }
+void Trace::note_progress() noexcept { ops_of_all.fetch_add(1, std::memory_order_relaxed); }
 
 void Trace::add(const ops::Operation& operation, const ops::Call& call, std::span<const Tensor> outputs) {
   ops_of_all.fetch_add(1, std::memory_order_relaxed);

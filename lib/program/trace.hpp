@@ -38,11 +38,16 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   /// The number of ops that the traces of all threads have added, for a thread that waits for one to see whether it
   /// goes on.
   static std::uint64_t ops_added() noexcept;
+  /// Counts as one, for a thread that traces a function and waits for something else.
+  static void note_progress() noexcept;
 
   /// From here on, nested traced functions keep their programs as traced, before passes, and fuse none: so they can be
   /// compared, and written as C.
   void keep_parts() noexcept { keeps_parts_ = true; }
   bool keeps_parts() const noexcept { return keeps_parts_; }
+  /// The same, but they are fused, and keep what fusion began with as well: they may be written or run.
+  void keep_both() noexcept { keeps_both_ = true; }
+  bool keeps_both() const noexcept { return keeps_both_; }
   /// Notes, for this trace and those around it, that the function gives a gradient of its own to what it computes:
   /// derivatives may lead from, and read, what its ops do not.
   void note_rule() noexcept {
@@ -166,7 +171,7 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   std::vector<Tensor> captured_;
   std::unordered_set<const detail::Block*> noted_;  // blocks of captured_
   Trace* enclosing_;
-  bool keeps_parts_, has_rules_ = false;
+  bool keeps_parts_, keeps_both_, has_rules_ = false;
   std::uint64_t first_id_;  // ids of tensors made in this trace are larger
   std::vector<Source> reads_;
   std::vector<Stream> streams_;

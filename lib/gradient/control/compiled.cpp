@@ -74,7 +74,7 @@ class Branches final : public BodyCall {
     }
     write_each(w, own.inputs[own_ - 1], [&](std::size_t b) {
       const Pullback* p = keeps && keeps_residuals() ? bodies_[b].pullback() : nullptr;
-      const program::Program& program = (p ? *p->forward : bodies_[b].traced().executable()).program();
+      const program::Program& program = p ? p->written_forward() : bodies_[b].traced().simple();
       codegen::Written made =
           codegen::write_program(w, program, arguments_of(b, own.inputs), std::span(own.outputs).first(outputs.size()));
       csource::Token residuals;
@@ -101,14 +101,14 @@ class Branches final : public BodyCall {
       if (keeps_residuals()) {
         residuals = token.arrays[1 + b].token->arrays;
       } else {
-        again = codegen::write_program(w, p.forward->program(), all, {});
+        again = codegen::write_program(w, p.written_forward(), all, {});
         residuals.assign(again.results.end() - static_cast<std::ptrdiff_t>(p.residuals), again.results.end());
       }
       for (const std::size_t k : p.seeded)
         all.push_back(cotangents[k].name.empty() ? zero_like(outputs[k]) : cotangents[k]);
       for (const std::size_t k : late_[b]) all.push_back(x[own_ + k]);
       all.insert(all.end(), residuals.begin(), residuals.end());
-      std::vector<csource::Array> targets(p.backward->program().results.size());
+      std::vector<csource::Array> targets(p.written_backward().results.size());
       for (std::size_t k = 0; k < wanted.size(); ++k) {
         const std::size_t s = source_of(bodies_[b], wanted[k]);
         if (s == none || !p.exists[s])
@@ -117,7 +117,7 @@ class Branches final : public BodyCall {
           targets[static_cast<std::size_t>(
               std::count(p.exists.begin(), p.exists.begin() + static_cast<std::ptrdiff_t>(s), true))] = gradients[k];
       }
-      codegen::write_program(w, p.backward->program(), all, targets).release(w);
+      codegen::write_program(w, p.written_backward(), all, targets).release(w);
       again.release(w);
     });
   }

@@ -162,7 +162,7 @@ class LoopSource {
     std::int64_t rows = 0;
   };
 
-  const program::Program& forward() const { return p_->forward->program(); }
+  const program::Program& forward() const { return p_->written_forward(); }
   std::size_t first_residual() const { return forward().results.size() - p_->residuals; }
   const Tensor& residual(std::size_t r) const {
     return forward().operands[forward().results[first_residual() + r]].tensor;
@@ -219,7 +219,7 @@ class LoopSource {
   }
   void write_condition(const Writer::Instruction& own, std::vector<Array> x) {
     add_reads(d_.bodies_[1], own.inputs, x);
-    codegen::Written condition = codegen::write_program(w_, d_.bodies_[1].traced().program(), x, {});
+    codegen::Written condition = codegen::write_program(w_, d_.bodies_[1].traced().simple(), x, {});
     w_.statement(csource::cat({"if (", condition.results[0].value(), " == 0) break"}));
     condition.release(w_);
   }
@@ -227,7 +227,7 @@ class LoopSource {
   // Step i from the state, which it replaces. `row`: where it keeps what the gradient reads.
   void write_step(std::span<const Array> inputs, const Index& i, const Index& row, std::span<const Array> state,
                   Kept* kept, std::span<const Array> outputs) {
-    const program::Program& body = kept ? forward() : d_.step().traced().program();
+    const program::Program& body = kept ? forward() : d_.step().traced().simple();
     for (std::size_t r = 0; kept && r < read_.size(); ++r) w_.copy(state[read_[r]], kept_at(kept->variables[r], row));
     std::vector<Array> x(state.begin(), state.end()), targets(body.results.size());
     for (std::size_t r = 0; r < d_.xs_; ++r) x.push_back(csource::row(inputs[n_ + r], i));
@@ -288,7 +288,7 @@ void DeferredLoop::write_pull(Writer& w, std::span<const Array> x, const Token& 
                               std::span<const Array> cotangents, Numbers wanted,
                               std::span<const Array> gradients) const {
   const Pullback& p = *step().pullback();
-  const program::Program& body = p.backward->program();
+  const program::Program& body = p.written_backward();
   const std::size_t n = loop_.variables;
   const auto tensor_of = [&](std::size_t argument) { return body.values[body.arguments[argument]].tensor; };
   std::vector<Array> taken, states;   // what each step replaces: cotangents of variables, sums

@@ -65,6 +65,14 @@ struct Pullback : std::enable_shared_from_this<Pullback> {
   std::unique_ptr<program::Executable> forward;
   // From the same, cotangents, sums, values that only the gradient reads, and residuals to the gradients that exist.
   std::unique_ptr<program::Executable> backward;
+  // The same as they are written as C: without fused instructions if the enclosing trace keeps them.
+  std::unique_ptr<const program::Program> simple_forward, simple_backward;
+  const program::Program& written_forward() const noexcept {
+    return simple_forward ? *simple_forward : forward->program();
+  }
+  const program::Program& written_backward() const noexcept {
+    return simple_backward ? *simple_backward : backward->program();
+  }
   std::vector<Source> late_reads;  // those that only the gradient reads, such as that of a custom_gradient
   std::size_t residuals = 0;
   std::vector<bool> exists;

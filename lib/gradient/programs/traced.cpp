@@ -82,11 +82,12 @@ std::int64_t largest_result(const program::Program& p) {
 
 Traced::Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor> arguments,
                std::span<const Source> reads, program::Trace* enclosing, std::size_t most_derivatives,
-               std::vector<Variable> parameters)
+               std::vector<Variable> parameters, std::shared_ptr<const codegen::NativeOptions> native)
     : owner_(owner),
       f_(std::move(f)),
       arguments_(arguments.size()),
       parameters_(std::move(parameters)),
+      native_(std::move(native)),
       pulls_(most_derivatives),
       pushes_(most_derivatives),
       pullbacks_(most_derivatives) {
@@ -95,6 +96,7 @@ Traced::Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor
   program::Program program;
   {
     program::Trace trace(owner, enclosing);
+    if (native_) trace.keep_both();
     std::vector<Tensor> abstract_arguments;
     for (const Tensor& x : arguments) abstract_arguments.push_back(trace.argument(x));
     for (const Source& s : reads) trace.add_read(s);
@@ -117,10 +119,20 @@ Traced::Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor
     const std::vector<bool> depend = depend_on_derivatives(program);
     derives_ = std::find(depend.begin(), depend.end(), true) != depend.end();
   }
-  if (enclosing && enclosing->keeps_parts()) without_passes_ = std::make_shared<const program::Program>(program);
+  const bool keeps_parts = enclosing && enclosing->keeps_parts();
+  if (keeps_parts) without_passes_ = std::make_shared<const program::Program>(program);
   batched_ = takes_many_cotangents(program);
   inner_elements_ = largest_result(program);
-  passes_ = enclosing && enclosing->keeps_parts() ? program::simplify(program) : program::optimize(program);
+  passes_ = program::simplify(program);
+  if (enclosing && enclosing->keeps_both()) simple_ = std::make_unique<const program::Program>(program);
+  if (native_) {
+    program::Program* const whole[] = {&program};
+    const std::size_t before = program.instructions.size();
+    codegen::compile_native(whole, *native_);
+    passes_.push_back({"compile_native", before, program.instructions.size()});
+  }
+  if (!keeps_parts)
+    for (const program::PassCounts& pass : program::fuse(program)) passes_.push_back(pass);
   executable_ = std::make_unique<program::Executable>(std::move(program));
 }
 Traced::~Traced() = default;
@@ -371,7 +383,7 @@ Traced::Derivative Traced::make_derivative(DerivativeFunction function, Differen
     return existing(function(what, x), *exists);
   };
   auto traced =
-      std::make_shared<Traced>(owner_, std::move(f), arguments, reads_, enclosing, pulls_.most(), parameters_);
+      std::make_shared<Traced>(owner_, std::move(f), arguments, reads_, enclosing, pulls_.most(), parameters_, native_);
   return {std::move(traced), *exists};
 }
 
@@ -453,6 +465,7 @@ std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, cons
   std::size_t late = cotangents.size() + what.summed.size();  // arguments of the backward program alone
   {
     program::Trace trace(owner_, enclosing);
+    if (native_) trace.keep_both();
     std::vector<Tensor> x;
     for (const Tensor& one : inputs.arguments()) x.push_back(trace.argument(one));
     for (const Source& s : reads_) trace.add_read(s);
@@ -478,7 +491,16 @@ std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, cons
   program::simplify(program);
   const std::size_t arguments = program.arguments.size() - late;
   program::Parts parts = program::split(program, arguments, results_ + assigned_.size(), step_variables.value_or(0));
-  if (const program::Trace* around = program::Trace::current(); !around || !around->keeps_parts()) {
+  const program::Trace* const around = program::Trace::current();
+  if (around && around->keeps_both()) {
+    made->simple_forward = std::make_unique<const program::Program>(parts.first);
+    made->simple_backward = std::make_unique<const program::Program>(parts.second);
+  }
+  if (native_) {
+    program::Program* const both[] = {&parts.first, &parts.second};
+    codegen::compile_native(both, *native_);
+  }
+  if (!around || !around->keeps_parts()) {
     program::fuse(parts.first);
     program::fuse(parts.second);
   }
@@ -688,6 +710,7 @@ CompileStats Traced::stats() const {
     s.passes.push_back({name, static_cast<std::int64_t>(before), static_cast<std::int64_t>(after)});
   s.instructions = static_cast<std::int64_t>(program().instructions.size());
   s.planned_bytes = executable_->bytes();
+  s.native_instructions = static_cast<std::int64_t>(codegen::native_instructions(program()));
   for (const program::Value& v : program().values)
     if (v.origin == program::Value::Origin::constant)
       s.constant_bytes += v.tensor.size() * static_cast<std::int64_t>(item_size(v.tensor.dtype()));

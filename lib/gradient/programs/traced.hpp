@@ -6,6 +6,7 @@
 #include <optional>
 #include <reel/compile.hpp>
 
+#include "codegen/native.hpp"
 #include "gradient/control/connections.hpp"
 #include "gradient/programs/recent.hpp"
 #include "gradient/programs/trace_queue.hpp"
@@ -28,9 +29,11 @@ class Traced : public std::enable_shared_from_this<Traced> {
   /// `most_derivatives`: how many of its gradients with respect to different arguments are kept, and how many of its
   /// tangents; beyond it the least recently used one is dropped.
   /// `parameters`: the variables that f knows in place of those that a call is given.
+  /// `native`: its program, and those of its derivatives, run native code; null: they do not.
   Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor> arguments,
          std::span<const Source> reads = {}, program::Trace* enclosing = nullptr,
-         std::size_t most_derivatives = usual_derivatives, std::vector<Variable> parameters = {});
+         std::size_t most_derivatives = usual_derivatives, std::vector<Variable> parameters = {},
+         std::shared_ptr<const codegen::NativeOptions> native = {});
   static constexpr std::size_t usual_derivatives = 64;
   ~Traced();
   /// f(arguments), which have the signature that was traced. `given`: the values of the first of its reads, row-major
@@ -80,6 +83,8 @@ class Traced : public std::enable_shared_from_this<Traced> {
   const program::Program& program() const noexcept { return executable_->program(); }
   /// The program before any pass, if the enclosing trace keeps it.
   const std::shared_ptr<const program::Program>& without_passes() const noexcept { return without_passes_; }
+  /// The program that is written as C, without fused instructions if the enclosing trace keeps it.
+  const program::Program& simple() const noexcept { return simple_ ? *simple_ : program(); }
   const program::Executable& executable() const noexcept { return *executable_; }
   /// An abstract tensor like result k.
   const Tensor& result(std::size_t k) const noexcept { return program().operands[program().results[k]].tensor; }
@@ -168,6 +173,8 @@ class Traced : public std::enable_shared_from_this<Traced> {
   std::vector<const Generator*> drawn_;
   std::unique_ptr<program::Executable> executable_;
   std::shared_ptr<const program::Program> without_passes_;
+  std::unique_ptr<const program::Program> simple_;
+  std::shared_ptr<const codegen::NativeOptions> native_;
   std::vector<program::PassCounts> passes_;  // that made the program of executable_
   TraceQueue tracing_;                       // of those who trace derivatives
   Derivatives pulls_, pushes_;
