@@ -105,6 +105,13 @@ std::vector<Case> compiled_cases() {
     timed.extra = [run = timed.run] { return latencies(run); };
     return timed;
   };
+  cases.push_back({.name = "rollout of 50 steps, value and gradient, f64, native",
+                   .make =
+                       [] {
+                         return body([f = compile(value_and_grad(rollout), {.native = true}),
+                                      x = drawn({50, 2}, 1, 4.5, 5.5, DType::float64)] { return f(x); });
+                       },
+                   .tolerance = 1e-6});
   cases.push_back({.name = "rollout of 50 steps, value and gradient, f64, by hand",
                    .make =
                        [] {

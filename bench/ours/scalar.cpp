@@ -67,6 +67,13 @@ std::vector<Case> scalar_cases() {
                            });
                          },
                      .tolerance = tolerance});
+    cases.push_back({.name = "Rosenbrock n = 1000 gradient" + suffix + ", native",
+                     .make =
+                         [=] {
+                           return body([f = compile(grad(support::rosenbrock), {.native = true}),
+                                        x = drawn({1000}, 1, -1, 1, dtype)] { return f(x); });
+                         },
+                     .tolerance = tolerance});
     whole("Rosenbrock n = 1000 Hessian-vector product", 1000,
           [](const Tensor& x, const Tensor& v) { return hvp(support::rosenbrock)(x, v); });
     whole("Rosenbrock n = 50 full Hessian", 50,

@@ -127,7 +127,7 @@ struct CompileOptions {
   /// Compiles scalar operations, loops and arithmetic to machine code, with the system's C compiler: see above.
   bool native = false;
   /// For the C compiler, one flag each, in place of -O2 -fno-math-errno -ffp-contract=off -march=native
-  /// -fvect-cost-model=dynamic.
+  /// -fvect-cost-model=dynamic -fno-tree-slp-vectorize.
   std::vector<std::string> native_flags = {};
 };
 

@@ -11,6 +11,10 @@
 #include "ops/apply/effect.hpp"
 #include "program/program.hpp"
 
+namespace reel::codegen {
+struct NativeOptions;
+}
+
 namespace reel::program {
 
 /// The values that a primitive would assign to its variables, in their order. `values`: the current values of the
@@ -48,6 +52,9 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   /// The same, but they are fused, and keep what fusion began with as well: they may be written or run.
   void keep_both() noexcept { keeps_both_ = true; }
   bool keeps_both() const noexcept { return keeps_both_; }
+  /// From here on, gradients of nested traced functions are native code; null: they are not.
+  void set_native_steps(const codegen::NativeOptions* options) noexcept { native_steps_ = options; }
+  const codegen::NativeOptions* native_steps() const noexcept { return native_steps_; }
   /// Notes, for this trace and those around it, that the function gives a gradient of its own to what it computes:
   /// derivatives may lead from, and read, what its ops do not.
   void note_rule() noexcept {
@@ -172,6 +179,7 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   std::unordered_set<const detail::Block*> noted_;  // blocks of captured_
   Trace* enclosing_;
   bool keeps_parts_, keeps_both_, has_rules_ = false;
+  const codegen::NativeOptions* native_steps_;
   std::uint64_t first_id_;  // ids of tensors made in this trace are larger
   std::vector<Source> reads_;
   std::vector<Stream> streams_;

@@ -465,7 +465,10 @@ std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, cons
   std::size_t late = cotangents.size() + what.summed.size();  // arguments of the backward program alone
   {
     program::Trace trace(owner_, enclosing);
-    if (native_) trace.keep_both();
+    if (native_) {
+      trace.keep_both();
+      trace.set_native_steps(native_.get());  // the walk back over a loop is interpreted: two programs share its record
+    }
     std::vector<Tensor> x;
     for (const Tensor& one : inputs.arguments()) x.push_back(trace.argument(one));
     for (const Source& s : reads_) trace.add_read(s);
@@ -496,9 +499,9 @@ std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, cons
     made->simple_forward = std::make_unique<const program::Program>(parts.first);
     made->simple_backward = std::make_unique<const program::Program>(parts.second);
   }
-  if (native_) {
+  if (const codegen::NativeOptions* native = native_ ? native_.get() : around ? around->native_steps() : nullptr) {
     program::Program* const both[] = {&parts.first, &parts.second};
-    codegen::compile_native(both, *native_);
+    codegen::compile_native(both, *native);
   }
   if (!around || !around->keeps_parts()) {
     program::fuse(parts.first);
