@@ -495,11 +495,13 @@ std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, cons
   const std::size_t arguments = program.arguments.size() - late;
   program::Parts parts = program::split(program, arguments, results_ + assigned_.size(), step_variables.value_or(0));
   const program::Trace* const around = program::Trace::current();
+  const codegen::NativeOptions* const native = native_ ? native_.get() : around ? around->native_steps() : nullptr;
+  if (native) program::pack_residuals(parts);
   if (around && around->keeps_both()) {
     made->simple_forward = std::make_unique<const program::Program>(parts.first);
     made->simple_backward = std::make_unique<const program::Program>(parts.second);
   }
-  if (const codegen::NativeOptions* native = native_ ? native_.get() : around ? around->native_steps() : nullptr) {
+  if (native) {
     program::Program* const both[] = {&parts.first, &parts.second};
     codegen::compile_native(both, *native);
   }

@@ -48,5 +48,7 @@ struct Parts {
 /// arguments if it then has to be given less: large results of theirs count, and those of the first `variables`
 /// arguments that only they read.
 Parts split(const Program& program, std::size_t arguments, std::size_t results, std::size_t variables = 0);
+/// Makes the scalars that the second part is given elements of one array for each dtype.
+void pack_residuals(Parts& parts);
 
 }  // namespace reel::program
