@@ -33,6 +33,15 @@ def run(*command, **more):
     return done.stdout
 
 
+def install_tags(build):
+    """The tags runtime and devel are those of the shared library: it can be installed where nothing else was compiled."""
+    plan = json.loads((build / "meson-info/intro-install_plan.json").read_text())["targets"]
+    tags = {pathlib.Path(path).name: row["tag"] for path, row in plan.items()}
+    shared = [name for name in tags if name.startswith("libreel.so")]
+    assert shared and all(tags[name] in ("runtime", "devel") for name in shared), f"tags of the shared library: {tags}"
+    assert tags.get("libreel.a", "static") == "static", f"tag of the static library: {tags['libreel.a']}"
+
+
 def fetch_content(build, root, meson, work):
     if not shutil.which("cmake"):
         return print("cmake is not installed: FetchContent was not tried")
@@ -161,6 +170,7 @@ def main():
         os.environ.pop(name, None)
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
+        install_tags(build)
         vcpkg(root, version)
         debian(root, version)
         conan(root, version, meson, work)
