@@ -11,6 +11,7 @@
 #include "hostile/binary_ops.hpp"
 #include "hostile/grids.hpp"
 #include "hostile/ops.hpp"
+#include "hostile/rows.hpp"
 #include "hostile/scientific_ops.hpp"
 
 /// Calls by the name of the op.
@@ -21,9 +22,9 @@ inline std::vector<std::pair<std::string, std::function<void()>>> uses_of_kept_t
   std::vector<Tensor> kept;
   compile([&](const std::vector<Tensor>& traced) { return kept = traced; })(x);
   std::vector<std::pair<std::string, std::function<void()>>> uses;
-  for (const auto& op : joined(with_grids(unary_ops()), scientific_unary_ops()))
+  for (const auto& op : joined(with_rows(with_grids(unary_ops())), scientific_unary_ops()))
     for (const Tensor& k : kept) uses.emplace_back(op.name, [f = op.f, k] { f(k); });
-  for (const auto& op : joined(with_grids(binary_ops()), scientific_binary_ops()))
+  for (const auto& op : joined(with_rows(with_grids(binary_ops())), scientific_binary_ops()))
     for (std::size_t i = 0; i < x.size(); ++i)
       for (std::size_t j = 0; j < x.size(); ++j) {
         uses.emplace_back(op.name, [f = op.f, a = kept[i], b = x[j]] { f(a, b); });

@@ -374,106 +374,28 @@ template <class Add>
 void for_each_distribution_function(const Add& add) {
   using namespace reel;
   // clang-format off
-  add("norm_logpdf", Function<Norm, logpdf>{}, whole_line, [](const auto& x) { return norm_logpdf(x[0], x[1], x[2]); });
-  add("norm_pdf", Function<Norm, pdf>{}, whole_line, [](const auto& x) { return norm_pdf(x[0], x[1], x[2]); });
-  add("norm_cdf", Function<Norm, cdf>{}, whole_line, [](const auto& x) { return norm_cdf(x[0], x[1], x[2]); });
-  add("norm_logcdf", Function<Norm, logcdf>{}, whole_line, [](const auto& x) { return norm_logcdf(x[0], x[1], x[2]); });
-  add("norm_sf", Function<Norm, sf>{}, whole_line, [](const auto& x) { return norm_sf(x[0], x[1], x[2]); });
-  add("norm_logsf", Function<Norm, logsf>{}, whole_line, [](const auto& x) { return norm_logsf(x[0], x[1], x[2]); });
-  add("norm_ppf", Function<Norm, ppf>{}, fraction, [](const auto& x) { return norm_ppf(x[0], x[1], x[2]); });
-  add("norm_isf", Function<Norm, isf>{}, fraction, [](const auto& x) { return norm_isf(x[0], x[1], x[2]); });
-  add("norm_ilogcdf", Function<Norm, ilogcdf>{}, fraction, [](const auto& x) { return norm_ilogcdf(negative(x[0]), x[1], x[2]); });
-  add("norm_ilogsf", Function<Norm, ilogsf>{}, fraction, [](const auto& x) { return norm_ilogsf(negative(x[0]), x[1], x[2]); });
-  add("expon_logpdf", Function<Expon, logpdf>{}, half_line, [](const auto& x) { return expon_logpdf(x[0], x[1], x[2]); });
-  add("expon_pdf", Function<Expon, pdf>{}, half_line, [](const auto& x) { return expon_pdf(x[0], x[1], x[2]); });
-  add("expon_cdf", Function<Expon, cdf>{}, half_line, [](const auto& x) { return expon_cdf(x[0], x[1], x[2]); });
-  add("expon_logcdf", Function<Expon, logcdf>{}, half_line, [](const auto& x) { return expon_logcdf(x[0], x[1], x[2]); });
-  add("expon_sf", Function<Expon, sf>{}, half_line, [](const auto& x) { return expon_sf(x[0], x[1], x[2]); });
-  add("expon_logsf", Function<Expon, logsf>{}, half_line, [](const auto& x) { return expon_logsf(x[0], x[1], x[2]); });
-  add("expon_ppf", Function<Expon, ppf>{}, fraction, [](const auto& x) { return expon_ppf(x[0], x[1], x[2]); });
-  add("expon_isf", Function<Expon, isf>{}, fraction, [](const auto& x) { return expon_isf(x[0], x[1], x[2]); });
-  add("expon_ilogcdf", Function<Expon, ilogcdf>{}, fraction, [](const auto& x) { return expon_ilogcdf(negative(x[0]), x[1], x[2]); });
-  add("expon_ilogsf", Function<Expon, ilogsf>{}, fraction, [](const auto& x) { return expon_ilogsf(negative(x[0]), x[1], x[2]); });
-  add("laplace_logpdf", Function<Laplace, logpdf>{}, whole_line, [](const auto& x) { return laplace_logpdf(x[0], x[1], x[2]); });
-  add("laplace_pdf", Function<Laplace, pdf>{}, whole_line, [](const auto& x) { return laplace_pdf(x[0], x[1], x[2]); });
-  add("laplace_cdf", Function<Laplace, cdf>{}, whole_line, [](const auto& x) { return laplace_cdf(x[0], x[1], x[2]); });
-  add("laplace_logcdf", Function<Laplace, logcdf>{}, whole_line, [](const auto& x) { return laplace_logcdf(x[0], x[1], x[2]); });
-  add("laplace_sf", Function<Laplace, sf>{}, whole_line, [](const auto& x) { return laplace_sf(x[0], x[1], x[2]); });
-  add("laplace_logsf", Function<Laplace, logsf>{}, whole_line, [](const auto& x) { return laplace_logsf(x[0], x[1], x[2]); });
-  add("laplace_ppf", Function<Laplace, ppf>{}, fraction, [](const auto& x) { return laplace_ppf(x[0], x[1], x[2]); });
-  add("laplace_isf", Function<Laplace, isf>{}, fraction, [](const auto& x) { return laplace_isf(x[0], x[1], x[2]); });
-  add("laplace_ilogcdf", Function<Laplace, ilogcdf>{}, fraction, [](const auto& x) { return laplace_ilogcdf(negative(x[0]), x[1], x[2]); });
-  add("laplace_ilogsf", Function<Laplace, ilogsf>{}, fraction, [](const auto& x) { return laplace_ilogsf(negative(x[0]), x[1], x[2]); });
-  add("logistic_logpdf", Function<Logistic, logpdf>{}, whole_line, [](const auto& x) { return logistic_logpdf(x[0], x[1], x[2]); });
-  add("logistic_pdf", Function<Logistic, pdf>{}, whole_line, [](const auto& x) { return logistic_pdf(x[0], x[1], x[2]); });
-  add("logistic_cdf", Function<Logistic, cdf>{}, whole_line, [](const auto& x) { return logistic_cdf(x[0], x[1], x[2]); });
-  add("logistic_logcdf", Function<Logistic, logcdf>{}, whole_line, [](const auto& x) { return logistic_logcdf(x[0], x[1], x[2]); });
-  add("logistic_sf", Function<Logistic, sf>{}, whole_line, [](const auto& x) { return logistic_sf(x[0], x[1], x[2]); });
-  add("logistic_logsf", Function<Logistic, logsf>{}, whole_line, [](const auto& x) { return logistic_logsf(x[0], x[1], x[2]); });
-  add("logistic_ppf", Function<Logistic, ppf>{}, fraction, [](const auto& x) { return logistic_ppf(x[0], x[1], x[2]); });
-  add("logistic_isf", Function<Logistic, isf>{}, fraction, [](const auto& x) { return logistic_isf(x[0], x[1], x[2]); });
-  add("logistic_ilogcdf", Function<Logistic, ilogcdf>{}, fraction, [](const auto& x) { return logistic_ilogcdf(negative(x[0]), x[1], x[2]); });
-  add("logistic_ilogsf", Function<Logistic, ilogsf>{}, fraction, [](const auto& x) { return logistic_ilogsf(negative(x[0]), x[1], x[2]); });
-  add("cauchy_logpdf", Function<Cauchy, logpdf>{}, whole_line, [](const auto& x) { return cauchy_logpdf(x[0], x[1], x[2]); });
-  add("cauchy_pdf", Function<Cauchy, pdf>{}, whole_line, [](const auto& x) { return cauchy_pdf(x[0], x[1], x[2]); });
-  add("cauchy_cdf", Function<Cauchy, cdf>{}, whole_line, [](const auto& x) { return cauchy_cdf(x[0], x[1], x[2]); });
-  add("cauchy_logcdf", Function<Cauchy, logcdf>{}, whole_line, [](const auto& x) { return cauchy_logcdf(x[0], x[1], x[2]); });
-  add("cauchy_sf", Function<Cauchy, sf>{}, whole_line, [](const auto& x) { return cauchy_sf(x[0], x[1], x[2]); });
-  add("cauchy_logsf", Function<Cauchy, logsf>{}, whole_line, [](const auto& x) { return cauchy_logsf(x[0], x[1], x[2]); });
-  add("cauchy_ppf", Function<Cauchy, ppf>{}, fraction, [](const auto& x) { return cauchy_ppf(x[0], x[1], x[2]); });
-  add("cauchy_isf", Function<Cauchy, isf>{}, fraction, [](const auto& x) { return cauchy_isf(x[0], x[1], x[2]); });
-  add("cauchy_ilogcdf", Function<Cauchy, ilogcdf>{}, fraction, [](const auto& x) { return cauchy_ilogcdf(negative(x[0]), x[1], x[2]); });
-  add("cauchy_ilogsf", Function<Cauchy, ilogsf>{}, fraction, [](const auto& x) { return cauchy_ilogsf(negative(x[0]), x[1], x[2]); });
-  add("gumbel_r_logpdf", Function<Gumbel, logpdf>{}, whole_line, [](const auto& x) { return gumbel_r_logpdf(x[0], x[1], x[2]); });
-  add("gumbel_r_pdf", Function<Gumbel, pdf>{}, whole_line, [](const auto& x) { return gumbel_r_pdf(x[0], x[1], x[2]); });
-  add("gumbel_r_cdf", Function<Gumbel, cdf>{}, whole_line, [](const auto& x) { return gumbel_r_cdf(x[0], x[1], x[2]); });
-  add("gumbel_r_logcdf", Function<Gumbel, logcdf>{}, whole_line, [](const auto& x) { return gumbel_r_logcdf(x[0], x[1], x[2]); });
-  add("gumbel_r_sf", Function<Gumbel, sf>{}, whole_line, [](const auto& x) { return gumbel_r_sf(x[0], x[1], x[2]); });
-  add("gumbel_r_logsf", Function<Gumbel, logsf>{}, whole_line, [](const auto& x) { return gumbel_r_logsf(x[0], x[1], x[2]); });
-  add("gumbel_r_ppf", Function<Gumbel, ppf>{}, fraction, [](const auto& x) { return gumbel_r_ppf(x[0], x[1], x[2]); });
-  add("gumbel_r_isf", Function<Gumbel, isf>{}, fraction, [](const auto& x) { return gumbel_r_isf(x[0], x[1], x[2]); });
-  add("gumbel_r_ilogcdf", Function<Gumbel, ilogcdf>{}, fraction, [](const auto& x) { return gumbel_r_ilogcdf(negative(x[0]), x[1], x[2]); });
-  add("gumbel_r_ilogsf", Function<Gumbel, ilogsf>{}, fraction, [](const auto& x) { return gumbel_r_ilogsf(negative(x[0]), x[1], x[2]); });
-  add("uniform_logpdf", Function<Uniform, logpdf>{}, unit, [](const auto& x) { return uniform_logpdf(x[0], x[1], x[2]); });
-  add("uniform_pdf", Function<Uniform, pdf>{}, unit, [](const auto& x) { return uniform_pdf(x[0], x[1], x[2]); });
-  add("uniform_cdf", Function<Uniform, cdf>{}, unit, [](const auto& x) { return uniform_cdf(x[0], x[1], x[2]); });
-  add("uniform_logcdf", Function<Uniform, logcdf>{}, unit, [](const auto& x) { return uniform_logcdf(x[0], x[1], x[2]); });
-  add("uniform_sf", Function<Uniform, sf>{}, unit, [](const auto& x) { return uniform_sf(x[0], x[1], x[2]); });
-  add("uniform_logsf", Function<Uniform, logsf>{}, unit, [](const auto& x) { return uniform_logsf(x[0], x[1], x[2]); });
-  add("uniform_ppf", Function<Uniform, ppf>{}, fraction, [](const auto& x) { return uniform_ppf(x[0], x[1], x[2]); });
-  add("uniform_isf", Function<Uniform, isf>{}, fraction, [](const auto& x) { return uniform_isf(x[0], x[1], x[2]); });
-  add("uniform_ilogcdf", Function<Uniform, ilogcdf>{}, fraction, [](const auto& x) { return uniform_ilogcdf(negative(x[0]), x[1], x[2]); });
-  add("uniform_ilogsf", Function<Uniform, ilogsf>{}, fraction, [](const auto& x) { return uniform_ilogsf(negative(x[0]), x[1], x[2]); });
-  add("pareto_logpdf", Function<Pareto, logpdf>{}, half_line, [](const auto& x) { return pareto_logpdf(x[0], x[1], x[2], x[3]); });
-  add("pareto_pdf", Function<Pareto, pdf>{}, half_line, [](const auto& x) { return pareto_pdf(x[0], x[1], x[2], x[3]); });
-  add("pareto_cdf", Function<Pareto, cdf>{}, half_line, [](const auto& x) { return pareto_cdf(x[0], x[1], x[2], x[3]); });
-  add("pareto_logcdf", Function<Pareto, logcdf>{}, half_line, [](const auto& x) { return pareto_logcdf(x[0], x[1], x[2], x[3]); });
-  add("pareto_sf", Function<Pareto, sf>{}, half_line, [](const auto& x) { return pareto_sf(x[0], x[1], x[2], x[3]); });
-  add("pareto_logsf", Function<Pareto, logsf>{}, half_line, [](const auto& x) { return pareto_logsf(x[0], x[1], x[2], x[3]); });
-  add("pareto_ppf", Function<Pareto, ppf>{}, fraction, [](const auto& x) { return pareto_ppf(x[0], x[1], x[2], x[3]); });
-  add("pareto_isf", Function<Pareto, isf>{}, fraction, [](const auto& x) { return pareto_isf(x[0], x[1], x[2], x[3]); });
-  add("pareto_ilogcdf", Function<Pareto, ilogcdf>{}, fraction, [](const auto& x) { return pareto_ilogcdf(negative(x[0]), x[1], x[2], x[3]); });
-  add("pareto_ilogsf", Function<Pareto, ilogsf>{}, fraction, [](const auto& x) { return pareto_ilogsf(negative(x[0]), x[1], x[2], x[3]); });
-  add("lognorm_logpdf", Function<Lognorm, logpdf>{}, half_line, [](const auto& x) { return lognorm_logpdf(x[0], x[1], x[2], x[3]); });
-  add("lognorm_pdf", Function<Lognorm, pdf>{}, half_line, [](const auto& x) { return lognorm_pdf(x[0], x[1], x[2], x[3]); });
-  add("lognorm_cdf", Function<Lognorm, cdf>{}, half_line, [](const auto& x) { return lognorm_cdf(x[0], x[1], x[2], x[3]); });
-  add("lognorm_logcdf", Function<Lognorm, logcdf>{}, half_line, [](const auto& x) { return lognorm_logcdf(x[0], x[1], x[2], x[3]); });
-  add("lognorm_sf", Function<Lognorm, sf>{}, half_line, [](const auto& x) { return lognorm_sf(x[0], x[1], x[2], x[3]); });
-  add("lognorm_logsf", Function<Lognorm, logsf>{}, half_line, [](const auto& x) { return lognorm_logsf(x[0], x[1], x[2], x[3]); });
-  add("lognorm_ppf", Function<Lognorm, ppf>{}, fraction, [](const auto& x) { return lognorm_ppf(x[0], x[1], x[2], x[3]); });
-  add("lognorm_isf", Function<Lognorm, isf>{}, fraction, [](const auto& x) { return lognorm_isf(x[0], x[1], x[2], x[3]); });
-  add("lognorm_ilogcdf", Function<Lognorm, ilogcdf>{}, fraction, [](const auto& x) { return lognorm_ilogcdf(negative(x[0]), x[1], x[2], x[3]); });
-  add("lognorm_ilogsf", Function<Lognorm, ilogsf>{}, fraction, [](const auto& x) { return lognorm_ilogsf(negative(x[0]), x[1], x[2], x[3]); });
-  add("weibull_min_logpdf", Function<Weibull, logpdf>{}, half_line, [](const auto& x) { return weibull_min_logpdf(x[0], x[1], x[2], x[3]); });
-  add("weibull_min_pdf", Function<Weibull, pdf>{}, half_line, [](const auto& x) { return weibull_min_pdf(x[0], x[1], x[2], x[3]); });
-  add("weibull_min_cdf", Function<Weibull, cdf>{}, half_line, [](const auto& x) { return weibull_min_cdf(x[0], x[1], x[2], x[3]); });
-  add("weibull_min_logcdf", Function<Weibull, logcdf>{}, half_line, [](const auto& x) { return weibull_min_logcdf(x[0], x[1], x[2], x[3]); });
-  add("weibull_min_sf", Function<Weibull, sf>{}, half_line, [](const auto& x) { return weibull_min_sf(x[0], x[1], x[2], x[3]); });
-  add("weibull_min_logsf", Function<Weibull, logsf>{}, half_line, [](const auto& x) { return weibull_min_logsf(x[0], x[1], x[2], x[3]); });
-  add("weibull_min_ppf", Function<Weibull, ppf>{}, fraction, [](const auto& x) { return weibull_min_ppf(x[0], x[1], x[2], x[3]); });
-  add("weibull_min_isf", Function<Weibull, isf>{}, fraction, [](const auto& x) { return weibull_min_isf(x[0], x[1], x[2], x[3]); });
-  add("weibull_min_ilogcdf", Function<Weibull, ilogcdf>{}, fraction, [](const auto& x) { return weibull_min_ilogcdf(negative(x[0]), x[1], x[2], x[3]); });
-  add("weibull_min_ilogsf", Function<Weibull, ilogsf>{}, fraction, [](const auto& x) { return weibull_min_ilogsf(negative(x[0]), x[1], x[2], x[3]); });
+// A distribution with all its functions; the arguments that follow x.
+#define REEL_ROW(name, Distribution, kind, support, ...) \
+  add(#name "_" #kind, Function<Distribution, kind>{}, support, [](const auto& x) { return name##_##kind(__VA_ARGS__); });
+#define REEL_ROWS(name, Distribution, support, ...) \
+  REEL_ROW(name, Distribution, logpdf, support, x[0], __VA_ARGS__) REEL_ROW(name, Distribution, pdf, support, x[0], __VA_ARGS__) \
+  REEL_ROW(name, Distribution, cdf, support, x[0], __VA_ARGS__) REEL_ROW(name, Distribution, logcdf, support, x[0], __VA_ARGS__) \
+  REEL_ROW(name, Distribution, sf, support, x[0], __VA_ARGS__) REEL_ROW(name, Distribution, logsf, support, x[0], __VA_ARGS__) \
+  REEL_ROW(name, Distribution, ppf, fraction, x[0], __VA_ARGS__) REEL_ROW(name, Distribution, isf, fraction, x[0], __VA_ARGS__) \
+  REEL_ROW(name, Distribution, ilogcdf, fraction, negative(x[0]), __VA_ARGS__) \
+  REEL_ROW(name, Distribution, ilogsf, fraction, negative(x[0]), __VA_ARGS__)
+  REEL_ROWS(norm, Norm, whole_line, x[1], x[2])
+  REEL_ROWS(expon, Expon, half_line, x[1], x[2])
+  REEL_ROWS(laplace, Laplace, whole_line, x[1], x[2])
+  REEL_ROWS(logistic, Logistic, whole_line, x[1], x[2])
+  REEL_ROWS(cauchy, Cauchy, whole_line, x[1], x[2])
+  REEL_ROWS(gumbel_r, Gumbel, whole_line, x[1], x[2])
+  REEL_ROWS(uniform, Uniform, unit, x[1], x[2])
+  REEL_ROWS(pareto, Pareto, half_line, x[1], x[2], x[3])
+  REEL_ROWS(lognorm, Lognorm, half_line, x[1], x[2], x[3])
+  REEL_ROWS(weibull_min, Weibull, half_line, x[1], x[2], x[3])
+#undef REEL_ROWS
+#undef REEL_ROW
   add("gamma_logpdf", Function<Gamma, logpdf>{}, half_line, [](const auto& x) { return gamma_logpdf(x[0], x[1], x[2], x[3]); });
   add("gamma_pdf", Function<Gamma, pdf>{}, half_line, [](const auto& x) { return gamma_pdf(x[0], x[1], x[2], x[3]); });
   add("chi2_logpdf", Function<Chi2, logpdf>{}, half_line, [](const auto& x) { return chi2_logpdf(x[0], x[1], x[2], x[3]); });

@@ -3,7 +3,7 @@
 #include <reel/special.hpp>
 
 #include "../../op_cases.hpp"
-#include "../normal.hpp"
+#include "../functions.hpp"
 #include "../program.hpp"
 
 namespace random_programs {
@@ -14,7 +14,7 @@ using reel::Operand;
 using reel::Tensor;
 using Unary = Tensor (*)(const Operand&);
 using Binary = Tensor (*)(const Operand&, const Operand&);
-constexpr Real pi = 3.14159265358979323846264338327950288L;
+constexpr Real pi = references::pi;
 constexpr double inf = 1e9;
 
 // Rejects results that wrap.
@@ -125,14 +125,6 @@ void add_ternary(std::vector<Op>& t, const char* name, Ternary call,
   t.push_back(std::move(o));
 }
 
-template <auto f>
-Jet smoothly(const Jet& x) {
-  return smooth(x, f);
-}
-Series half_sinh(const Series& x) { return Series(0.5L) * (exp(x) - exp(Series(0) - x)); }
-Series half_cosh(const Series& x) { return Series(0.5L) * (exp(x) + exp(Series(0) - x)); }
-Series sigmoid_series(const Series& x) { return Series(1) / (Series(1) + exp(Series(0) - x)); }
-
 bool truth(const Jet& x) { return !same(x, 0); }
 Jet of(bool b) { return b ? 1 : 0; }
 // Integers decide: the derivative is zero.
@@ -194,89 +186,15 @@ Jet minimum_of(const Jet& x, const Jet& y) {
 
 }  // namespace
 
-static void add_smooth(std::vector<Op>& t) {
-  const double i = inf;
-  add_unary(t, "sqrt", reel::sqrt, smoothly<[](const Series& x) { return sqrt(x); }>, 0.1, i, false);
-  add_unary(
-      t, "cbrt", reel::cbrt,
-      [](const Jet& x) {
-        const auto root = smoothly<[](const Series& s) { return pow(s, 1 / 3.0L); }>;
-        return x.v[0] < 0 ? -root(-x) : root(x);
-      },
-      0.2, i, false);
-  add_unary(t, "exp", reel::exp, smoothly<[](const Series& x) { return exp(x); }>, -i, 3, false);
-  add_unary(t, "exp2", reel::exp2, smoothly<[](const Series& x) { return exp(Series(std::log(2.0L)) * x); }>, -i, 4,
-            false);
-  add_unary(t, "expm1", reel::expm1, smoothly<[](const Series& x) { return expm1(x); }>, -i, 3, false);
-  add_unary(t, "log", reel::log, smoothly<[](const Series& x) { return log(x); }>, 0.1, i, false);
-  add_unary(t, "log2", reel::log2, smoothly<[](const Series& x) { return log(x) / Series(std::log(2.0L)); }>, 0.1, i,
-            false);
-  add_unary(t, "log10", reel::log10, smoothly<[](const Series& x) { return log(x) / Series(std::log(10.0L)); }>, 0.1, i,
-            false);
-  add_unary(t, "log1p", reel::log1p, smoothly<[](const Series& x) { return log1p(x); }>, -0.8, i, false);
-  add_unary(t, "sin", reel::sin, smoothly<[](const Series& x) { return sin(x); }>, -i, i, false);
-  add_unary(t, "cos", reel::cos, smoothly<[](const Series& x) { return cos(x); }>, -i, i, false);
-  add_unary(t, "tan", reel::tan, smoothly<[](const Series& x) { return sin(x) / cos(x); }>, -1.3, 1.3, false);
-  add_unary(t, "arcsin", reel::arcsin,
-            smoothly<[](const Series& x) { return integral(std::asin(x.c[0]), pow(Series(1) - x * x, -0.5L), x); }>,
-            -0.9, 0.9, false);
-  add_unary(t, "arccos", reel::arccos, smoothly<[](const Series& x) {
-              return integral(std::acos(x.c[0]), Series(-1) * pow(Series(1) - x * x, -0.5L), x);
-            }>,
-            -0.9, 0.9, false);
-  add_unary(t, "arctan", reel::arctan,
-            smoothly<[](const Series& x) { return integral(std::atan(x.c[0]), Series(1) / (Series(1) + x * x), x); }>,
-            -i, i, false);
-  add_unary(t, "sinh", reel::sinh, smoothly<half_sinh>, -3, 3, false);
-  add_unary(t, "cosh", reel::cosh, smoothly<half_cosh>, -3, 3, false);
-  add_unary(t, "tanh", reel::tanh, smoothly<[](const Series& x) { return half_sinh(x) / half_cosh(x); }>, -4, 4, false);
-  add_unary(t, "arcsinh", reel::arcsinh,
-            smoothly<[](const Series& x) { return integral(std::asinh(x.c[0]), pow(Series(1) + x * x, -0.5L), x); }>,
-            -i, i, false);
-  add_unary(t, "arccosh", reel::arccosh,
-            smoothly<[](const Series& x) { return integral(std::acosh(x.c[0]), pow(x * x - Series(1), -0.5L), x); }>,
-            1.2, i, false);
-  add_unary(t, "arctanh", reel::arctanh,
-            smoothly<[](const Series& x) { return integral(std::atanh(x.c[0]), Series(1) / (Series(1) - x * x), x); }>,
-            -0.9, 0.9, false);
-  add_unary(t, "erf", reel::erf, smoothly<erf_series>, -3, 3, false);
-  add_unary(t, "erfc", reel::erfc, smoothly<[](const Series& x) {
-              return integral(std::erfc(x.c[0]), Series(-2 / std::sqrt(pi)) * exp(Series(0) - x * x), x);
-            }>,
-            -3, 3, false);
-  add_unary(t, "lgamma", reel::lgamma, smoothly<[](const Series& x) { return lgamma(x); }>, 0.2, i, false);
-  add_unary(t, "digamma", reel::digamma, smoothly<[](const Series& x) { return polygamma(0, x); }>, 0.2, i, false);
-  add_unary(t, "sigmoid", reel::sigmoid, smoothly<sigmoid_series>, -8, 8, false);
-  add_unary(t, "softplus", reel::softplus, smoothly<[](const Series& x) { return log(Series(1) + exp(x)); }>, -8, 8,
-            false);
-  add_unary(t, "gelu", reel::gelu, smoothly<[](const Series& x) { return x * normal_cdf(x); }>, -4, 4, false);
-  add_unary(t, "silu", reel::silu, smoothly<[](const Series& x) { return x * sigmoid_series(x); }>, -8, 8, false);
-  add_unary(
-      t, "selu", reel::selu,
-      [](const Jet& x) {
-        constexpr Real scale = 1.0507009873554804934193349852946L, alpha = 1.6732632423543772848170429916717L;
-        if (less(0, x)) return rounded(Jet(scale) * x, 4);
-        return chain(x, Series(scale * alpha) * expm1(Series::variable(x.v[0])), 8);
-      },
-      -8, i, false);
-}
-
 constexpr auto truncated = [](const Jet& x) { return integer_of(x, [](Real v) { return std::trunc(v); }); };
 
 static void add_kinked(std::vector<Op>& t) {
   const double i = inf;
   add_unary(
-      t, "negative", reel::negative, [](const Jet& x) { return -x; }, -i, i, true);
-  add_unary(
-      t, "square", reel::square, [](const Jet& x) { return x * x; }, -6, 6, true);
-  add_unary(t, "abs", reel::abs, absolute, -i, i, true);
-  add_unary(
       t, "sign", reel::sign, [](const Jet& x) { return same(x, 0)   ? Jet(0)
                                                        : less(x, 0) ? Jet(-1)
                                                                     : Jet(1); }, -i, i,
       true);
-  add_unary(
-      t, "relu", reel::relu, [](const Jet& x) { return less(0, x) ? x : Jet(0); }, -i, i, true);
   add_unary(
       t, "floor", reel::floor, [](const Jet& x) { return integer_of(x, [](Real v) { return std::floor(v); }); }, -i, i,
       true);
@@ -286,21 +204,6 @@ static void add_kinked(std::vector<Op>& t) {
   add_unary(t, "trunc", reel::trunc, truncated, -i, i, true);
   add_unary(
       t, "frac", reel::frac, [](const Jet& x) { return x - truncated(x); }, -i, i, false);
-  add_unary(
-      t, "relu6", reel::relu6, [](const Jet& x) { return !less(0, x)  ? Jet(0)
-                                                         : less(x, 6) ? x
-                                                                      : Jet(6); }, -i, i,
-      false);
-  add_unary(
-      t, "hard_sigmoid", reel::hard_sigmoid,
-      [](const Jet& x) { return !less(-3, x) ? Jet(0)
-                                : less(x, 3) ? x / 6 + Jet(0.5L)
-                                             : Jet(1); }, -i, i, false);
-  add_unary(
-      t, "hard_swish", reel::hard_swish,
-      [](const Jet& x) { return !less(x, 3)   ? x
-                                : less(-3, x) ? x * (x + 3) / 6
-                                              : Jet(0); }, -i, i, false);
   add_unary(
       t, "gammasgn", reel::gammasgn, [](const Jet& x) { return integer_of(x, gamma_sign); }, -6, 6, false);
   add_unary(
@@ -342,7 +245,7 @@ static void add_two_operands(std::vector<Op>& t) {
   });
   add_binary(t, "sigmoid_cross_entropy", reel::sigmoid_cross_entropy,
              [](const Jet& x, const Jet& y) {
-               const Jet soft = smoothly<[](const Series& s) { return log(Series(1) + exp(s)); }>(x);
+               const Jet soft = softplus_of(x);
                return soft - x * y;
              },
              {.first_low = -8, .first_high = 8});
@@ -358,7 +261,7 @@ static void add_two_operands(std::vector<Op>& t) {
              [](const Jet& x, const Jet& alpha) {
                if (alpha.v[0] < 0) throw Unfit();
                if (less(0, x)) return x;
-               return alpha * smoothly<[](const Series& s) { return expm1(s); }>(x);
+               return alpha * expm1(x);
              },
              {.low = 0.1, .first_low = -8});
   add_binary(
@@ -384,25 +287,7 @@ static void add_two_operands(std::vector<Op>& t) {
 static void add_composed(std::vector<Op>& t) {
   const double i = inf;
   add_unary(
-      t, "exp10", reel::exp10, [](const Jet& x) { return exp(Jet(std::log(10.0L)) * x); }, -i, 1.5, false);
-  add_unary(
-      t, "log1mexp", reel::log1mexp,
-      [](const Jet& x) {
-        if (!less(0, x)) throw Unfit();
-        return log(1 - exp(-x));
-      },
-      0.2, 20, false);
-  add_unary(
       t, "sinc", reel::sinc, [](const Jet& x) { return sin(Jet(pi) * x) / (Jet(pi) * x); }, 0.3, 20, false);
-  add_unary(
-      t, "mish", reel::mish,
-      [](const Jet& x) {
-        const Jet e = exp(x), n = e * (e + 2);
-        return x * (n / (n + 2));
-      },
-      -8, 8, false);
-  add_unary(
-      t, "log_sigmoid", reel::log_sigmoid, [](const Jet& x) { return -log(1 + exp(-x)); }, -8, 8, false);
   add_unary(
       t, "nan_to_num", [](const Operand& x) { return reel::nan_to_num(x); }, [](const Jet& x) { return x; }, -i, i,
       false);
@@ -473,22 +358,6 @@ static void add_of_order(std::vector<Op>& t, const char* name, Binary call, Seri
 }
 
 static void add_normal(std::vector<Op>& t) {
-  add_unary(t, "erfcx", reel::erfcx, smoothly<[](const Series& x) { return erfcx_series(0, x); }>, -2, 2, false);
-  add_unary(t, "ndtr", reel::ndtr, smoothly<normal_cdf>, -4, 4, false);
-  add_unary(t, "log_ndtr", reel::log_ndtr, smoothly<log_normal_cdf>, -4, 4, false);
-  const auto quantile = [&](const char* name, Unary call, auto series, double low, double high) {
-    add_unary(
-        t, name, call, [series](const Jet& x) { return chain(x, series(x.v[0]), 16); }, low, high, false);
-  };
-  const Real half_root = std::sqrt(pi) / 2;
-  quantile(
-      "erfinv", reel::erfinv, [=](Real x) { return quantile_series(references::erfinv(x), half_root, 1); }, -0.9, 0.9);
-  quantile(
-      "erfcinv", reel::erfcinv, [=](Real x) { return quantile_series(references::erfcinv(x), -half_root, 1); }, 0.1,
-      1.9);
-  quantile(
-      "ndtri", reel::ndtri, [](Real x) { return quantile_series(references::ndtri(x), std::sqrt(2 * pi), 0.5L); }, 0.05,
-      0.95);
   add_of_order(t, "polygamma", reel::polygamma, [](int n, const Series& x) { return polygamma(n, x); });
   add_of_order(t, "erfcx_derivative", reel::erfcx_derivative, erfcx_series);
 }
@@ -589,7 +458,6 @@ static void add_rows(std::vector<Op>& t) {
 
 void add_pointwise(std::vector<Op>& t) {
   add_rows(t);
-  add_smooth(t);
   add_kinked(t);
   add_two_operands(t);
   add_composed(t);

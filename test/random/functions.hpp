@@ -1,0 +1,45 @@
+// Elementary functions of jets, by their Taylor series, and comparisons of jets: with them a reference written for
+// `auto` takes long doubles and jets alike.
+#pragma once
+#include "normal.hpp"
+#include "number.hpp"
+
+namespace random_programs {
+
+/// Ambiguous within error.
+inline bool operator<(const Jet& x, const Jet& y) { return less(x, y); }
+inline bool operator>(const Jet& x, const Jet& y) { return less(y, x); }
+
+// clang-format off
+#define REEL_FUNCTION(name, series) inline Jet name(const Jet& jet) { return smooth(jet, [](const Series& x) -> Series { return series; }); }
+REEL_FUNCTION(cbrt_of_positive, pow(x, 1 / 3.0L))
+inline Jet cbrt(const Jet& x) { return x.v[0] < 0 ? -cbrt_of_positive(-x) : cbrt_of_positive(x); }
+REEL_FUNCTION(exp2, exp(Series(std::log(2.0L)) * x))
+REEL_FUNCTION(expm1, expm1(x))
+REEL_FUNCTION(log2, log(x) / Series(std::log(2.0L)))
+REEL_FUNCTION(log10, log(x) / Series(std::log(10.0L)))
+REEL_FUNCTION(log1p, log1p(x))
+REEL_FUNCTION(tan, sin(x) / cos(x))
+REEL_FUNCTION(asin, integral(std::asin(x.c[0]), pow(Series(1) - x * x, -0.5L), x))
+REEL_FUNCTION(acos, integral(std::acos(x.c[0]), Series(-1) * pow(Series(1) - x * x, -0.5L), x))
+REEL_FUNCTION(atan, integral(std::atan(x.c[0]), Series(1) / (Series(1) + x * x), x))
+REEL_FUNCTION(tanh, (exp(x) - exp(Series(0) - x)) / (exp(x) + exp(Series(0) - x)))
+REEL_FUNCTION(asinh, integral(std::asinh(x.c[0]), pow(Series(1) + x * x, -0.5L), x))
+REEL_FUNCTION(acosh, integral(std::acosh(x.c[0]), pow(x * x - Series(1), -0.5L), x))
+REEL_FUNCTION(atanh, integral(std::atanh(x.c[0]), Series(1) / (Series(1) - x * x), x))
+REEL_FUNCTION(erf, erf_series(x))
+REEL_FUNCTION(erfc, integral(std::erfc(x.c[0]), Series(-2 / std::sqrt(references::pi)) * exp(Series(0) - x * x), x))
+REEL_FUNCTION(lgamma, lgamma(x))
+REEL_FUNCTION(digamma_of, polygamma(0, x))
+REEL_FUNCTION(sigmoid_of, Series(1) / (Series(1) + exp(Series(0) - x)))
+REEL_FUNCTION(softplus_of, log(Series(1) + exp(x)))
+REEL_FUNCTION(ndtr_of, normal_cdf(x))
+REEL_FUNCTION(log_ndtr_of, log_normal_cdf(x))
+REEL_FUNCTION(erfcx_of, erfcx_series(0, x))
+#undef REEL_FUNCTION
+inline Jet erfinv_of(const Jet& x) { return chain(x, quantile_series(references::erfinv(x.v[0]), std::sqrt(references::pi) / 2, 1), 16); }
+inline Jet erfcinv_of(const Jet& x) { return chain(x, quantile_series(references::erfcinv(x.v[0]), -std::sqrt(references::pi) / 2, 1), 16); }
+inline Jet ndtri_of(const Jet& x) { return chain(x, quantile_series(references::ndtri(x.v[0]), std::sqrt(2 * references::pi), 0.5L), 16); }
+// clang-format on
+
+}  // namespace random_programs
