@@ -6,11 +6,11 @@
 namespace reel::ops {
 namespace {
 
-Lane logpdf_of(P p) { return log_gamma_density(0.5 * p.a, 0.5 * p.z) - std::numbers::ln2; }
-Lane exponent(P p) { return 0.5 * p.a - 1; }
+Lane chi2_logpdf_of(P p) { return log_gamma_density(0.5 * p.a, 0.5 * p.z) - std::numbers::ln2; }
+Lane chi2_exponent(P p) { return 0.5 * p.a - 1; }
 constexpr Distribution chi2_distribution = of_density(
-    0, infinity, 1, logpdf_of, [](P p) { return density_of(p, logpdf_of, exponent, [](L z, P) { return -0.5 * z; }); },
-    2);
+    0, infinity, 1, chi2_logpdf_of,
+    [](P p) { return density_of(p, chi2_logpdf_of, chi2_exponent, [](L z, P) { return -0.5 * z; }); }, 2);
 
 }  // namespace
 }  // namespace reel::ops

@@ -3,6 +3,7 @@
 #include <initializer_list>
 #include <reel/ops/make.hpp>
 
+#include "ops/elementwise/composed.hpp"
 #include "ops/promote.hpp"
 #include "stats/numbers.hpp"
 
@@ -24,6 +25,15 @@ inline Shape broadcast_all(const char* op, const detail::List<Tensor>& x) {
   for (const Tensor& t : x) shape = broadcast_shapes(op, shape, t.shape());
   return shape;
 }
+
+// Parameters, or NaN where they are out of range.
+inline Tensor valid_or_nan(const Tensor& valid, const Tensor& x) { return where(valid, x, not_a_number); }
+inline Tensor positive_or_nan(const Tensor& x) { return valid_or_nan(greater(x, 0), x); }
+inline Tensor probability_or_nan(const Tensor& x) {
+  return valid_or_nan(logical_and(greater_equal(x, 0), less_equal(x, 1)), x);
+}
+inline Lane positive_or_nan(const Lane& x) { return where(x > 0, x, not_a_number); }
+inline Lane probability_or_nan(const Lane& p) { return where(p >= 0 && p <= 1, p, not_a_number); }
 
 /// Square matrices whose lower triangle is read. A diagonal element that is not positive becomes NaN: triangular_solve
 /// would refuse 0. ShapeError naming the op, also for the largest rank, which leaves no axis for columns.

@@ -26,7 +26,6 @@ struct Count {
     return where(isnan(number), number, where(outside, where(isnan(inside), inside, beyond), inside));
   }
 };
-inline Lane probability_or_nan(L p) { return where(p >= 0 && p <= 1, p, not_a_number); }
 
 // Where a distribution has but one possible number, at p = 0, p = 1 or mu = 0, its probabilities are those of their
 // closed form, whose derivatives are finite; logarithms of 0 have the gradient 0, as outside the support.

@@ -38,7 +38,7 @@ Lane place(const Distribution& distribution, DistributionFunction kind, X x) {
   return where(below, at_below[kind], where(above, at_above[kind], scaled));
 }
 
-Lane quantile(const Distribution& distribution, DistributionFunction kind, X x) {
+Lane quantile_of(const Distribution& distribution, DistributionFunction kind, X x) {
   const LaneMask valid = kind >= ilogcdf ? x[0] <= 0 : x[0] >= 0 && x[0] <= 1;
   const Lane p = where(valid, x[0] + 0., not_a_number);  // + 0.: the quantile of -0 is that of 0
   return x[distribution.shapes + 1] +

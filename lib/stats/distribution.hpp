@@ -1,4 +1,4 @@
-// A distribution in standard form, for loc 0 and scale 1. place() and quantile() apply loc and scale and handle the
+// A distribution in standard form, for loc 0 and scale 1. place() and quantile_of() apply loc and scale and handle the
 // ends of the support; macros define the public functions. where() replaces the operands of a branch that is not taken
 // before a formula reads them: in the gradient 0 times infinity would be NaN.
 #pragma once
@@ -39,11 +39,11 @@ struct Distribution {
 /// a density also at ends where it is 0. NaN where the scale or a parameter of shape is not above 0.
 Lane place(const Distribution& distribution, DistributionFunction kind, const Lane* x);
 /// The same operands, p or its logarithm for x. NaN also where p is no probability.
-Lane quantile(const Distribution& distribution, DistributionFunction kind, const Lane* x);
+Lane quantile_of(const Distribution& distribution, DistributionFunction kind, const Lane* x);
 
 template <const Distribution& distribution, DistributionFunction kind>
-Lane function_of(const Lane* x) {
-  return kind < ppf ? place(distribution, kind, x) : quantile(distribution, kind, x);
+Lane distribution_lane(const Lane* x) {
+  return kind < ppf ? place(distribution, kind, x) : quantile_of(distribution, kind, x);
 }
 
 // What formulas of several distributions share.
@@ -60,7 +60,7 @@ inline Lane log_complement(L y) { return log1mexp(0. - y); }
 // clang-format off
 // The public functions of the distribution NAME, given by the constant ops::NAME_distribution in the same file.
 // The number is that of parameters of shape. loc and scale are operands.
-#define REEL_LANE_FUNCTION(name, kind, ...) {#name "_" #kind, function_of<name##_distribution, kind> __VA_OPT__(,) __VA_ARGS__},
+#define REEL_LANE_FUNCTION(name, kind, ...) {#name "_" #kind, distribution_lane<name##_distribution, kind> __VA_OPT__(,) __VA_ARGS__},
 #define REEL_LANE_DENSITIES(name) REEL_LANE_FUNCTION(name, logpdf) REEL_LANE_FUNCTION(name, pdf)
 #define REEL_LANE_FUNCTIONS(name) REEL_LANE_DENSITIES(name) \
   REEL_LANE_FUNCTION(name, cdf) REEL_LANE_FUNCTION(name, sf) REEL_LANE_FUNCTION(name, logcdf) REEL_LANE_FUNCTION(name, logsf) \
@@ -72,16 +72,16 @@ inline Lane log_complement(L y) { return log1mexp(0. - y); }
   constinit const ComposedOps name##_ops(name##_functions); \
   } }
 #define REEL_BRACES(...) {__VA_ARGS__}
-#define REEL_DEFINE(name, kind, parameters, arguments) \
+#define REEL_DEFINE_KIND(name, kind, parameters, arguments) \
   namespace reel { Tensor name##_##kind parameters { return ops::name##_ops.call(ops::kind, REEL_BRACES arguments); } }
 #define REEL_DEFINE_DENSITIES(name, parameters, arguments) \
-  REEL_DEFINE(name, logpdf, parameters, arguments) REEL_DEFINE(name, pdf, parameters, arguments)
+  REEL_DEFINE_KIND(name, logpdf, parameters, arguments) REEL_DEFINE_KIND(name, pdf, parameters, arguments)
 #define REEL_DEFINE_ALL(name, parameters, arguments) \
   REEL_DEFINE_DENSITIES(name, parameters, arguments) \
-  REEL_DEFINE(name, cdf, parameters, arguments) REEL_DEFINE(name, sf, parameters, arguments) \
-  REEL_DEFINE(name, logcdf, parameters, arguments) REEL_DEFINE(name, logsf, parameters, arguments) \
-  REEL_DEFINE(name, ppf, parameters, arguments) REEL_DEFINE(name, isf, parameters, arguments) \
-  REEL_DEFINE(name, ilogcdf, parameters, arguments) REEL_DEFINE(name, ilogsf, parameters, arguments)
+  REEL_DEFINE_KIND(name, cdf, parameters, arguments) REEL_DEFINE_KIND(name, sf, parameters, arguments) \
+  REEL_DEFINE_KIND(name, logcdf, parameters, arguments) REEL_DEFINE_KIND(name, logsf, parameters, arguments) \
+  REEL_DEFINE_KIND(name, ppf, parameters, arguments) REEL_DEFINE_KIND(name, isf, parameters, arguments) \
+  REEL_DEFINE_KIND(name, ilogcdf, parameters, arguments) REEL_DEFINE_KIND(name, ilogsf, parameters, arguments)
 #define REEL_SAMPLES(name, parameters, addresses, precision, ...) \
   namespace reel { Tensor name##_rvs parameters { \
     return ops::quantile_samples(#name "_rvs", generator, shape, dtype, precision, REEL_BRACES addresses, [&](const Tensor& x) { return name##_ppf(__VA_ARGS__); }); \

@@ -24,7 +24,6 @@ using L = const Lane&;
 using std::numbers::egamma, std::numbers::ln2, std::numbers::pi, std::numbers::sqrt2;
 constexpr double root_of_third = std::numbers::inv_sqrt3;
 
-Lane positive_or_nan(L x) { return where(x > 0, x, not_a_number); }
 // The value, or inf where P is somewhere that Q is not. NaN values stay NaN.
 Lane infinity_where(const LaneMask& beyond, L value) { return where(beyond && !isnan(value), infinity, value); }
 // The divergence of -log: r - 1 - log(r), r = x / y.
@@ -383,15 +382,16 @@ Tensor excess_over_one(const Tensor& loc, const Tensor& scale) {
 }  // namespace ops
 
 // clang-format off
-#define REEL_DEFINE_0(name)
-#define REEL_DEFINE_2(name) \
+#define REEL_DIVERGENCE_0(name)
+#define REEL_DIVERGENCE_2(name) \
   Tensor name##_kl(const Operand& x, const Operand& y) { return ops::divergence_ops.call(ops::of_##name, {&x, &y}); }
-#define REEL_DEFINE_3(name) \
+#define REEL_DIVERGENCE_3(name) \
   Tensor name##_kl(const Operand& x, const Operand& y, const Operand& z) { return ops::divergence_ops.call(ops::of_##name, {&x, &y, &z}); }
-#define REEL_DEFINE_4(name) \
+#define REEL_DIVERGENCE_4(name) \
   Tensor name##_kl(const Operand& x, const Operand& y, const Operand& z, const Operand& w) { return ops::divergence_ops.call(ops::of_##name, {&x, &y, &z, &w}); }
-#define REEL_DEFINE(name, operands, least) REEL_DEFINE_##operands(name)
-REEL_DIVERGENCES(REEL_DEFINE)
+#define REEL_DIVERGENCE(name, operands, least) REEL_DIVERGENCE_##operands(name)
+REEL_DIVERGENCES(REEL_DIVERGENCE)
+#undef REEL_DIVERGENCE
 // clang-format on
 
 Tensor beta_uniform_kl(const Operand& a1, const Operand& b1, const Operand& loc2, const Operand& scale2) {

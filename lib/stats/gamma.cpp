@@ -4,10 +4,11 @@
 namespace reel::ops {
 namespace {
 
-Lane logpdf_of(P p) { return log_gamma_density(p.a, p.z); }
-Lane exponent(P p) { return p.a - 1; }
+Lane gamma_logpdf_of(P p) { return log_gamma_density(p.a, p.z); }
+Lane gamma_exponent(P p) { return p.a - 1; }
 constexpr Distribution gamma_distribution = of_density(
-    0, infinity, 1, logpdf_of, [](P p) { return density_of(p, logpdf_of, exponent, [](L z, P) { return -z; }); }, 1);
+    0, infinity, 1, gamma_logpdf_of,
+    [](P p) { return density_of(p, gamma_logpdf_of, gamma_exponent, [](L z, P) { return -z; }); }, 1);
 
 }  // namespace
 }  // namespace reel::ops

@@ -52,14 +52,14 @@ Tensor variates(const char* op, loops::Variate v, Generator& generator, const Sh
 
 namespace {
 
-Tensor positive_or_nan(const Operand& x) { return where(greater(x, 0), x, std::numeric_limits<double>::quiet_NaN()); }
+Tensor scale_or_nan(const Operand& x) { return where(greater(x, 0), x, std::numeric_limits<double>::quiet_NaN()); }
 
 // loc + scale z for draws z by rejection. NaN where the scale is not positive.
 Tensor scaled_variates(const char* op, loops::Variate v, Generator& generator, const Shape& shape, DType dtype,
                        std::initializer_list<const Operand*> parameters, const Operand& loc, const Operand& scale) {
   const DType drawn = check_samples(op, shape, dtype, parameters);
   check_samples(op, shape, dtype, {&loc, &scale});
-  return cast_to(loc + positive_or_nan(scale) * variates(op, v, generator, shape, drawn, parameters), dtype);
+  return cast_to(loc + scale_or_nan(scale) * variates(op, v, generator, shape, drawn, parameters), dtype);
 }
 
 // The extent of x along the axis. Normalises `axis`.
@@ -98,7 +98,7 @@ Tensor chi2_rvs(Generator& generator, const Shape& shape, const Operand& df, con
   const Tensor half = 0.5 * ops::to_tensor(op, df, drawn, "df"), twice = 2 * ops::to_tensor(op, scale, drawn, "scale");
   const Operand shape_parameter(half);  // an operand refers to its tensor
   const Tensor z = ops::variates(op, loops::Variate::gamma, generator, shape, drawn, {&shape_parameter});
-  return ops::cast_to(loc + ops::positive_or_nan(twice) * z, dtype);
+  return ops::cast_to(loc + ops::scale_or_nan(twice) * z, dtype);
 }
 
 Tensor beta_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& b, const Operand& loc,

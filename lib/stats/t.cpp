@@ -28,9 +28,9 @@ Lane log_t_kernel(const Lane& z, const Lane& a) {
   for (int k = 8; k >= 1; --k) sum = 1. / k - sum * s;
   return where(near, w * w * sum + log1p(s), (where(near, 1, a) + 1) * log1p_of_square(where(near, 1, u)));
 }
-Lane logpdf_of(P p) { return half_step_of_lgamma(0.5 * p.a) - log_root_2pi - 0.5 * log_t_kernel(p.z, p.a); }
+Lane t_logpdf_of(P p) { return half_step_of_lgamma(0.5 * p.a) - log_root_2pi - 0.5 * log_t_kernel(p.z, p.a); }
 constexpr Distribution t_distribution =
-    of_density(-infinity, infinity, 1, logpdf_of, [](P p) { return exp(logpdf_of(p)); });
+    of_density(-infinity, infinity, 1, t_logpdf_of, [](P p) { return exp(t_logpdf_of(p)); });
 
 }  // namespace
 }  // namespace reel::ops

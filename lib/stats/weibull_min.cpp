@@ -15,20 +15,20 @@ struct WeibullPower {
         logarithm(p.a * log_quotient(where(far, p.scale, p.d), p.scale)),
         u(power(z, p.a)) {}
 };
-Lane logpdf_of(P p) { return log(p.a) + xlogy(p.a - 1, p.z) - power(p.z, p.a); }
-Lane pdf_of(P p) {
+Lane weibull_logpdf_of(P p) { return log(p.a) + xlogy(p.a - 1, p.z) - power(p.z, p.a); }
+Lane weibull_pdf_of(P p) {
   const WeibullPower w(p);
   return where(w.far, 0, p.a * power(w.z, p.a - 1) * exp(-w.u));
 }
-Lane logcdf_of(P p) {
+Lane weibull_logcdf_of(P p) {
   const WeibullPower w(p);
   return where(w.far, 0, log1mexp_of(w.u, w.logarithm));
 }
 
 // clang-format off
 constexpr Distribution weibull_min_distribution = {0, infinity, true, 1,
-    {logpdf_of, pdf_of, [](P p) { const WeibullPower w(p); return where(w.far, 1, -expm1(-w.u)); },
-     [](P p) { const WeibullPower w(p); return where(w.far, 0, exp(-w.u)); }, logcdf_of, [](P p) { return -power(p.z, p.a); }},
+    {weibull_logpdf_of, weibull_pdf_of, [](P p) { const WeibullPower w(p); return where(w.far, 1, -expm1(-w.u)); },
+     [](P p) { const WeibullPower w(p); return where(w.far, 0, exp(-w.u)); }, weibull_logcdf_of, [](P p) { return -power(p.z, p.a); }},
     {[](L p, L c) { return power(-log1p(-p), 1 / c); }, [](L p, L c) { return power(0. - log(p), 1 / c); },
      [](L y, L c) { return power(0. - log_complement(y), 1 / c); }, [](L y, L c) { return power(0. - y, 1 / c); }}, 1};
 // clang-format on

@@ -1,7 +1,8 @@
 """Fails when an exported op has no row in the table of op cases.
 
 Usage: op_coverage.py NM ROOT LIBRARY. An op is a function of tensors that HEADERS or a header of FOLDERS declares and the
-shared library exports from namespace reel; its row begins with {"name" or add("name" in a file of test/op_cases.
+shared library exports from namespace reel; its row begins with {"name" or add("name" in a file of test/op_cases. A row
+REEL_ROWS(name, ...) stands for the functions of a distribution.
 """
 import pathlib
 import re
@@ -23,7 +24,10 @@ for header in [*in_folders, *(root / "include/reel" / name for name in HEADERS)]
         declared.setdefault(name, header.name)
 rows = set()
 for file in (root / "test/op_cases").rglob("*.?pp"):
-    rows |= set(re.findall(r'(?:\{\s*|add\()"([a-z]\w*)"', file.read_text()))
+    text = file.read_text()
+    rows |= set(re.findall(r'(?:\{\s*|add\()"([a-z]\w*)"', text))
+    kinds = re.findall(r"REEL_ROW\(name, \w+, (\w+)", text)
+    rows |= {f"{name}_{kind}" for name in re.findall(r"REEL_ROWS\(([a-z]\w*), [A-Z]", text) for kind in kinds}
 
 ops = (declared.keys() & exported) - EXEMPT
 ops = {name for name in ops if not name.endswith("_rvs")}
