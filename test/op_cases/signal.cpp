@@ -4,6 +4,7 @@
 #include <reel/ops/parts.hpp>
 
 #include "naive.hpp"
+#include "signal_references.hpp"
 
 namespace cases {
 
@@ -12,6 +13,8 @@ namespace {
 using namespace reel;
 using X = Operands;
 using A = Arrays;
+using references::cascaded, references::filtered, references::hadamard_transform, references::wave_transform,
+    references::without_trend;
 constexpr Real pi = std::numbers::pi_v<Real>;
 
 // ---- Convolution of vectors and of matrices
@@ -67,16 +70,6 @@ constexpr auto by_fft = ConvolveMethod::fft;
 
 // ---- Filters
 
-Row filtered(const Row& b, const Row& a, const Row& x) {
-  Row y;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    Real sum = 0;
-    for (std::size_t k = 0; k < b.size() && k <= i; ++k) sum += b[k] * x[i - k];
-    for (std::size_t k = 1; k < a.size() && k <= i; ++k) sum -= a[k] * y[i - k];
-    y.push_back(sum / a[0]);
-  }
-  return y;
-}
 // A leading coefficient far from 0, and poles inside the unit circle.
 Tensor stable(const Tensor& drawn, std::size_t operand) {
   if (operand != 1) return drawn;
@@ -85,50 +78,12 @@ Tensor stable(const Tensor& drawn, std::size_t operand) {
 
 // ---- Cosine and sine transforms
 
-Real cosine_or_sine(Real angle, bool sine) { return sine ? std::sin(angle) : std::cos(angle); }
-// The matrix entry (k, j) of SciPy's definition.
-Real entry(int type, bool sine, std::int64_t k, std::int64_t j, std::int64_t n, bool ortho) {
-  const auto K = static_cast<Real>(k), J = static_cast<Real>(j), N = static_cast<Real>(n);
-  const std::int64_t end = sine ? n - 1 : 0;
-  Real value = 2, length = 2 * N;
-  if (type == 1) {
-    length = sine ? 2 * (N + 1) : 2 * (N - 1);
-    value *= sine ? std::sin(pi * (K + 1) * (J + 1) / (N + 1)) : std::cos(pi * K * J / (N - 1));
-    if (!sine && (j == 0 || j == n - 1)) value *= ortho ? 1 / std::sqrt(Real(2)) : Real(0.5);
-    if (!sine && ortho && (k == 0 || k == n - 1)) value /= std::sqrt(Real(2));
-  } else if (type == 2) {
-    value *= cosine_or_sine(pi * (K + sine) * (2 * J + 1) / (2 * N), sine);
-    if (ortho && k == end) value /= std::sqrt(Real(2));
-  } else if (type == 3) {
-    value *= cosine_or_sine(pi * (J + sine) * (2 * K + 1) / (2 * N), sine);
-    if (j == end) value *= ortho ? 1 / std::sqrt(Real(2)) : Real(0.5);
-  } else {
-    value *= cosine_or_sine(pi * (2 * K + 1) * (2 * J + 1) / (4 * N), sine);
-  }
-  return ortho ? value / std::sqrt(length) : value;
-}
-template <int Type, bool Sine, bool Ortho, int Axis>
+template <int Type, bool Sine, bool Ortho, int Axis, bool Inverse = false>
 Array transformed(A x) {
-  return along(x[0], Axis, [](const Row& r) {
-    Row y;
-    const auto n = static_cast<std::int64_t>(r.size());
-    for (std::int64_t k = 0; k < n; ++k) {
-      Real sum = 0;
-      for (std::int64_t j = 0; j < n; ++j) sum += entry(Type, Sine, k, j, n, Ortho) * r[static_cast<std::size_t>(j)];
-      y.push_back(sum);
-    }
-    return y;
-  });
+  return along(x[0], Axis, [](const Row& r) { return wave_transform(r, Type, Sine, Ortho, Inverse); });
 }
-// The inverse is the transform of the other type, divided by the number of elements of its period.
 template <int Type, bool Sine, bool Ortho, int Axis>
-Array inverse(A x) {
-  Array y = transformed < Type == 2 ? 3 : Type == 3 ? 2 : Type, Sine, Ortho, Axis > (x);
-  const auto n = static_cast<Real>(x[0].shape[Axis]);
-  for (Real& v : y.values)
-    if (!Ortho) v /= 2 * (Type > 1 ? n : Sine ? n + 1 : n - 1);
-  return y;
-}
+constexpr auto inverse = transformed<Type, Sine, Ortho, Axis, true>;
 template <int Type, bool Ortho = false, int Axis = -1>
 Tensor dct(X x) {
   return reel::dct(x[0], Type, Axis, Ortho);
@@ -146,17 +101,7 @@ Tensor idst(X x) {
   return reel::idst(x[0], Type, Axis, Ortho);
 }
 
-Array hadamard_product(A x) {
-  return along(x[0], -1, [](const Row& r) {
-    Row y;
-    for (unsigned k = 0; k < r.size(); ++k) {
-      Real sum = 0;
-      for (unsigned j = 0; j < r.size(); ++j) sum += (__builtin_popcount(j & k) % 2 == 1 ? -1 : 1) * r[j];
-      y.push_back(sum / std::sqrt(static_cast<Real>(r.size())));
-    }
-    return y;
-  });
-}
+Array hadamard_product(A x) { return along(x[0], -1, hadamard_transform<Real>); }
 
 // ---- Short-time spectra: x, window
 
@@ -216,23 +161,6 @@ Array unwrapped(A x) {
     return r;
   });
 }
-Row without_line(const Row& r, bool linear) {
-  const auto n = static_cast<Real>(r.size());
-  Real sum = 0, product = 0, squares = 0;
-  for (const Real v : r) sum += v;
-  for (std::size_t i = 0; i < r.size(); ++i) {
-    const Real t = static_cast<Real>(i) - (n - 1) / 2;
-    product += t * r[i];
-    squares += t * t;
-  }
-  Row y;
-  for (std::size_t i = 0; i < r.size(); ++i) {
-    const Real t = static_cast<Real>(i) - (n - 1) / 2;
-    y.push_back(r[i] - sum / n - (linear && r.size() > 1 ? t * product / squares : 0));
-  }
-  return y;
-}
-
 // The cross spectral density of rows x and y, doubled on one side: its real, or else its imaginary parts.
 Row cross_density(const Row& x, const Row& y, const Row& w, std::int64_t hop, std::int64_t n, bool imaginary) {
   const auto length = static_cast<std::int64_t>(w.size()),
@@ -246,7 +174,7 @@ Row cross_density(const Row& x, const Row& y, const Row& w, std::int64_t hop, st
       Real parts[2][2] = {};
       for (const std::size_t one : {std::size_t{0}, std::size_t{1}}) {
         const auto from = (one == 0 ? x : y).begin() + static_cast<std::ptrdiff_t>(i * hop);
-        const Row segment = without_line(Row(from, from + static_cast<std::ptrdiff_t>(length)), false);
+        const Row segment = without_trend(Row(from, from + static_cast<std::ptrdiff_t>(length)), false);
         for (std::size_t j = 0; j < w.size(); ++j) {
           const Real angle = 2 * pi * static_cast<Real>(static_cast<std::int64_t>(j) * k) / static_cast<Real>(n);
           parts[one][0] += segment[j] * w[j] * std::cos(angle);
@@ -269,14 +197,6 @@ Tensor shaped_window(const Tensor& drawn, std::size_t operand) {
 Tensor stable_sections(const Tensor& drawn, std::size_t operand) {
   return operand == 0 ? 0.4 * drawn + tensor({0, 0, 0, 3, 0, 0}) : drawn;
 }
-Row cascade(const Array& sections, Row row) {
-  for (std::int64_t k = 0; k < sections.shape[0]; ++k) {
-    const auto from = sections.values.begin() + static_cast<std::ptrdiff_t>(6 * k);
-    row = filtered(Row(from, from + 3), Row(from + 3, from + 6), row);
-  }
-  return row;
-}
-
 // clang-format off
 constexpr Shaped rows[] = {
     {"convolve", "5,3;2,4;1,1;2x4,2x3", convolve<full_mode>, convolve<full_mode>},
@@ -294,8 +214,8 @@ constexpr Shaped rows[] = {
     {"correlate", "5,3", correlate<full_mode, by_fft>, correlate<full_mode>, {-2, 2}, nullptr, none, 8},
     {"lfilter", "2,3,5;3,1,2x4;1,4,6", [](X x) { return lfilter(x[0], x[1], x[2]); }, [](A x) { return along(x[2], -1, [&](const Row& r) { return filtered(x[0].values, x[1].values, r); }); }, {-2, 2}, stable, none, 4},
     {"lfilter", "2,2,4x2", [](X x) { return lfilter(x[0], x[1], x[2], 0); }, [](A x) { return along(x[2], 0, [&](const Row& r) { return filtered(x[0].values, x[1].values, r); }); }, {-2, 2}, stable, none, 4},
-    {"sosfilt", "1x6,5;3x6,2x6;2x6,1", [](X x) { return sosfilt(x[0], x[1]); }, [](A x) { return along(x[1], -1, [&](const Row& r) { return cascade(x[0], r); }); }, {-2, 2}, stable_sections, none, 10},
-    {"sosfilt", "2x6,4x2", [](X x) { return sosfilt(x[0], x[1], 0); }, [](A x) { return along(x[1], 0, [&](const Row& r) { return cascade(x[0], r); }); }, {-2, 2}, stable_sections, none, 10},
+    {"sosfilt", "1x6,5;3x6,2x6;2x6,1", [](X x) { return sosfilt(x[0], x[1]); }, [](A x) { return along(x[1], -1, [&](const Row& r) { return cascaded(x[0].values, r); }); }, {-2, 2}, stable_sections, none, 10},
+    {"sosfilt", "2x6,4x2", [](X x) { return sosfilt(x[0], x[1], 0); }, [](A x) { return along(x[1], 0, [&](const Row& r) { return cascaded(x[0].values, r); }); }, {-2, 2}, stable_sections, none, 10},
     {"dct", "5;2;2x4", dct<1>, transformed<1, false, false, -1>, {-2, 2}, nullptr, none, 4},
     {"dct", "5;1;2x4", dct<2>, transformed<2, false, false, -1>, {-2, 2}, nullptr, none, 4},
     {"dct", "5x2;4x1", dct<3, false, 0>, transformed<3, false, false, 0>, {-2, 2}, nullptr, none, 4},
@@ -325,8 +245,8 @@ constexpr Shaped rows[] = {
     {"csd", "9,9,4", [](X x) { return real(csd(x[0], x[1], x[2], {.hop = 3, .n = 5})); }, [](A x) { return along(x[0], -1, [&](const Row& r) { return cross_density(r, x[1].values, x[2].values, 3, 5, false); }); }, {-2, 2}, shaped_window<2>, by_complex, 10},
     {"csd", "9,9,4", [](X x) { return imag(csd(x[0], x[1], x[2], {.hop = 3, .n = 5})); }, [](A x) { return along(x[0], -1, [&](const Row& r) { return cross_density(r, x[1].values, x[2].values, 3, 5, true); }); }, {-2, 2}, shaped_window<2>, by_complex, 10},
     {"unwrap", "9;2x5", [](X x) { return unwrap(x[0], -1, 2); }, unwrapped},
-    {"detrend", "7;2x5;1;2", [](X x) { return detrend(x[0]); }, [](A x) { return along(x[0], -1, [](const Row& r) { return without_line(r, true); }); }, {-2, 2}, nullptr, none, 4},
-    {"detrend", "4x2", [](X x) { return detrend(x[0], 0, false); }, [](A x) { return along(x[0], 0, [](const Row& r) { return without_line(r, false); }); }, {-2, 2}, nullptr, none, 2},
+    {"detrend", "7;2x5;1;2", [](X x) { return detrend(x[0]); }, [](A x) { return along(x[0], -1, [](const Row& r) { return without_trend(r, true); }); }, {-2, 2}, nullptr, none, 4},
+    {"detrend", "4x2", [](X x) { return detrend(x[0], 0, false); }, [](A x) { return along(x[0], 0, [](const Row& r) { return without_trend(r, false); }); }, {-2, 2}, nullptr, none, 2},
 };
 // clang-format on
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <reel/fft/signal.hpp>
 
+#include "../../op_cases/signal_references.hpp"
 #include "../program.hpp"
 
 namespace random_programs {
@@ -16,37 +17,11 @@ using Ints = std::vector<std::int64_t>;
 using Strings = std::vector<std::string>;
 using Jets = std::vector<Jet>;
 
-constexpr Real half_turn = 3.14159265358979323846264338327950288L;
+constexpr Real half_turn = references::pi;
+using references::cascaded, references::filtered, references::hadamard_transform, references::Sum,
+    references::wave_transform, references::without_trend;
 
 DType computed(DType d) { return floating_of(d); }
-
-// A sum whose error is that of its largest terms.
-class Sum {
- public:
-  void add(const Jet& x, Real factor) {
-    const Exactly exactly;
-    sum_ = sum_ + x * Jet(factor);
-    grow(x, factor);
-  }
-  void add(const Jet& x, const Jet& y) {
-    const Exactly exactly;
-    const Jet product = x * y;
-    sum_ = sum_ + product;
-    grow(product, 1);
-  }
-  Jet done() const {
-    Jet y = sum_;
-    for (int m = 0; m < Jet::count; ++m) y.e[m] += 24 * Jet::unit * size_[m];
-    return y;
-  }
-
- private:
-  void grow(const Jet& x, Real factor) {
-    for (int m = 0; m < Jet::count; ++m) size_[m] += static_cast<double>(std::fabs(x.v[m] * factor));
-  }
-  Jet sum_;
-  double size_[8] = {};
-};
 
 // f of each row along the axis.
 template <class F>
@@ -78,43 +53,6 @@ Array along(const Array& x, std::size_t axis, const F& f) {
   return y;
 }
 
-// ---- Cosine and sine transforms; ints: type, axis, ortho
-
-Real weight(std::int64_t type, bool sine, bool ortho, std::int64_t k, std::int64_t j, std::int64_t n) {
-  const auto K = static_cast<Real>(k), J = static_cast<Real>(j), N = static_cast<Real>(n);
-  const Real root = std::sqrt(Real(2)), once = ortho ? 1 / root : Real(0.5);
-  const auto wave = [sine](Real angle) { return sine ? std::sin(angle * half_turn) : std::cos(angle * half_turn); };
-  Real w = 2, period = 2 * N;
-  if (type == 1) {
-    period = sine ? 2 * N + 2 : 2 * N - 2;
-    w *= sine ? wave((K + 1) * (J + 1) / (N + 1)) : wave(K * J / (N - 1));
-    if (!sine && (j == 0 || j == n - 1)) w *= once;
-    if (!sine && ortho && (k == 0 || k == n - 1)) w /= root;
-  } else if (type == 2) {
-    w *= sine ? wave((K + 1) * (2 * J + 1) / (2 * N)) : wave(K * (2 * J + 1) / (2 * N));
-    if (ortho && k == (sine ? n - 1 : 0)) w /= root;
-  } else if (type == 3) {
-    w *= sine ? wave((J + 1) * (2 * K + 1) / (2 * N)) : wave(J * (2 * K + 1) / (2 * N));
-    if (j == (sine ? n - 1 : 0)) w *= once;
-  } else {
-    w *= wave((2 * K + 1) * (2 * J + 1) / (4 * N));
-  }
-  return ortho ? w / std::sqrt(period) : w;
-}
-Jets weighted(const Jets& x, std::int64_t type, bool sine, bool ortho, bool inverse) {
-  const auto n = static_cast<std::int64_t>(x.size());
-  if (inverse && type != 4) type = type == 1 ? 1 : 5 - type;
-  const Real period = static_cast<Real>(type > 1 ? 2 * n : sine ? 2 * n + 2 : 2 * n - 2);
-  Jets y;
-  for (std::int64_t k = 0; k < n; ++k) {
-    Sum sum;
-    for (std::int64_t j = 0; j < n; ++j)
-      sum.add(x[static_cast<std::size_t>(j)], weight(type, sine, ortho, k, j, n) / (inverse && !ortho ? period : 1));
-    y.push_back(sum.done());
-  }
-  return y;
-}
-
 // ---- Ops of one operand; ints[1] is the axis
 
 struct RowOp {
@@ -131,7 +69,7 @@ Ints choose_wave(Maker& m, std::int64_t axis, std::int64_t n) {
 }
 template <bool Sine, bool Inverse>
 Jets wave(const Jets& x, const Ints& n) {
-  return weighted(x, n[0], Sine, n[2] != 0, Inverse);
+  return wave_transform(x, n[0], Sine, n[2] != 0, Inverse);  // ints: type, axis, ortho
 }
 using Wave = Tensor (*)(const Operand&, int, std::int64_t, bool);
 template <Wave Call>
@@ -142,17 +80,6 @@ std::string wave_arguments(const Ints& n) {
   return std::to_string(n[0]) + ", " + std::to_string(n[1]) + (n[2] != 0 ? ", true" : ", false");
 }
 
-Jets hadamard_row(const Jets& x, const Ints&) {
-  Jets y;
-  for (std::size_t k = 0; k < x.size(); ++k) {
-    Sum sum;
-    for (std::size_t j = 0; j < x.size(); ++j)
-      sum.add(x[j], (__builtin_popcountll(j & k) % 2 == 1 ? -1 : 1) / std::sqrt(static_cast<Real>(x.size())));
-    y.push_back(sum.done());
-  }
-  return y;
-}
-
 // Steps are undecided near half a period of 2.
 Jets unwrapped_row(const Jets& x, const Ints&) {
   Jets y = x;
@@ -161,30 +88,14 @@ Jets unwrapped_row(const Jets& x, const Ints&) {
     const Real step = x[i].v[0] - x[i - 1].v[0], turns = std::fabs(step / 2);
     if (std::fabs(turns - std::floor(turns) - 0.5L) < 0.05L) throw Unfit();
     added -= 2 * std::nearbyint(step / 2);
-    Sum sum;
+    Sum<Jet> sum;
     sum.add(x[i], 1);
     sum.add(Jet(added), 1);
     y[i] = sum.done();
   }
   return y;
 }
-Jets detrended_row(const Jets& x, const Ints& n) {
-  const auto count = static_cast<Real>(x.size());
-  const Real squares = count * (count * count - 1) / 12;
-  Jets y;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    Sum sum;
-    for (std::size_t j = 0; j < x.size(); ++j) {
-      const Real s = static_cast<Real>(i) - (count - 1) / 2, t = static_cast<Real>(j) - (count - 1) / 2;
-      // Each on its own: the library rounds what is taken away.
-      if (i == j) sum.add(x[j], 1);
-      sum.add(x[j], -1 / count);
-      if (n[0] != 0 && x.size() > 1) sum.add(x[j], -s * t / squares);
-    }
-    y.push_back(sum.done());
-  }
-  return y;
-}
+Jets detrended_row(const Jets& x, const Ints& n) { return without_trend(x, n[0] != 0); }
 
 const RowOp row_ops[] = {
     {"dct", choose_wave, wave<false, false>, call_wave<reel::dct>, wave_arguments},
@@ -246,11 +157,11 @@ void add_hadamard(std::vector<Op>& t) {
     s.args = {Maker::arg(x)};
     return true;
   };
-  o.eval = [](const Statement& s, const Inputs& in, Arrays& out) {
+  o.eval = [](const Statement&, const Inputs& in, Arrays& out) {
     const std::int64_t n = in[0]->shape.empty() ? 0 : in[0]->shape.back();
     if (reel::is_complex(in[0]->dtype) || n < 1 || (n & (n - 1)) != 0 || in[0]->size() == 0) throw Unfit();
     round_like(computed(in[0]->dtype));
-    out.push_back(along(*in[0], in[0]->shape.size() - 1, [&](const Jets& x) { return hadamard_row(x, s.ints); }));
+    out.push_back(along(*in[0], in[0]->shape.size() - 1, hadamard_transform<Jet>));
   };
   o.call = [](const Statement&, const Operands& a, std::vector<Tensor>& out) { out.push_back(reel::hadamard(a[0])); };
   t.push_back(std::move(o));
@@ -278,7 +189,7 @@ Jets convolved(const Jets& x, const Jets& h, const Ints& n, bool reverse) {
   const std::int64_t count = n[0] == 0 ? p + q - 1 : n[0] == 1 ? p : std::max(p, q) - std::min(p, q) + 1;
   Jets y;
   for (std::int64_t i = first; i < first + count; ++i) {
-    Sum sum;
+    Sum<Jet> sum;
     for (std::int64_t j = 0; j < p; ++j)
       for (std::int64_t k = 0; k < q; ++k) {
         const Jet& tap = at(h, reverse ? q - 1 - k : k);
@@ -346,14 +257,7 @@ void add_filter(std::vector<Op>& t) {
     round_like(computed(d));
     const Jets b = jets_of(*in[0]), a = jets_of(*in[1]), x = jets_of(*in[2]);
     if (std::fabs(a[0].v[0]) < 0.5L) throw Unfit();
-    Jets y;
-    for (std::int64_t i = 0; i < size(x); ++i) {
-      Jet sum;
-      for (std::int64_t k = 0; k < size(b) && k <= i; ++k) sum = sum + at(b, k) / a[0] * at(x, i - k);
-      for (std::int64_t k = 1; k < size(a) && k <= i; ++k) sum = sum - at(a, k) / a[0] * at(y, i - k);
-      y.push_back(sum);
-    }
-    out.push_back(vector_of(computed(d), y));
+    out.push_back(vector_of(computed(d), filtered(b, a, x)));
   };
   o.call = [](const Statement&, const Operands& a, std::vector<Tensor>& out) {
     out.push_back(reel::lfilter(a[0], a[1], a[2]));
@@ -381,19 +285,9 @@ void add_sections(std::vector<Op>& t) {
     if (reel::is_complex(d) || in[1]->rank() != 1 || in[1]->size() == 0 || in[0]->shape != Extents{2, 6}) throw Unfit();
     round_like(computed(d));
     const Jets c = jets_of(*in[0]);
-    Jets x = jets_of(*in[1]);
-    for (std::int64_t from = 0; from < 12; from += 6) {
-      if (std::fabs(at(c, from + 3).v[0]) < 0.5L) throw Unfit();
-      Jets y;
-      for (std::int64_t i = 0; i < size(x); ++i) {
-        Jet sum;
-        for (std::int64_t k = 0; k < 3 && k <= i; ++k) sum = sum + at(c, from + k) / at(c, from + 3) * at(x, i - k);
-        for (std::int64_t k = 1; k < 3 && k <= i; ++k) sum = sum - at(c, from + 3 + k) / at(c, from + 3) * at(y, i - k);
-        y.push_back(sum);
-      }
-      x = y;
-    }
-    out.push_back(vector_of(computed(d), x));
+    for (const std::int64_t leading : {3, 9})
+      if (std::fabs(at(c, leading).v[0]) < 0.5L) throw Unfit();
+    out.push_back(vector_of(computed(d), cascaded(c, jets_of(*in[1]))));
   };
   o.call = [](const Statement&, const Operands& a, std::vector<Tensor>& out) {
     out.push_back(reel::sosfilt(a[0], a[1]));
@@ -409,12 +303,12 @@ Segments segments_of(const Jets& x, const Jets& w, std::int64_t hop) {
   const std::int64_t n = size(w);
   Segments out;
   for (std::int64_t from = 0; from + n <= size(x); from += hop) {
-    Sum total;
+    Sum<Jet> total;
     for (std::int64_t j = 0; j < n; ++j) total.add(at(x, from + j), 1 / static_cast<Real>(n));
     const Jet mean = total.done();
     Jets re, im;
     for (std::int64_t k = 0; k < n / 2 + 1; ++k) {
-      Sum cosines, sines;
+      Sum<Jet> cosines, sines;
       for (std::int64_t j = 0; j < n; ++j) {
         const Real angle = 2 * half_turn * static_cast<Real>(j * k) / static_cast<Real>(n);
         const Jet sample = (at(x, from + j) - mean) * at(w, j);
@@ -463,7 +357,7 @@ void add_densities(std::vector<Op>& t, const char* name, bool cross) {
     for (const Jet& v : w) squares = squares + v * v;
     Jets density;
     for (std::size_t k = 0; k < static_cast<std::size_t>(n / 2 + 1); ++k) {
-      Sum sum;
+      Sum<Jet> sum;
       for (std::size_t i = 0; i < of_x.re.size(); ++i) {
         sum.add(of_x.re[i][k], of_y.re[i][k]);
         sum.add(of_x.im[i][k], of_y.im[i][k]);
@@ -514,7 +408,7 @@ void add_spectra(std::vector<Op>& t) {
     Array y(d, {windows, n / 2 + 1});
     for (std::int64_t i = 0; i < windows; ++i)
       for (std::int64_t k = 0; k < n / 2 + 1; ++k) {
-        Sum sum;
+        Sum<Jet> sum;
         for (std::int64_t j = 0; j < n; ++j) {
           const Real angle = 2 * half_turn * static_cast<Real>(j * k) / static_cast<Real>(n);
           sum.add(at(x, i * hop + j) * at(w, j), std::cos(angle));
@@ -557,7 +451,7 @@ void add_spectra(std::vector<Op>& t) {
     const Jets w = jets_of(*in[1]);
     const std::int64_t windows = x.shape[0], half = x.shape[1], n = size(w), hop = s.ints[0];
     if (n / 2 + 1 != half) throw Unfit();
-    std::vector<Sum> sums(static_cast<std::size_t>((windows - 1) * hop + n));
+    std::vector<Sum<Jet>> sums(static_cast<std::size_t>((windows - 1) * hop + n));
     Jets squares(sums.size());
     for (std::int64_t i = 0; i < windows; ++i)
       for (std::int64_t j = 0; j < n; ++j) {
