@@ -17,14 +17,15 @@ inline int value_like(Maker& m, const Extents& shape, bool with_complex = false,
 }
 
 using Matrix = std::vector<std::vector<Jet>>;
-inline Matrix matrix(const Array& x, std::int64_t batch) {
+/// The last two axes of x, at a position of the axes before them.
+inline Matrix matrix(const Array& x, std::int64_t batch = 0) {
   const std::int64_t n = x.shape[x.shape.size() - 2], m = x.shape.back();
   Matrix a(at(n), std::vector<Jet>(at(m)));
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < m; ++j) a[at(i)][at(j)] = x[(batch * n + i) * m + j].re;
   return a;
 }
-inline void store(const Matrix& a, Array& x, std::int64_t batch) {
+inline void store(const Matrix& a, Array& x, std::int64_t batch = 0) {
   for (std::size_t i = 0; i < a.size(); ++i)
     for (std::size_t j = 0; j < a[i].size(); ++j)
       x[(batch * static_cast<std::int64_t>(a.size()) + static_cast<std::int64_t>(i)) *
@@ -32,13 +33,13 @@ inline void store(const Matrix& a, Array& x, std::int64_t batch) {
         static_cast<std::int64_t>(j)] = Num(a[i][j]);
 }
 /// Adds rounding errors of the size of the largest element of each coefficient.
-inline void settle(Matrix& a) {
+inline void settle(Matrix& a, double units = 4) {
   for (int k = 0; k < Jet::count; ++k) {
     double largest = 0;
     for (const auto& row : a)
       for (const Jet& x : row) largest = std::max(largest, static_cast<double>(std::fabs(x.v[k])));
     for (auto& row : a)
-      for (Jet& x : row) x.e[k] += 4 * Jet::unit * largest;
+      for (Jet& x : row) x.e[k] += units * Jet::unit * largest;
   }
 }
 /// Gauss and Jordan's elimination of a beside b: x with a x = b, and the determinant of a. Unfit when nearly singular.

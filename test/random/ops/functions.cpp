@@ -10,9 +10,9 @@ namespace {
 using reel::Tensor;
 
 // All with the precision of long double; roundings of the library are added at the end.
-JetMatrix exponential(const JetMatrix& a) {
+Matrix exponential(const Matrix& a) {
   const Exactly exactly;
-  JetMatrix y = jet_identity(a.size()), term = y;
+  Matrix y = unit_matrix(a.size()), term = y;
   for (int k = 1; k < 34; ++k) {
     term = term * a;
     for (auto& row : term)
@@ -22,65 +22,65 @@ JetMatrix exponential(const JetMatrix& a) {
   for (int k = 0; k < 5; ++k) y = y * y;
   return y;
 }
-JetMatrix root(const JetMatrix& a) {
+Matrix root(const Matrix& a) {
   const Exactly exactly;
-  const JetMatrix one = jet_identity(a.size()), zero = jet_matrix(a.size(), a.size());
-  JetMatrix y = a, z = one;
+  const Matrix one = unit_matrix(a.size()), zero = jet_matrix(a.size(), a.size());
+  Matrix y = a, z = one;
   for (int k = 0; k < 12; ++k) {
-    const JetMatrix next = sum_of(sum_of(zero, 0.5L, y), 0.5L, solved(z, one));
+    const Matrix next = sum_of(sum_of(zero, 0.5L, y), 0.5L, solved(z, one));
     z = sum_of(sum_of(zero, 0.5L, z), 0.5L, solved(y, one));
     y = next;
   }
   return y;
 }
-JetMatrix logarithm(const JetMatrix& a) {
+Matrix logarithm(const Matrix& a) {
   const Exactly exactly;
-  const JetMatrix one = jet_identity(a.size());
-  const JetMatrix r = root(root(root(a))), q = solved(sum_of(r, 1, one), sum_of(r, -1, one)), square = q * q;
-  JetMatrix power = q, y = sum_of(jet_matrix(a.size(), a.size()), 16, q);
+  const Matrix one = unit_matrix(a.size());
+  const Matrix r = root(root(root(a))), q = solved(sum_of(r, 1, one), sum_of(r, -1, one)), square = q * q;
+  Matrix power = q, y = sum_of(jet_matrix(a.size(), a.size()), 16, q);
   for (int k = 3; k < 50; k += 2) {
     power = power * square;
     y = sum_of(y, Real(16) / k, power);
   }
   return y;
 }
-JetMatrix sylvester_solution(const JetMatrix& a, const JetMatrix& b, const JetMatrix& q) {
+Matrix sylvester_solution(const Matrix& a, const Matrix& b, const Matrix& q) {
   const Exactly exactly;
   const std::size_t n = a.size(), m = b.size();
-  JetMatrix system = jet_matrix(n * m, n * m), right = jet_matrix(n * m, 1), x = jet_matrix(n, m);
+  Matrix system = jet_matrix(n * m, n * m), right = jet_matrix(n * m, 1), x = jet_matrix(n, m);
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < m; ++j) {
       right[i * m + j][0] = q[i][j];
       for (std::size_t k = 0; k < n; ++k) system[i * m + j][k * m + j] += a[i][k];
       for (std::size_t k = 0; k < m; ++k) system[i * m + j][i * m + k] += b[k][j];
     }
-  const JetMatrix vector = solved(system, right);
+  const Matrix vector = solved(system, right);
   for (std::size_t i = 0; i < n * m; ++i) x[i / m][i % m] = vector[i][0];
   return x;
 }
 
-JetMatrix hermitian(const JetMatrix& a) {
-  JetMatrix y = jet_matrix(a.size(), a.size());
+Matrix hermitian(const Matrix& a) {
+  Matrix y = jet_matrix(a.size(), a.size());
   for (std::size_t i = 0; i < a.size(); ++i)
     for (std::size_t j = 0; j < a.size(); ++j) y[i][j] = (a[i][j] + a[j][i]) * Jet(0.5L);
   return y;
 }
 // Functions of symmetric matrices without eigenvalues, so that equal ones are like others.
-JetMatrix exponential_of_half(const JetMatrix& a) { return exponential(hermitian(a)); }
-JetMatrix cube_of_half(const JetMatrix& a) {
+Matrix exponential_of_half(const Matrix& a) { return exponential(hermitian(a)); }
+Matrix cube_of_half(const Matrix& a) {
   const Exactly exactly;
-  const JetMatrix h = hermitian(a);
+  const Matrix h = hermitian(a);
   return h * h * h;
 }
-JetMatrix inverse_of_half(const JetMatrix& a) {
+Matrix inverse_of_half(const Matrix& a) {
   const Exactly exactly;
-  return solved(hermitian(a), jet_identity(a.size()));
+  return solved(hermitian(a), unit_matrix(a.size()));
 }
 
 struct FunctionOp {
   const char* name;
   bool dominant;
-  JetMatrix (*eval)(const JetMatrix& a);
+  Matrix (*eval)(const Matrix& a);
   Tensor (*call)(const reel::Operand& a);
 };
 Tensor by_exp(const reel::Operand& a) {
@@ -110,12 +110,12 @@ void add(std::vector<Op>& t, const FunctionOp& op) {
   };
   o.eval = [&op](const Statement&, const Inputs& in, Arrays& out) {
     Array y(real_dtype(in), in[0]->shape);
-    const JetMatrix a = jets_of(*in[0]);
+    const Matrix a = matrix(*in[0]);
     for (const auto& row : a)
       for (const Jet& x : row)
         if (!(std::fabs(x.v[0]) < 6)) throw Unfit();
     if (op.dominant) require_dominant(a, 0.5L);
-    JetMatrix z = op.eval(a);
+    Matrix z = op.eval(a);
     settle(z, 200);
     store(z, y);
     out.push_back(std::move(y));
@@ -125,9 +125,9 @@ void add(std::vector<Op>& t, const FunctionOp& op) {
 }
 
 // The upper right block of the exponential of [a, e; 0, a].
-JetMatrix frechet(const JetMatrix& a, const JetMatrix& e) {
+Matrix frechet(const Matrix& a, const Matrix& e) {
   const std::size_t n = a.size();
-  JetMatrix block = jet_matrix(2 * n, 2 * n), z = jet_matrix(n, n);
+  Matrix block = jet_matrix(2 * n, 2 * n), z = jet_matrix(n, n);
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < n; ++j) {
       block[i][j] = block[i + n][j + n] = a[i][j];
@@ -139,10 +139,10 @@ JetMatrix frechet(const JetMatrix& a, const JetMatrix& e) {
   return z;
 }
 // The sum of what each coefficient of e alone gives, each rounded at its own size: the parts may cancel.
-JetMatrix settled_frechet(const JetMatrix& a, const JetMatrix& e) {
-  JetMatrix sum = jet_matrix(a.size(), a.size());
+Matrix settled_frechet(const Matrix& a, const Matrix& e) {
+  Matrix sum = jet_matrix(a.size(), a.size());
   for (int k = 0; k < Jet::count; ++k) {
-    JetMatrix part = e;
+    Matrix part = e;
     for (auto& row : part)
       for (Jet& x : row)
         for (int m = 0; m < Jet::count; ++m)
@@ -165,11 +165,11 @@ void add_frechet(std::vector<Op>& t) {
   };
   o.eval = [](const Statement&, const Inputs& in, Arrays& out) {
     Array y(real_dtype(in), in[0]->shape);
-    const JetMatrix a = jets_of(*in[0]);
+    const Matrix a = matrix(*in[0]);
     for (const auto& row : a)
       for (const Jet& x : row)
         if (!(std::fabs(x.v[0]) < 6)) throw Unfit();
-    store(settled_frechet(a, jets_of(*in[1])), y);
+    store(settled_frechet(a, matrix(*in[1])), y);
     out.push_back(std::move(y));
   };
   o.call = [](const Statement&, const Operands& a, std::vector<Tensor>& out) {
@@ -189,10 +189,10 @@ void add_equations(std::vector<Op>& t) {
   };
   o.eval = [](const Statement&, const Inputs& in, Arrays& out) {
     Array y(real_dtype(in), in[2]->shape);
-    const JetMatrix a = jets_of(*in[0]), b = jets_of(*in[1]);
+    const Matrix a = matrix(*in[0]), b = matrix(*in[1]);
     require_dominant(a, 0.5L);
     require_dominant(b, 0.5L);
-    JetMatrix x = sylvester_solution(a, b, jets_of(*in[2]));
+    Matrix x = sylvester_solution(a, b, matrix(*in[2]));
     settle(x, 200);
     store(x, y);
     out.push_back(std::move(y));
@@ -211,12 +211,12 @@ void add_equations(std::vector<Op>& t) {
   };
   o.eval = [](const Statement&, const Inputs& in, Arrays& out) {
     Array y(real_dtype(in), in[1]->shape);
-    const JetMatrix a = jets_of(*in[0]);
+    const Matrix a = matrix(*in[0]);
     require_dominant(a, 0.5L);
-    JetMatrix flipped = a;
+    Matrix flipped = a;
     for (std::size_t i = 0; i < a.size(); ++i)
       for (std::size_t j = 0; j < a.size(); ++j) flipped[i][j] = a[j][i];
-    JetMatrix x = sylvester_solution(a, flipped, jets_of(*in[1]));
+    Matrix x = sylvester_solution(a, flipped, matrix(*in[1]));
     settle(x, 200);
     store(x, y);
     out.push_back(std::move(y));

@@ -1,58 +1,25 @@
-// Square matrices of jets, for the interpreter of ops on matrices.
+// Arithmetic on matrices of jets, for the interpreter of ops on matrices.
 #pragma once
-#include <algorithm>
-#include <vector>
-
-#include "../program.hpp"
+#include "../matrices.hpp"
 
 namespace random_programs {
 
-using JetMatrix = std::vector<std::vector<Jet>>;
-
-inline JetMatrix jet_matrix(std::size_t n, std::size_t m) { return JetMatrix(n, std::vector<Jet>(m)); }
-inline JetMatrix jet_identity(std::size_t n) {
-  JetMatrix e = jet_matrix(n, n);
-  for (std::size_t i = 0; i < n; ++i) e[i][i] = Jet(1);
-  return e;
-}
-/// The last two axes of x, at a position of the axes before them.
-inline JetMatrix jets_of(const Array& x, std::int64_t batch = 0) {
-  const std::int64_t n = x.shape[x.shape.size() - 2], m = x.shape.back();
-  JetMatrix a = jet_matrix(static_cast<std::size_t>(n), static_cast<std::size_t>(m));
-  for (std::int64_t i = 0; i < n * m; ++i)
-    a[static_cast<std::size_t>(i / m)][static_cast<std::size_t>(i % m)] = x[batch * n * m + i].re;
-  return a;
-}
-inline void store(const JetMatrix& a, Array& y, std::int64_t batch = 0) {
-  std::int64_t at = batch * static_cast<std::int64_t>(a.size() * (a.empty() ? 0 : a[0].size()));
-  for (const auto& row : a)
-    for (const Jet& x : row) y[at++] = Num(x);
-}
-inline JetMatrix operator*(const JetMatrix& a, const JetMatrix& b) {
-  JetMatrix c = jet_matrix(a.size(), b[0].size());
+inline Matrix jet_matrix(std::size_t n, std::size_t m) { return Matrix(n, std::vector<Jet>(m)); }
+inline Matrix operator*(const Matrix& a, const Matrix& b) {
+  Matrix c = jet_matrix(a.size(), b[0].size());
   for (std::size_t i = 0; i < a.size(); ++i)
     for (std::size_t k = 0; k < b.size(); ++k)
       for (std::size_t j = 0; j < b[0].size(); ++j) c[i][j] += a[i][k] * b[k][j];
   return c;
 }
 /// a + factor b
-inline JetMatrix sum_of(JetMatrix a, Real factor, const JetMatrix& b) {
+inline Matrix sum_of(Matrix a, Real factor, const Matrix& b) {
   for (std::size_t i = 0; i < a.size(); ++i)
     for (std::size_t j = 0; j < a[i].size(); ++j) a[i][j] += Jet(factor) * b[i][j];
   return a;
 }
-/// Further roundings, at the size of the largest element of each coefficient.
-inline void settle(JetMatrix& a, double units) {
-  for (int k = 0; k < Jet::count; ++k) {
-    double largest = 0;
-    for (const auto& row : a)
-      for (const Jet& x : row) largest = std::max(largest, static_cast<double>(std::fabs(x.v[k])));
-    for (auto& row : a)
-      for (Jet& x : row) x.e[k] += units * Jet::unit * largest;
-  }
-}
 /// x with a x = b, by elimination with pivots. Unfit if nearly singular.
-inline JetMatrix solved(JetMatrix a, JetMatrix b) {
+inline Matrix solved(Matrix a, Matrix b) {
   const std::size_t n = a.size();
   for (std::size_t c = 0; c < n; ++c) {
     std::size_t pivot = c;
@@ -97,7 +64,7 @@ inline int dominant_matrix(Maker& m, std::int64_t n) {
   return e < 0 ? -1 : m.emit("add", {Maker::arg(x), Maker::arg(e)});
 }
 /// Unfit unless the diagonal outweighs the rest of each row by this much.
-inline void require_dominant(const JetMatrix& a, Real by) {
+inline void require_dominant(const Matrix& a, Real by) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     Real rest = 0;
     for (std::size_t j = 0; j < a.size(); ++j) rest += i == j ? 0 : std::fabs(a[i][j].v[0]);

@@ -12,25 +12,25 @@ namespace {
 using reel::Tensor;
 
 // The dense matrix of operands of n elements each; the first operand is the main diagonal.
-using Dense = JetMatrix (*)(const Inputs& in, std::size_t n);
+using Dense = Matrix (*)(const Inputs& in, std::size_t n);
 
-JetMatrix banded(const Inputs& in, std::size_t n) {
-  JetMatrix a = jet_matrix(n, n);
+Matrix banded(const Inputs& in, std::size_t n) {
+  Matrix a = jet_matrix(n, n);
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < n; ++j)
       if (i <= j + 1 && j <= i + 1) a[i][j] = (*in[0])[static_cast<std::int64_t>((1 + i - j) * n + j)].re;
   return a;
 }
-JetMatrix lower_bidiagonal(const Inputs& in, std::size_t n) {
-  JetMatrix a = jet_matrix(n, n);
+Matrix lower_bidiagonal(const Inputs& in, std::size_t n) {
+  Matrix a = jet_matrix(n, n);
   for (std::size_t i = 0; i < n; ++i) {
     a[i][i] = (*in[0])[static_cast<std::int64_t>(i)].re;
     if (i + 1 < n) a[i + 1][i] = (*in[0])[static_cast<std::int64_t>(n + i)].re;
   }
   return a;
 }
-JetMatrix tridiagonal(const Inputs& in, std::size_t n) {
-  JetMatrix a = jet_matrix(n, n);
+Matrix tridiagonal(const Inputs& in, std::size_t n) {
+  Matrix a = jet_matrix(n, n);
   for (std::size_t i = 0; i < n; ++i) {
     const auto at = static_cast<std::int64_t>(i);
     a[i][i] = (*in[1])[at].re;
@@ -38,8 +38,8 @@ JetMatrix tridiagonal(const Inputs& in, std::size_t n) {
   }
   return a;
 }
-JetMatrix toeplitz_of(const Inputs& in, std::size_t n) {
-  JetMatrix a = jet_matrix(n, n);
+Matrix toeplitz_of(const Inputs& in, std::size_t n) {
+  Matrix a = jet_matrix(n, n);
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < n; ++j)
       a[i][j] = i >= j ? (*in[0])[static_cast<std::int64_t>(i - j)].re : (*in[1])[static_cast<std::int64_t>(j - i)].re;
@@ -70,12 +70,12 @@ void add(std::vector<Op>& t, const char* name, std::function<std::vector<int>(Ma
     Array b = *in.back(), y(real_dtype(in), b.shape);
     const auto n = static_cast<std::size_t>(b.shape[0]);
     if (b.rank() == 1) b.shape.push_back(1);
-    const JetMatrix a = dense(in, n);
+    const Matrix a = dense(in, n);
     if (!product) require_dominant(a, 0.5L);
-    JetMatrix x = jet_matrix(0, 0);
+    Matrix x = jet_matrix(0, 0);
     {
       const Exactly exactly;
-      x = product ? a * jets_of(b) : solved(a, jets_of(b));
+      x = product ? a * matrix(b) : solved(a, matrix(b));
     }
     settle(x, 100);
     store(x, y);
@@ -101,7 +101,7 @@ void add_banded_cholesky(std::vector<Op>& t) {
     const Array& a = *in[0];
     Array y(real_dtype(in), a.shape);
     const std::int64_t n = a.shape[1];
-    JetMatrix l = jet_matrix(2, static_cast<std::size_t>(n));
+    Matrix l = jet_matrix(2, static_cast<std::size_t>(n));
     {
       const Exactly exactly;
       for (std::int64_t j = 0; j < n; ++j) {
@@ -135,7 +135,7 @@ void add_householder_product(std::vector<Op>& t) {
   o.eval = [](const Statement&, const Inputs& in, Arrays& out) {
     Array y(real_dtype(in), in[0]->shape);
     const auto m = static_cast<std::size_t>(y.shape[0]), n = static_cast<std::size_t>(y.shape[1]);
-    JetMatrix v = jets_of(*in[0]), q = jet_matrix(m, n);
+    Matrix v = matrix(*in[0]), q = jet_matrix(m, n);
     for (std::size_t i = 0; i < m; ++i)
       for (std::size_t j = 0; j < n; ++j) {
         if (i <= j) v[i][j] = Jet(i == j ? 1 : 0);
@@ -182,14 +182,14 @@ const reel::SparsityPattern& pattern_of(std::int64_t bits) {
   const reel::Shape count{static_cast<std::int64_t>(rows.size())};
   return made[bits] = reel::coo_to_csr(reel::from_data(rows, count), reel::from_data(columns, count), {side, side});
 }
-JetMatrix scattered(const Array& values, std::int64_t bits) {
-  JetMatrix a = jet_matrix(side, side);
+Matrix scattered(const Array& values, std::int64_t bits) {
+  Matrix a = jet_matrix(side, side);
   std::int64_t k = 0;
   for (const auto& [i, j] : positions_of(bits)) a[i][j] = values[k++].re;
   return a;
 }
-JetMatrix gathered(const JetMatrix& a, std::int64_t bits) {
-  JetMatrix y = jet_matrix(1, 0);
+Matrix gathered(const Matrix& a, std::int64_t bits) {
+  Matrix y = jet_matrix(1, 0);
   for (const auto& [i, j] : positions_of(bits)) y[0].push_back(a[i][j]);
   return y;
 }
@@ -201,8 +201,8 @@ std::int64_t product_bits(std::int64_t a, std::int64_t b) {
       if (k == l) bits |= std::int64_t{1} << (i * side + j);
   return bits;
 }
-JetMatrix flipped(const JetMatrix& a) {
-  JetMatrix y = jet_matrix(a[0].size(), a.size());
+Matrix flipped(const Matrix& a) {
+  Matrix y = jet_matrix(a[0].size(), a.size());
   for (std::size_t i = 0; i < a.size(); ++i)
     for (std::size_t j = 0; j < a[i].size(); ++j) y[j][i] = a[i][j];
   return y;
@@ -212,14 +212,14 @@ std::int64_t flipped_bits(std::int64_t bits) {
   for (const auto& [i, j] : positions_of(bits)) y |= std::int64_t{1} << (j * side + i);
   return y;
 }
-JetMatrix softmax_of(const JetMatrix& a, std::int64_t bits) {
-  JetMatrix y = jet_matrix(side, side);
+Matrix softmax_of(const Matrix& a, std::int64_t bits) {
+  Matrix y = jet_matrix(side, side);
   std::vector<Jet> total(side);
   for (const auto& [i, j] : positions_of(bits)) total[i] = total[i] + (y[i][j] = exp(a[i][j]));
   for (const auto& [i, j] : positions_of(bits)) y[i][j] = y[i][j] / total[i];
   return y;
 }
-JetMatrix ones_row() { return {{Jet(1), Jet(1), Jet(1)}}; }
+Matrix ones_row() { return {{Jet(1), Jet(1), Jet(1)}}; }
 
 using reel::Csr;
 enum class Second { none, values, columns, matrix };  // of the shape [nonzeros], [3, 2], [3, 3]
@@ -227,11 +227,11 @@ struct SparseOp {
   const char* name;
   Second second;
   bool solves;
-  JetMatrix (*eval)(const JetMatrix& a, const JetMatrix& b, const std::vector<std::int64_t>& bits);
+  Matrix (*eval)(const Matrix& a, const Matrix& b, const std::vector<std::int64_t>& bits);
   Tensor (*call)(const Csr& a, const Tensor& b, const std::vector<std::int64_t>& bits);
 };
 using Bits = const std::vector<std::int64_t>&;
-using M = const JetMatrix&;
+using M = const Matrix&;
 const SparseOp sparse_ops[] = {
     {"csr_matmul", Second::columns, false, [](M a, M b, Bits) { return a * b; },
      [](const Csr& a, const Tensor& b, Bits) { return reel::csr_matmul(a.values, a.pattern, b); }},
@@ -290,12 +290,12 @@ bool make_sparse(const SparseOp& f, Maker& m, Statement& s) {
 
 void eval_sparse(const SparseOp& f, const Statement& s, const Inputs& in, Arrays& out) {
   const DType d = real_dtype(in);
-  const JetMatrix a = scattered(*in[0], s.ints[0]);
+  const Matrix a = scattered(*in[0], s.ints[0]);
   if (f.solves) require_dominant(a, 0.5L);
-  const JetMatrix b = f.second == Second::none     ? jet_matrix(0, 0)
-                      : f.second == Second::values ? scattered(*in[1], s.ints[1])
-                                                   : jets_of(*in[1]);
-  JetMatrix x = jet_matrix(0, 0);
+  const Matrix b = f.second == Second::none     ? jet_matrix(0, 0)
+                   : f.second == Second::values ? scattered(*in[1], s.ints[1])
+                                                : matrix(*in[1]);
+  Matrix x = jet_matrix(0, 0);
   if (f.solves) {
     const Exactly exactly;
     x = f.eval(a, b, s.ints);

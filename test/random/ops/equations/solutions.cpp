@@ -18,7 +18,7 @@ using reel::Tensor;
 double unit_of(DType d) { return d == DType::float32 ? 0x1p-24 : 0x1p-53; }
 /// Errors of so many rounding units of the largest coefficient, beside those of settle: a derivative of a solution has
 /// the error of the solution, times what the operator changes by.
-void settle_together(JetMatrix& x, double units) {
+void settle_together(Matrix& x, double units) {
   double largest = 0;
   for (const auto& row : x)
     for (const Jet& y : row)
@@ -27,8 +27,8 @@ void settle_together(JetMatrix& x, double units) {
     for (Jet& y : row)
       for (int k = 0; k < Jet::count; ++k) y.e[k] += units * Jet::unit * largest;
 }
-JetMatrix transposed(const JetMatrix& a) {
-  JetMatrix y = jet_matrix(a[0].size(), a.size());
+Matrix transposed(const Matrix& a) {
+  Matrix y = jet_matrix(a[0].size(), a.size());
   for (std::size_t i = 0; i < a.size(); ++i)
     for (std::size_t j = 0; j < a[i].size(); ++j) y[j][i] = a[i][j];
   return y;
@@ -80,13 +80,13 @@ bool make_krylov(const Krylov& f, Maker& m, Statement& s) {
 void eval_krylov(const Krylov& f, const Inputs& in, Arrays& out) {
   Array y(real_dtype(in), in[1]->shape);
   require_small(*in[0], 6);
-  JetMatrix a = jets_of(*in[0]), b = jet_matrix(a.size(), 1), x = b;
+  Matrix a = matrix(*in[0]), b = jet_matrix(a.size(), 1), x = b;
   for (std::size_t i = 0; i < b.size(); ++i) b[i][0] = (*in[1])[static_cast<std::int64_t>(i)].re;
   if (!f.symmetric) require_dominant(a, 0.5L);
   {
     const Exactly exactly;
-    if (f.symmetric) a = sum_of(a * transposed(a), 1, jet_identity(a.size()));
-    a = sum_of(a, f.shift, jet_identity(a.size()));
+    if (f.symmetric) a = sum_of(a * transposed(a), 1, unit_matrix(a.size()));
+    a = sum_of(a, f.shift, unit_matrix(a.size()));
     x = solved(a, b);
   }
   settle(x, 1000);
@@ -153,7 +153,7 @@ Jet solution(const Equation& f, const Jet& p) {
 void eval_equation(const Equation& f, const Inputs& in, Arrays& out) {
   Array y(real_dtype(in), in[0]->shape);
   require_small(*in[0], f.bound);
-  JetMatrix x = jet_matrix(1, static_cast<std::size_t>(y.size()));
+  Matrix x = jet_matrix(1, static_cast<std::size_t>(y.size()));
   for (std::int64_t i = 0; i < y.size(); ++i) x[0][static_cast<std::size_t>(i)] = solution(f, (*in[0])[i].re);
   settle(x, 1000);
   settle_together(x, 1000);
@@ -183,7 +183,7 @@ void eval_integral(const Inputs& in, Arrays& out) {
   Array y(real_dtype(in), {});
   for (const Array* x : in) require_small(*x, 2);
   const Jet &p = (*in[0])[0].re, &a = (*in[1])[0].re, &b = (*in[2])[0].re;
-  JetMatrix sum = jet_matrix(1, 1);
+  Matrix sum = jet_matrix(1, 1);
   {
     const Exactly exactly;
     Jet low = a, high = b;
@@ -225,12 +225,12 @@ void add_integrals(std::vector<Op>& t) {
 void eval_flow(const Inputs& in, Arrays& out) {
   Array y(real_dtype(in), in[1]->shape);
   require_small(*in[0], 4);
-  const JetMatrix a = jets_of(*in[0]);
-  JetMatrix sum = jet_matrix(a.size(), 1);
+  const Matrix a = matrix(*in[0]);
+  Matrix sum = jet_matrix(a.size(), 1);
   for (std::size_t i = 0; i < a.size(); ++i) sum[i][0] = (*in[1])[static_cast<std::int64_t>(i)].re;
   {
     const Exactly exactly;
-    JetMatrix term = sum;
+    Matrix term = sum;
     for (int k = 1; k < 60; ++k) {
       term = a * term;
       for (auto& row : term) row[0] = row[0] / Jet(2 * k);
