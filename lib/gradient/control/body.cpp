@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <reel/ops/shape.hpp>
 
+#include "core/fail.hpp"
 #include "ops/apply/operation.hpp"
 #include "tape/tape.hpp"
 
@@ -48,6 +49,15 @@ void Body::read_for_rules(std::vector<bool> followed) {
   for (const bool is : followed_of(own.values(true))) followed.push_back(is);
   const std::vector<Source> more = traced_->read_by_rules(followed);
   if (!more.empty()) traced_ = traced_->reading(more);
+}
+
+void Body::set_pullback(std::shared_ptr<const Pullback> p) {
+  if (p && !p->late_reads.empty())
+    detail::fail<TraceError>("gradient",
+                             "the derivative of a body reads a variable that the body and its gradient functions did "
+                             "not read when they ran before; a traced function reads the same at each run");
+  pullback_ = std::move(p);
+  captured_ = traced_->followed_captured();
 }
 
 void Body::reveal(Tensors& captured) const {

@@ -34,11 +34,9 @@ class Body {
   void reveal(Tensors& captured) const;
   /// `read`: the values of the call's reads.
   Tensors operator()(TensorSpan arguments, TensorSpan read) const;
-  /// Its gradient, if a tape may ask for one: of all results, by all sources.
-  void set_pullback(std::shared_ptr<const Pullback> p) {
-    pullback_ = std::move(p);
-    captured_ = traced_->followed_captured();
-  }
+  /// Its gradient, if a tape may ask for one: of all results, by all sources. TraceError if it reads what neither the
+  /// function nor its gradient functions read before.
+  void set_pullback(std::shared_ptr<const Pullback> p);
   const Pullback* pullback() const noexcept { return pullback_.get(); }
   /// The captured tensors that a tape followed then.
   TensorSpan captured() const noexcept { return captured_; }

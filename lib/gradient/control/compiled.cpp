@@ -38,14 +38,12 @@ class Branches final : public BodyCall {
  public:
   Branches(const char* called, const std::vector<Body>& bodies, TensorSpan arguments_of_bodies)
       : BodyCall(called, reading_for_rules(bodies, arguments_of_bodies), bodies.size() == 1 ? body_name : branch_names,
-                 bodies.size(), arguments_of_bodies.size() + (bodies.size() > 1)),
-        late_(bodies.size()) {
+                 bodies.size(), arguments_of_bodies.size() + (bodies.size() > 1)) {
     for (const Body& body : bodies_) body.reveal(captured);
-    for (std::size_t b = 0; any_tape() && b < bodies_.size(); ++b) {
-      Body& body = bodies_[b];
+    for (Body& body : bodies_) {
+      if (!any_tape()) break;
       body.traced().prepare(followed_sources(body, followed_of(arguments_of_bodies)));
       body.set_pullback(body.traced().prepared());
-      if (body.pullback()) late_[b] = reads_.add(body.pullback()->late_reads);
     }
     outputs = abstract_like(bodies_[0].results());
     set_connections();
@@ -106,7 +104,6 @@ class Branches final : public BodyCall {
       }
       for (const std::size_t k : p.seeded)
         all.push_back(cotangents[k].name.empty() ? zero_like(outputs[k]) : cotangents[k]);
-      for (const std::size_t k : late_[b]) all.push_back(x[own_ + k]);
       all.insert(all.end(), residuals.begin(), residuals.end());
       std::vector<csource::Array> targets(p.written_backward().results.size());
       for (std::size_t k = 0; k < wanted.size(); ++k) {
@@ -188,14 +185,11 @@ class Branches final : public BodyCall {
       const Tensor& like = outputs[k];
       all.push_back(cotangents[k].defined() ? contiguous(cotangents[k]) : zeros(like.shape(), like.dtype()));
     }
-    for (const std::size_t k : late_[b]) all.push_back(read(x)[k]);
     all.insert(all.end(), residuals.begin(), residuals.end());
     detail::List<Tensor> some(p.backward->program().results.size());
     p.backward->run(all, some);
     return with_gaps(some, p.exists);
   }
-
-  std::vector<std::vector<std::size_t>> late_;  // for each body, the reads of its gradient alone
 };
 
 // The number of iterations of fori_loop, whose first variable is the counter and whose condition compares it with a

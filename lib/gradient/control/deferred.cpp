@@ -90,9 +90,7 @@ class Derivative final : public Deferred {
   }
   void add_connections(std::size_t row);
   // The Hessian of a function with rules of its own is not that of its tangents.
-  bool can_pull_tangents() const {
-    return !has_rules && kind_ == Kind::gradient && has_token_ && of_->late.empty() && !rows_;
-  }
+  bool can_pull_tangents() const { return !has_rules && kind_ == Kind::gradient && has_token_ && !rows_; }
   // Both derivatives of a gradient by one gradient: tangents of the call are linear in those of its inputs, so the
   // gradient of the inner product of cotangents and tangents is its tangent and, the Hessian being symmetric, its
   // gradient (Pearlmutter 1994). `along`: tangents of inputs of the call; `of_outputs`, `of_tangents`: cotangents of
@@ -127,7 +125,7 @@ void Derivative::add_connections(std::size_t row) {
     if (leads) connected.set(row, column);
     ++column;
   };
-  for (std::size_t i = 0; i < of_->arguments; ++i) add(i + of_->late.size() >= of_->arguments || meets(i));
+  for (std::size_t i = 0; i < of_->arguments; ++i) add(meets(i));
   for (const std::size_t k : seeded_) add(is_gradient ? of_->leads(k, to) : of_->leads(to, k));
   if (has_token_) add(false);
   for (std::size_t i = of_->arguments; i < of_->inputs(); ++i) add(meets(i));

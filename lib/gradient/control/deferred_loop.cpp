@@ -118,7 +118,6 @@ void DeferredLoop::set_gradient(const std::shared_ptr<const Pullback>& p) {
                            .seeded = p->seeded,
                            .exists = p->exists,
                            .summed = p->summed,
-                           .late_reads = reads_.add(p->late_reads),
                            .residuals = p->residuals});
 }
 

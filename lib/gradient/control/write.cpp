@@ -322,7 +322,6 @@ void DeferredLoop::write_pull(Writer& w, std::span<const Array> x, const Token& 
                         : cotangents[k].name.empty() ? zero_like(tensor_of(all.size()))
                                                      : csource::row(cotangents[k], i));
         for (const std::size_t s : p.summed) all.push_back(states[state(s)]);
-        for (const Source& s : p.late_reads) all.push_back(x[own_ + reads_.find(s)]);
         all.insert(all.end(), residuals.begin(), residuals.end());
         std::vector<Array> targets(body.results.size());
         for (std::size_t k = 0; k < wanted.size(); ++k)

@@ -193,8 +193,6 @@ void Loop::set_gradient(Gradient gradient) {
   for (const std::size_t k : b.programs.seeded) b.cotangent_of[k] = argument++;
   std::vector<std::size_t> sum_of(b.programs.exists.size(), none);
   for (const std::size_t s : b.programs.summed) sum_of[s] = argument++;
-  b.late_reads_at = argument;
-  argument += b.programs.late_reads.size();
   std::vector<Recurrence::Link> links;
   for (std::size_t s = 0; s < b.programs.exists.size(); ++s) {
     b.result_of.push_back(b.programs.exists[s] ? result++ : none);
@@ -257,7 +255,6 @@ class Loop::Back {
     in_.set_initial(session_);
     const std::size_t reads_at = loop.shape_.variables + loop.shape_.rows;
     in_.set_read(session_, reads_at, loop.shape_.step_reads);
-    in_.set_read(session_, b_.late_reads_at, b_.programs.late_reads);
     for (std::size_t k = 0; k < cotangents.size(); ++k) {
       cotangents_.push_back(cotangents[k].defined() ? contiguous(cotangents[k]) : Tensor());
       if (k >= loop.shape_.variables || b_.cotangent_of[k] == none) continue;

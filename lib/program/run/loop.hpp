@@ -36,7 +36,7 @@ class Loop {
     const Executable* condition;
   };
   /// forward: the step with its residuals as further results. backward: from the step's arguments, the cotangents of
-  /// its `seeded` results, the sums of its `summed` sources, late reads, and residuals to the gradients that exist,
+  /// its `seeded` results, the sums of its `summed` sources, and residuals to the gradients that exist,
   /// with respect to variables, rows and shared sources: what the step reads, and captured tensors. Gradients of summed
   /// sources are added to the sums.
   struct Gradient {
@@ -45,7 +45,6 @@ class Loop {
     std::vector<std::size_t> seeded;
     std::vector<bool> exists;
     std::vector<std::size_t> summed;
-    std::vector<std::size_t> late_reads;
     std::size_t residuals;
   };
   Loop(const Shape& shape, const Programs& programs)
@@ -81,7 +80,6 @@ class Loop {
     std::vector<std::size_t> linked = {};        // for each link of `back`: its source
     std::vector<Residual> residuals = {};
     std::vector<std::size_t> tokens = {};  // indices of the results of the forward program that are tokens
-    std::size_t late_reads_at = 0;         // the first argument that is one
     std::size_t most_bytes = 0;            // the largest argument, in bytes
   };
   std::vector<Recurrence::Link> links() const;
