@@ -406,6 +406,15 @@ TEST_CASE("rules in compiled bodies: what the rule of a custom gradient reads, a
         };
       },
       w, x);
+  // By a rule of what a rule computes.
+  const auto inner = custom_gradient(
+      [w](const Tensor& y) { return std::pair(sin(y), [w, y](const Tensor& g) { return g * w * cos(y); }); },
+      [w](const std::tuple<Tensor>& y, const std::tuple<Tensor>& t) {
+        return std::get<0>(t) * w * cos(std::get<0>(y));
+      });
+  const auto outer = custom_gradient(
+      [inner](const Tensor& y) { return std::pair(y * 2, [inner, y](const Tensor& g) { return g * inner(y); }); });
+  check_bodies([=](const Tensor&) -> Function { return outer; }, w, x);
 }
 
 TEST_CASE("rules in compiled bodies: arguments that the function ignores, and reads by conditions and other branches") {
