@@ -2,6 +2,7 @@
 // with LoopOptions::compiled.
 #include <functional>
 #include <reel/compile.hpp>
+#include <reel/custom.hpp>
 #include <reel/reel.hpp>
 #include <reel/switch.hpp>
 
@@ -372,6 +373,55 @@ TEST_CASE("compiled loops: an op that may throw is kept though its result is unu
   CHECK(same_bits(f(x, scalar(2), scalar(1)), x * 2.));
   CHECK_THROWS_AS(f(x, scalar(9), scalar(1)), IndexError);
   CHECK_THROWS_AS(f(x, scalar(2), scalar(9)), IndexError);
+}
+
+TEST_CASE("compiled bodies without results: what may throw is kept, and runs with what it reads") {
+  using List = std::vector<Tensor>;
+  const auto nothing = [](const Tensor&) { return List(); };
+  const auto reads = [](const Tensor& i) {
+    return [i](const Tensor& y) {
+      static_cast<void>(gather(y, i));
+      return List();
+    };
+  };
+  using Function = std::function<Tensor(const Tensor&, const Tensor&)>;
+  const std::vector<Function> functions{
+      [=](const Tensor& x, const Tensor& i) {
+        static_cast<void>(cond(sum(x) > 0., reads(i), nothing, x));
+        return x * 2.;
+      },
+      [=](const Tensor& x, const Tensor& i) {
+        static_cast<void>(checkpoint(reads(i))(x));
+        return x * 2.;
+      },
+      [=](const Tensor& x, const Tensor& i) {
+        static_cast<void>(while_loop([](const List&) { return scalar(1.) > 0.; },
+                                     [=](const List&) { return reads(i)(x); }, List(), {.max_iterations = 2}));
+        return x * 2.;
+      },
+      [=](const Tensor& x, const Tensor& i) {  // by the rule, of a cotangent
+        return custom_gradient([=](const Tensor& y) {
+          return std::pair(y * 2., [=](const Tensor& g) {
+            static_cast<void>(cond(sum(g) > 0., reads(i), nothing, g));
+            return g * 2.;
+          });
+        })(x);
+      }};
+  const Tensor x = support::ramp({3}, .1);
+  for (const Function& f : functions) {
+    const auto program = compile(f);
+    const auto gradient = [](const Function& g) {
+      return [g](const Tensor& y, const Tensor& i) { return grad([&](const Tensor& z) { return sum(g(z, i)); })(y); };
+    };
+    const bool by_rule = &f == &functions.back();
+    CHECK(same_bits(program(x, scalar(2)), x * 2.));
+    if (!by_rule) CHECK_THROWS_AS(program(x, scalar(9)), IndexError);
+    for (int round = 0; round < 2; ++round)
+      for (const Function& g : {Function(gradient(program)), Function(compile(gradient(f)))}) {
+        CHECK(same_bits(g(x, scalar(2)), full({3}, 2.)));
+        CHECK_THROWS_AS(g(x, scalar(9)), IndexError);
+      }
+  }
 }
 
 TEST_CASE("compiled loops: an error names what cannot be part of one program") {

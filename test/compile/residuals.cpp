@@ -1,5 +1,6 @@
 // Gradients through compiled calls are two programs: what the call keeps, and that no part of f is computed twice.
 #include <reel/compile.hpp>
+#include <reel/custom.hpp>
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
@@ -91,6 +92,25 @@ TEST_CASE("compiled gradients: the gradient does not evaluate f again") {
     CHECK(memory_stats().live_bytes - before >= s.residual_bytes);
     static_cast<void>(tape.gradient(y, x));
     CHECK(memory_stats().live_bytes - before < s.residual_bytes);
+  }
+}
+
+TEST_CASE("compiled gradients: an op on a cotangent that may throw runs with the gradient") {
+  const auto f = compile([](const Tensor& x) {
+    return custom_gradient([](const Tensor& y) {
+      return std::pair(y * 2., [](const Tensor& g) { return cast(cast(g, DType::int64), DType::float64); });
+    })(x);
+  });
+  const Tensor x = support::ramp({3}, .1);
+  for (const double g : {2.5, 1e300, 2.5, 1e300}) {
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = f(x);
+    const auto gradient = [&] { return *tape.gradient(y, x, {.output_gradients = full({3}, g)}); };
+    if (g < 3)
+      CHECK(same_bits(gradient(), full({3}, 2.)));
+    else
+      CHECK_THROWS_AS(gradient(), Error);
   }
 }
 

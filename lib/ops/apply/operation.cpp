@@ -66,7 +66,7 @@ void trace(const Primitive& p, const Call& call, const Metas& metas, bool residu
   Tracer& tracer = tracer_of(p.rule.name, call.inputs);
   const detail::Maker maker = running(p.rule.name);
   const std::size_t wanted = metas.size() - (residuals_wanted ? 0 : p.residuals);
-  bool computes = false;
+  bool computes = wanted == 0;  // such as a branch without results, which may throw
   for (std::size_t k = 0; k < wanted; ++k) {
     const Meta m = metas[k];
     computes = computes || m.view_of < 0;

@@ -28,13 +28,13 @@ class Cut {
   // Marks the values that depend on arguments of the second part.
   void find_late() {
     for (const Instruction& i : program_.instructions)
-      if (std::any_of(i.inputs.begin(), i.inputs.end(),
-                      [&](Index o) { return o != nothing && late_[program_.operands[o].value]; }))
+      if (is_late(i))
         for (const Index v : i.outputs)
           if (v != nothing) late_[v] = true;
   }
   bool is_late(const Instruction& i) const {
-    return std::any_of(i.outputs.begin(), i.outputs.end(), [&](Index v) { return v != nothing && late_[v]; });
+    return std::any_of(i.inputs.begin(), i.inputs.end(),
+                       [&](Index o) { return o != nothing && late_[program_.operands[o].value]; });
   }
   void find_early() {
     early_.resize(program_.instructions.size());
