@@ -208,6 +208,20 @@ class Build:
             return {around[-1] if around else behind[0] if behind else chosen[-1][1]}
         return set()
 
+    def of_function(self, places):
+        """Numbers of all mutants of the functions that an error is in: one in a lambda breaks what the lambda is given to."""
+        numbers = set()
+        for file, line, _ in places:
+            path = (self.base / file).resolve()
+            if not path.is_relative_to(self.copy):
+                continue
+            before = [m for m in self.mutants if m.file == str(path.relative_to(self.copy)) and m.line <= line]
+            if before:
+                last = max(before, key=lambda m: m.line)
+                near = [m for m in self.mutants if (m.file, m.function) == (last.file, last.function)]
+                numbers |= {self.number[m.key] for m in near}
+        return numbers
+
     def compile_one(self, command):
         output, file, options = command
         object_ = self.folder / "objects" / output
@@ -244,6 +258,7 @@ class Build:
                     errors = self.errors(text)
                     errors = [e for e in errors if not self.follows(*e)] or errors
                     found = set().union(*(self.culprits(places, round_ >= MOST_ROUNDS - 4) for places, _ in errors))
+                    found = found or set().union(*(self.of_function(places) for places, _ in errors))
                     if not found:
                         (self.folder / "compile.log").write_text(text)
                         raise SystemExit(f"{command[1]}: errors that come from no mutant: {self.folder / 'compile.log'}")

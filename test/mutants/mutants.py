@@ -6,7 +6,8 @@ Usage: mutants.py ROOT list [FILE]          every mutant of the tree, or of file
        mutants.py ROOT run FOLDER [options] runs the tests against them; --help says more
 
 What is mutated: the derivatives of the pointwise table; in lib/ops the functions that take a tape's record, what they
-call in their file, and what an op gives to the tape; lib/gradient and lib/tape where they replay, follow and keep; equations.
+call in their file, and what an op gives to the tape; lib/gradient and lib/tape where they replay, follow and keep;
+equations; control flow, traces, programs, their passes and runs, and compile.
 equivalent.txt lists mutants that no test can tell from the original, each with the reason.
 """
 import argparse
@@ -21,8 +22,8 @@ import sites
 # Derivatives; derivatives; what derivatives share with values; what replays, follows and keeps. In the order of a run.
 RULES, TABLE, SHARED, ENGINE = PARTS = "rules", "table", "shared", "engine"
 ENGINE_FILES = ["lib/gradient/reverse/*.cpp", "lib/gradient/forward/*.cpp", "lib/gradient/functions/*.cpp",
-                "lib/gradient/control/composite.cpp", "lib/gradient/control/loop.cpp",
-                "lib/gradient/gradient_tape.cpp", "lib/ops/elementwise/derive.cpp", "lib/tape/recording.cpp",
+                "lib/gradient/control/*.cpp", "lib/gradient/programs/*.cpp", "lib/gradient/gradient_tape.cpp",
+                "lib/program/*.cpp", "lib/program/passes/*.cpp", "lib/program/run/*.cpp", "lib/compile/*.cpp", "lib/ops/elementwise/derive.cpp", "lib/tape/recording.cpp",
                 "lib/tape/forward.cpp", "lib/tape/sweep.cpp", "lib/solve/*.cpp", "lib/ode/*.cpp",
                 "lib/linalg/linear_solve.cpp", "lib/linalg/symmetric_function.cpp"]
 RULE_FOLDERS = ("lib/ops/", "lib/linalg/", "lib/special/", "lib/fft/", "lib/interpolate/", "lib/image/", "lib/geometry/", "lib/nn/", "lib/stats/")
