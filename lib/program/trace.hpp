@@ -120,6 +120,8 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   Tensor value(const Variable& variable);
   /// Assigns it in the trace.
   void assign(const Variable& variable, const Tensor& value);
+  /// The number of values so far: those of later ops have no smaller index.
+  Index values() const noexcept { return static_cast<Index>(program_.values.size()); }
   /// Ends the trace: the program that computes `results`. TraceError when one of them belongs to another trace.
   Program finish(std::span<const Tensor> results);
 

@@ -114,6 +114,25 @@ TEST_CASE("compiled gradients: an op on a cotangent that may throw runs with the
   }
 }
 
+TEST_CASE("compiled gradients: an op of the gradient alone that may throw does not run with the call") {
+  const auto f = compile([](const Tensor& x, const Tensor& rows) {
+    return custom_gradient(
+        [rows](const Tensor& y) { return std::pair(y * 2., [rows](const Tensor& g) { return gather(g, rows); }); })(x);
+  });
+  const Tensor x = support::ramp({3}, .1), g = support::ramp({3}, .7);
+  for (const std::int64_t last : {1, 9, 1, 9}) {
+    const Tensor rows = from_data(std::vector<std::int64_t>{2, 0, last});
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = f(x, rows);
+    const auto gradient = [&] { return *tape.gradient(y, x, {.output_gradients = g}); };
+    if (last < 3)
+      CHECK(same_bits(gradient(), gather(g, rows)));
+    else
+      CHECK_THROWS_AS(gradient(), IndexError);
+  }
+}
+
 TEST_CASE("compiled gradients: arguments that no tape follows add no instructions") {
   const auto f = compile([](const Tensor& x, const Tensor& w) { return sum(tanh(matmul(x, w))); });
   const Tensor x = support::ramp({50, 4}), w = support::ramp({4, 3});

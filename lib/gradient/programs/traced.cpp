@@ -463,6 +463,7 @@ std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, cons
   made->rows = what.rows;
   program::Program program;
   std::size_t late = cotangents.size() + what.summed.size();  // arguments of the backward program alone
+  program::Index derived = program::nothing;                  // values from it on are of the gradient
   {
     program::Trace trace(owner_, enclosing);
     if (native_) {
@@ -479,7 +480,13 @@ std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, cons
       sums.push_back(trace.argument(ops::abstract(dtype_of_source(s), shape_of(s))));
     }
     append(x, sums);
-    Pulled pulled = pulled_by(what, x);
+    Differentiated noted = what;
+    noted.f = [&](std::span<const Tensor> y) {
+      std::vector<Tensor> results = what.f(y);
+      derived = trace.values();
+      return results;
+    };
+    Pulled pulled = pulled_by(noted, x);
     made->late_reads = {trace.reads().begin() + static_cast<std::ptrdiff_t>(reads_.size()), trace.reads().end()};
     late += made->late_reads.size();
     check_assigned(trace);
@@ -493,7 +500,8 @@ std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, cons
   fill_around_first_parts(program, arguments_ + reads_.size() + cotangents.size(), what.summed.size());
   program::simplify(program);
   const std::size_t arguments = program.arguments.size() - late;
-  program::Parts parts = program::split(program, arguments, results_ + assigned_.size(), step_variables.value_or(0));
+  program::Parts parts =
+      program::split(program, arguments, results_ + assigned_.size(), step_variables.value_or(0), derived);
   const program::Trace* const around = program::Trace::current();
   const codegen::NativeOptions* const native = native_ ? native_.get() : around ? around->native_steps() : nullptr;
   if (native) program::pack_residuals(parts);

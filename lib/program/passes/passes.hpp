@@ -43,11 +43,12 @@ struct Parts {
   Program second;  // of all arguments, followed by those results
   std::size_t residuals = 0;
 };
-/// The first part computes the first `results` results: the instructions they need, and those that may throw. It does
-/// not read the arguments from `arguments` on. The second part repeats operations that combine or move elements of
-/// arguments if it then has to be given less: large results of theirs count, and those of the first `variables`
-/// arguments that only they read.
-Parts split(const Program& program, std::size_t arguments, std::size_t results, std::size_t variables = 0);
+/// The first part computes the first `results` results: the instructions they need, and those that may throw, unless
+/// they make values from `derived` on, those of the gradient. It does not read the arguments from `arguments` on. The
+/// second part repeats operations that combine or move elements of arguments if it then has to be given less: large
+/// results of theirs count, and those of the first `variables` arguments that only they read.
+Parts split(const Program& program, std::size_t arguments, std::size_t results, std::size_t variables = 0,
+            Index derived = nothing);
 /// Makes the scalars that the second part is given elements of one array for each dtype.
 void pack_residuals(Parts& parts);
 

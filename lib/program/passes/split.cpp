@@ -15,8 +15,8 @@ namespace {
 
 class Cut {
  public:
-  Cut(const Program& program, std::size_t arguments, std::size_t results)
-      : program_(program), late_(program.values.size()), needed_(program.values.size()) {
+  Cut(const Program& program, std::size_t arguments, std::size_t results, Index derived)
+      : program_(program), derived_(derived), late_(program.values.size()), needed_(program.values.size()) {
     for (std::size_t k = arguments; k < program.arguments.size(); ++k) late_[program.arguments[k]] = true;
     for (std::size_t k = 0; k < results; ++k) needed_[program.operands[program.results[k]].value] = true;
     find_late();
@@ -36,11 +36,14 @@ class Cut {
     return std::any_of(i.inputs.begin(), i.inputs.end(),
                        [&](Index o) { return o != nothing && late_[program_.operands[o].value]; });
   }
+  bool is_of_function(const Instruction& i) const {
+    return std::all_of(i.outputs.begin(), i.outputs.end(), [&](Index v) { return v == nothing || v < derived_; });
+  }
   void find_early() {
     early_.resize(program_.instructions.size());
     for (std::size_t k = early_.size(); k-- > 0;) {
       const Instruction& i = program_.instructions[k];
-      early_[k] = (i.may_throw() && !is_late(i)) ||
+      early_[k] = (i.may_throw() && !is_late(i) && is_of_function(i)) ||
                   std::any_of(i.outputs.begin(), i.outputs.end(), [&](Index v) { return v != nothing && needed_[v]; });
       if (!early_[k]) continue;
       for (const Index o : i.inputs)
@@ -49,6 +52,7 @@ class Cut {
   }
 
   const Program& program_;
+  Index derived_;                    // the first value of the gradient
   std::vector<bool> late_, needed_;  // for each value
   std::vector<bool> early_;          // for each instruction
 };
@@ -149,8 +153,8 @@ class Repetition {
 
 }  // namespace
 
-Parts split(const Program& program, std::size_t arguments, std::size_t results, std::size_t variables) {
-  const Cut cut(program, arguments, results);
+Parts split(const Program& program, std::size_t arguments, std::size_t results, std::size_t variables, Index derived) {
+  const Cut cut(program, arguments, results, derived);
   std::vector<bool> repeated(program.instructions.size());
   if (variables > 0)
     if (const Repetition repetition(program, cut, arguments, results); repetition.saves(variables))
