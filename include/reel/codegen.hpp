@@ -23,6 +23,9 @@
 // without a name are variable, variable_2, ...; a generator is its seed and position. Assigns and draws take effect
 // when the function returns 0. cost_initial holds the values at generate_c, such as the weights of a trained network.
 //
+// A result that is a sparse matrix, such as that of sparse_jacobian or sparse_hessian, has the values as its parameter;
+// its pattern is in constant arrays of the header, cost_y0_row_starts and cost_y0_columns.
+//
 // What compile() keeps as one instruction stays a loop or a branch of C: while_loop and fori_loop with a condition that
 // is a tensor, scan of more than 64 steps or with {.compiled = true}, cond on a tensor, recompute_grad. Their gradients
 // walk back over what the steps have left in the workspace; a while_loop needs max_iterations for that. Where all steps
@@ -97,13 +100,25 @@ class CSource {
 namespace detail {
 /// Names of the leaves of arguments and results, as save() gives them: empty where a tensor is no part of a tree.
 struct LeafNames {
+  struct Pattern {
+    std::size_t output;
+    Shape shape;
+    Tensor row_starts, columns;
+  };
   List<std::string> inputs, outputs;
+  List<Pattern> patterns;                                 // of the outputs that are values of sparse matrices
   List<std::pair<std::uint64_t, std::string>> variables;  // by id
   List<std::size_t> streams;                              // the inputs that are generators
 };
 /// The source of a function of flat lists at these arguments. A call of f sets names.outputs.
 CSource source_of(const FlatFunction& f, std::span<const Tensor> arguments, const CodegenOptions& options,
                   const LeafNames& names);
+
+// Csr of <reel/sparse.hpp>.
+template <class T>
+concept SparseMatrix = requires(const T& x) {
+  x.pattern.row_starts, x.pattern.columns, x.pattern.shape, x.values;
+};
 
 struct CompiledAccess {
   template <class T, class F>
@@ -130,6 +145,16 @@ struct CompiledAccess {
     for (std::size_t k = 0; k < tensors; ++k)
       names.inputs.push_back(chosen.size() == tensors ? chosen[k] : std::string());
   }
+  template <class T>
+  static void add_results(const T& y, LeafNames& names) {
+    if constexpr (TupleLike<T>) {
+      std::apply([&](const auto&... one) { (add_results(one, names), ...); }, y);
+    } else {
+      if constexpr (SparseMatrix<T>)
+        names.patterns.push_back({names.outputs.size(), y.pattern.shape, y.pattern.row_starts, y.pattern.columns});
+      each_name(y, [&](const std::string& name, const auto&) { names.outputs.push_back(name); });
+    }
+  }
   template <class F, class... A>
   static CSource generate_c(const Compiled<F>& f, const CodegenOptions& options, A&... args) {
     using Kept = KeptFor<F, std::remove_cvref_t<A>...>;
@@ -150,7 +175,7 @@ struct CompiledAccess {
         return {};
       } else {
         const auto y = Compiled<F>::call_kept(f, kept, leaves);
-        each_name(y, [&](const std::string& name, const auto&) { names.outputs.push_back(name); });
+        add_results(y, names);
         return leaves_of("generate_c", y);
       }
     };

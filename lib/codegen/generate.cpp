@@ -173,7 +173,7 @@ class Generation {
                !names_.contains(name);
       };
       p.name = !names.empty() ? names[k] : is_free(leaf) ? leaf : fmt::format("{}{}", letter, k);
-      if (names.empty() && !leaf.empty() && p.name != leaf && is_free(second)) p.name = second;
+      if (names.empty() && csource::is_name(leaf) && p.name != leaf && is_free(second)) p.name = second;
       check_name(p.name);
       if (!csource::type_of(p.dtype))
         detail::fail<TypeError>(who, "{} is {}, which has no type in C; cast it to float32 or float64", p.name,
@@ -287,6 +287,24 @@ class Generation {
     return fmt::format("const struct {0}_state {0}_initial = {{\n{1}}};\n\n", options_.name, text);
   }
 
+  // Arrays of the patterns of sparse results: their declarations, or their definitions.
+  std::string patterns(bool defines) const {
+    std::string text;
+    for (const detail::LeafNames::Pattern& p : leaves_.patterns) {
+      const std::string& name = outputs_[p.output].name;
+      if (!defines)
+        text += fmt::format("/* Pattern of {} in compressed sparse rows, {} x {}. */\n", name, p.shape[0], p.shape[1]);
+      for (const bool starts : {true, false}) {
+        const program::Untraced computing;
+        const Tensor list = cast(starts ? p.row_starts : p.columns, DType::int32);
+        text += fmt::format("{}const int32_t {}_{}_{}[{}]", defines ? "" : "extern ", options_.name, name,
+                            starts ? "row_starts" : "columns", std::max<std::int64_t>(1, list.size()));
+        text += defines ? fmt::format(" = {{{}}};\n", initialiser(list)) : ";\n";
+      }
+    }
+    return text + (text.empty() ? "" : "\n");
+  }
+
   std::string header(const Writer& w) const {
     const std::string guard = upper(options_.name) + "_H", bytes = upper(options_.name) + "_WORKSPACE";
     return fmt::format(
@@ -297,7 +315,7 @@ class Generation {
         "/* What it says; \"\" for 0. */\nconst char *{0}_error(int number);\n\n"
         "#ifdef __cplusplus\n}}\n#endif\n#endif\n",
         options_.name, list_of(inputs_), list_of(outputs_), w.workspace().bytes(), guard, bytes, prototype(""),
-        state_type());
+        state_type() + patterns(false));
   }
 
   // Pointers to the regions of the workspace, and mention of parameters that nothing reads.
@@ -348,7 +366,8 @@ class Generation {
         "#define {1}\n#endif\n\n",
         options_.name, restricted);
     const std::string constants = w.constants();
-    text += constants + (constants.empty() ? "" : "\n") + initial_state() + w.helpers() + w.functions();
+    text +=
+        constants + (constants.empty() ? "" : "\n") + initial_state() + patterns(true) + w.helpers() + w.functions();
     text += fmt::format("{} {{\n{}{}  return 0;\n}}\n\n", prototype((restricted + " ").c_str()), regions(w), w.body());
     text += errors(w);
     if (options_.check) text += check();

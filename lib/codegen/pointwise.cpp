@@ -165,10 +165,10 @@ std::string pointwise_value(Writer& w, std::size_t definition, DType d, std::spa
 }
 
 std::string pointwise_derivative(Writer& w, std::size_t definition, std::size_t k, DType d,
-                                 std::span<const std::string> x) {
+                                 std::span<const std::string> x, const KnownNodes& known) {
   std::vector<std::string> inputs(x.begin(), x.end());
   inputs.resize(loops::node_operands);
-  return write_graph(w, ops::formula_of(definition, k), d, inputs, {})[0];
+  return write_graph(w, ops::formula_of(definition, k), d, inputs, {}, known)[0];
 }
 
 namespace {
@@ -186,17 +186,19 @@ std::string condition(const Node& node, std::span<const std::string> x) {
 }  // namespace
 
 std::vector<std::string> write_graph(Writer& w, const loops::Graph& graph, DType d, std::span<const std::string> inputs,
-                                     std::span<const double> parameters) {
+                                     std::span<const double> parameters, const KnownNodes& known) {
   std::vector<bool> needed(graph.nodes.size());
+  std::vector<std::string> value(graph.nodes.size());
+  for (const auto& [node, name] : known) value[node] = name;
   for (const std::int32_t o : graph.outputs) needed[static_cast<std::size_t>(o)] = true;
   for (std::size_t i = graph.nodes.size(); i-- > 0;)
-    if (needed[i] && graph.nodes[i].opcode >= Opcode::value)
+    if (needed[i] && value[i].empty() && graph.nodes[i].opcode >= Opcode::value)
       for (const std::int32_t x : graph.nodes[i].in)
         if (x >= 0) needed[static_cast<std::size_t>(x)] = true;
-  std::vector<std::string> value(graph.nodes.size());
+  std::vector<bool> reads(inputs.size());
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
-    if (!needed[i]) continue;
+    if (!needed[i] || !value[i].empty()) continue;
     std::vector<std::string> x;
     if (node.opcode >= Opcode::value)
       for (const std::int32_t operand : node.in)
@@ -207,6 +209,7 @@ std::vector<std::string> write_graph(Writer& w, const loops::Graph& graph, DType
     switch (node.opcode) {
       case Opcode::input:
         value[i] = inputs[index];
+        reads[index] = true;
         break;
       case Opcode::parameter:
         value[i] = csource::literal(parameters[index], d);
@@ -227,6 +230,8 @@ std::vector<std::string> write_graph(Writer& w, const loops::Graph& graph, DType
         value[i] = w.let_truth(condition(node, x));
     }
   }
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    if (!reads[k] && csource::is_name(inputs[k])) w.statement("(void)" + inputs[k]);  // which keeps compilers silent
   std::vector<std::string> outputs;
   for (const std::int32_t o : graph.outputs) outputs.push_back(value[static_cast<std::size_t>(o)]);
   return outputs;

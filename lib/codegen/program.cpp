@@ -36,6 +36,14 @@ bool is_elementwise(const Instruction& i) {
   return lanes_of(i) || i.operation.primitive->write_c.expression;
 }
 
+// A value that the derivative formula of an instruction computes, and that exists: cos(x) beside the gradient of
+// sin(x).
+struct Shared {
+  std::size_t node;  // of the formula
+  Index operand;
+};
+using SharedValues = std::vector<std::vector<Shared>>;  // of each instruction
+
 // Instructions that are written together: elementwise ones of a shape, or a single one.
 struct Unit {
   std::vector<std::size_t> members;
@@ -48,7 +56,8 @@ struct Unit {
 // of its shape that nobody has read from yet.
 class Division {
  public:
-  Division(const Program& p, const std::vector<bool>& needed) : program_(p), unit_of_(p.values.size(), none) {
+  Division(const Program& p, const std::vector<bool>& needed, const SharedValues& shared)
+      : program_(p), shared_(shared), unit_of_(p.values.size(), none) {
     for (std::size_t at = 0; at < p.instructions.size(); ++at)
       if (needed[at]) place(at);
     std::stable_sort(units_.begin(), units_.end(),
@@ -57,10 +66,13 @@ class Division {
   std::vector<Unit>& units() { return units_; }
 
  private:
-  void close_read(const Instruction& i, std::size_t own) {
-    for (const Index o : i.inputs)
-      if (o != nothing)
-        if (const std::size_t u = unit_of_[program_.operands[o].value]; u != none && u != own) open_[u] = false;
+  void close_read(std::size_t at, std::size_t own) {
+    const auto close = [&](Index o) {
+      if (const std::size_t u = unit_of_[program_.operands[o].value]; u != none && u != own) open_[u] = false;
+    };
+    for (const Index o : program_.instructions[at].inputs)
+      if (o != nothing) close(o);
+    for (const Shared& one : shared_[at]) close(one.operand);
   }
   bool reads_other_elements(const Instruction& i, std::size_t unit) const {
     return std::any_of(i.inputs.begin(), i.inputs.end(), [&](Index o) {
@@ -79,7 +91,7 @@ class Division {
         if (open_[newest->second] && !reads_other_elements(i, newest->second)) unit = newest->second;
       if (loops) newest_[{shape.begin(), shape.end()}] = unit;
     }
-    close_read(i, unit);
+    close_read(at, unit);
     if (unit == units_.size()) {
       units_.push_back({{}, elementwise, shape});
       open_.push_back(true);
@@ -90,6 +102,7 @@ class Division {
   }
 
   const Program& program_;
+  const SharedValues& shared_;
   std::vector<Unit> units_;
   std::vector<bool> open_;
   std::vector<std::size_t> unit_of_;  // of each value
@@ -111,6 +124,39 @@ std::vector<bool> needed_by(const Program& p, const std::vector<bool>& wanted) {
   return instructions;
 }
 
+// Functions of one operand that instructions or relations give, found in the formulas of derivatives.
+SharedValues find_shared(const Program& p, const std::vector<bool>& needed, std::span<const Relation> relations) {
+  std::map<std::pair<std::size_t, Index>, Index> known;  // by definition and value of the operand
+  std::vector<Index> operand_of(p.values.size(), nothing);
+  for (std::size_t o = 0; o < p.operands.size(); ++o)
+    if (p.operands[o].whole) operand_of[p.operands[o].value] = static_cast<Index>(o);
+  for (const Relation& r : relations) known[{r.definition, p.arguments[r.x]}] = p.arguments[r.y];
+  SharedValues shared(p.instructions.size());
+  for (std::size_t at = 0; at < p.instructions.size(); ++at) {
+    const Instruction& i = p.instructions[at];
+    const ops::Operation& o = i.operation;
+    if (!needed[at] || o.primitive || o.summed) continue;
+    if (o.operand == ops::Operation::value) {
+      if (i.inputs.size() == 1 && p.operands[i.inputs[0]].whole)
+        known.try_emplace({o.definition, p.operands[i.inputs[0]].value}, i.outputs[0]);
+      continue;
+    }
+    const loops::Graph& formula = ops::formula_of(o.definition, static_cast<std::size_t>(o.operand));
+    for (std::size_t n = 0; n < formula.nodes.size(); ++n) {
+      const loops::Node& node = formula.nodes[n];
+      if (node.opcode != loops::Opcode::value || node.in[0] < 0 || node.in[1] >= 0) continue;
+      const loops::Node& from = formula.nodes[static_cast<std::size_t>(node.in[0])];
+      if (from.opcode != loops::Opcode::input || static_cast<std::size_t>(from.in[0]) >= i.inputs.size()) continue;
+      const Operand& x = p.operands[i.inputs[static_cast<std::size_t>(from.in[0])]];
+      const auto found = known.find({node.function, x.value});
+      if (found == known.end() || !x.whole || operand_of[found->second] == nothing) continue;
+      if (p.values[found->second].tensor.shape() == p.values[i.outputs[0]].tensor.shape())
+        shared[at].push_back({n, operand_of[found->second]});
+    }
+  }
+  return shared;
+}
+
 // An estimate of the statements of an instruction.
 std::size_t statements_of(const Instruction& i) {
   constexpr std::size_t of_primitive = 8;
@@ -130,16 +176,18 @@ void release_place(Writer& w, const Array& x) {
 class ProgramWriter {
  public:
   ProgramWriter(Writer& w, const Program& p, std::span<const Array> arguments, std::span<const Array> targets,
-                std::vector<bool> wanted)
+                std::vector<bool> wanted, std::span<const Relation> relations)
       : w_(w),
         p_(p),
         wanted_(std::move(wanted)),
-        units_(std::move(Division(p, needed_by(p, wanted_)).units())),
+        needed_(needed_by(p, wanted_)),
+        shared_(find_shared(p, needed_, relations)),
+        units_(std::move(Division(p, needed_, shared_).units())),
         values_(p.values.size()) {
     check();
     for (std::size_t k = 0; k < arguments.size(); ++k) values_[p.arguments[k]].place = arguments[k];
     for (std::size_t v = 0; v < p.values.size(); ++v)
-      if (p.values[v].origin == Value::Origin::constant)
+      if (p.values[v].origin == Value::Origin::constant && csource::type_of(p.values[v].tensor.dtype()))
         values_[v].place = w.constant(loops::contiguous(p.values[v].tensor));
     cut();
     find_uses();
@@ -186,6 +234,15 @@ class ProgramWriter {
     bool taken = false;         // its place is workspace that is to be given back
   };
 
+  // What an instruction reads.
+  std::vector<Index> operands_of(std::size_t m) const {
+    std::vector<Index> list;
+    for (const Index o : p_.instructions[m].inputs)
+      if (o != nothing) list.push_back(o);
+    for (const Shared& one : shared_[m]) list.push_back(one.operand);
+    return list;
+  }
+
   std::string line_of(const Instruction& i) const {
     const std::string line = tape::to_string(i.line, " (");
     return i.operation.name + (line.empty() ? line : line + ")");
@@ -199,6 +256,10 @@ class ProgramWriter {
         detail::fail<TraceError>(
             "generate_c", "{} has no form in C; compute it outside of the function and pass the result as an argument",
             line_of(i));
+      for (const Index o : i.inputs)
+        if (o != nothing && !csource::type_of(p_.operands[o].tensor.dtype()))
+          detail::fail<TypeError>("generate_c", "{} reads {}, which has no type in C; cast it to float32 or float64",
+                                  line_of(i), p_.operands[o].tensor.dtype());
       for (const Index v : i.outputs)
         if (v != nothing && !program::is_token(p_.values[v].tensor) && !csource::type_of(p_.values[v].tensor.dtype()))
           detail::fail<TypeError>("generate_c",
@@ -233,8 +294,7 @@ class ProgramWriter {
             made[v] = units_[u].function;
             values_[v].last_use = u;
           }
-        for (const Index o : p_.instructions[m].inputs) {
-          if (o == nothing) continue;
+        for (const Index o : operands_of(m)) {
           const Index v = p_.operands[o].value;
           values_[v].read = true;
           values_[v].last_use = std::max(values_[v].last_use, u);
@@ -290,15 +350,14 @@ class ProgramWriter {
     if (!unit.elementwise)
       write_statements(u, last);
     else if (unit.shape.elements() == 1)
-      write_scalars(u, last);
+      write_scalars(u, unit.members.back());
     else if (unit.shape.elements() > 1)
       write_elements(u);
     w_.free_temporaries(temporaries);
     w_.exchange(std::move(outer));
     estimate(unit, before);
     for (const std::size_t m : unit.members) {
-      for (const Index o : p_.instructions[m].inputs)
-        if (o != nothing) give_back(p_.operands[o].value, u);
+      for (const Index o : operands_of(m)) give_back(p_.operands[o].value, u);
       for (const Index v : p_.instructions[m].outputs)
         if (v != nothing) give_back(v, u);
     }
@@ -433,13 +492,13 @@ class ProgramWriter {
   // ---- Elementwise operations
 
   // The values of the outputs at one element. Those that nobody reads are mentioned, which keeps compilers silent.
-  std::vector<std::string> elements_of(const Instruction& i, std::span<const std::string> x) {
-    std::vector<std::string> y = computed(i, x);
+  std::vector<std::string> elements_of(const Instruction& i, std::span<const std::string> x, const KnownNodes& known) {
+    std::vector<std::string> y = computed(i, x, known);
     for (std::size_t k = 0; k < y.size(); ++k)
       if (i.outputs[k] == nothing || !values_[i.outputs[k]].read) w_.statement("(void)" + y[k]);
     return y;
   }
-  std::vector<std::string> computed(const Instruction& i, std::span<const std::string> x) {
+  std::vector<std::string> computed(const Instruction& i, std::span<const std::string> x, const KnownNodes& known) {
     const ops::Operation& o = i.operation;
     const DType d = p_.values[i.outputs[0]].tensor.dtype();
     if (const ops::Program* lanes = lanes_of(i)) {
@@ -460,13 +519,17 @@ class ProgramWriter {
       }
       return {w_.let(d, pointwise_value(w_, o.definition, d, x))};
     }
-    return {pointwise_derivative(w_, o.definition, static_cast<std::size_t>(o.operand), d, x)};
+    return {pointwise_derivative(w_, o.definition, static_cast<std::size_t>(o.operand), d, x, known)};
   }
 
-  void write_scalars(std::size_t u, const Instruction& i) {
+  void write_scalars(std::size_t u, std::size_t m) {
+    const Instruction& i = p_.instructions[m];
     std::vector<std::string> x;
     for (const Index o : i.inputs) x.push_back(array_of(o, units_[u].function).value());
-    const std::vector<std::string> y = elements_of(i, x);
+    KnownNodes known;
+    for (const Shared& one : shared_[m])
+      known.emplace_back(one.node, array_of(one.operand, units_[u].function).value());
+    const std::vector<std::string> y = elements_of(i, x, known);
     for (std::size_t k = 0; k < y.size(); ++k) {
       if (i.outputs[k] == nothing) continue;
       ValueState& v = values_[i.outputs[k]];
@@ -510,7 +573,7 @@ class ProgramWriter {
     Elements e;
     std::vector<bool> made(p_.values.size());
     for (const std::size_t m : unit.members) {
-      for (const Index o : p_.instructions[m].inputs)
+      for (const Index o : operands_of(m))
         if (!made[p_.operands[o].value] && std::find(e.loaded.begin(), e.loaded.end(), o) == e.loaded.end())
           e.loaded.push_back(o);
       for (const Index v : p_.instructions[m].outputs)
@@ -549,15 +612,17 @@ class ProgramWriter {
     std::map<Index, std::string> made;  // by value
     for (const std::size_t m : unit.members) {
       const Instruction& i = p_.instructions[m];
-      std::vector<std::string> x;
-      for (const Index o : i.inputs) {
+      const auto element = [&](Index o) {
         const auto own = made.find(p_.operands[o].value);
-        x.push_back(
-            own != made.end()
-                ? own->second
-                : loaded[static_cast<std::size_t>(std::find(e.loaded.begin(), e.loaded.end(), o) - e.loaded.begin())]);
-      }
-      const std::vector<std::string> y = elements_of(i, x);
+        return own != made.end() ? own->second
+                                 : loaded[static_cast<std::size_t>(std::find(e.loaded.begin(), e.loaded.end(), o) -
+                                                                   e.loaded.begin())];
+      };
+      std::vector<std::string> x;
+      for (const Index o : i.inputs) x.push_back(element(o));
+      KnownNodes known;
+      for (const Shared& one : shared_[m]) known.emplace_back(one.node, element(one.operand));
+      const std::vector<std::string> y = elements_of(i, x, known);
       for (std::size_t k = 0; k < y.size(); ++k)
         if (i.outputs[k] != nothing) made[i.outputs[k]] = y[k];
     }
@@ -567,6 +632,8 @@ class ProgramWriter {
   Writer& w_;
   const Program& p_;
   std::vector<bool> wanted_;  // of the results
+  std::vector<bool> needed_;  // of the instructions
+  SharedValues shared_;
   std::vector<Unit> units_;
   std::vector<ValueState> values_;
   bool several_ = false;  // functions
@@ -580,9 +647,9 @@ void Written::release(Writer& w) {
 }
 
 Written write_program(Writer& w, const Program& program, std::span<const Array> arguments,
-                      std::span<const Array> targets, std::vector<bool> wanted) {
+                      std::span<const Array> targets, std::vector<bool> wanted, std::span<const Relation> relations) {
   wanted.resize(program.results.size(), true);
-  return ProgramWriter(w, program, arguments, targets, std::move(wanted)).write(targets);
+  return ProgramWriter(w, program, arguments, targets, std::move(wanted), relations).write(targets);
 }
 
 }  // namespace reel::codegen

@@ -16,10 +16,17 @@ struct Written {
   void release(csource::Writer& w);
 };
 
+/// An argument is what a definition of the pointwise table makes of another.
+struct Relation {
+  std::size_t definition, x, y;  // positions of the arguments x and y = f(x)
+};
+
 /// Writes the instructions. Result k is written to targets[k], if that has a name, and may lie anywhere otherwise.
 /// Targets overlap neither each other nor arguments. What only results serve that are not wanted, of those listed, is
-/// left out. TraceError, naming op, line and remedy, for what has no C form.
+/// left out. Formulas of derivatives read what `relations` and instructions give. TraceError, naming op, line and
+/// remedy, for what has no C form.
 Written write_program(csource::Writer& w, const program::Program& program, std::span<const csource::Array> arguments,
-                      std::span<const csource::Array> targets, std::vector<bool> wanted = {});
+                      std::span<const csource::Array> targets, std::vector<bool> wanted = {},
+                      std::span<const Relation> relations = {});
 
 }  // namespace reel::codegen

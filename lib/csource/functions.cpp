@@ -176,7 +176,7 @@ static long double $hurwitz_zeta(int s, long double a) {
     Helper{"polygamma", R"(static double $polygamma(double order, double x) {
   const double sign = fmod(order, 2.0) == 0.0 ? -1.0 : 1.0;
   const int s = order >= 2.0 && order <= 1500.0 ? (int)order + 1 : 0;
-  long double zeta, power = 1, f;
+  long double zeta, power = 1, f, t;
   int i;
   if (order == 0.0) return $digamma(x);
   if (order == 1.0) return $trigamma(x);
@@ -188,8 +188,12 @@ static long double $hurwitz_zeta(int s, long double a) {
   } else {
     f = (long double)x - (long double)rint(x);
     for (i = 0; i < s; ++i) power /= f;
-    zeta = $hurwitz_zeta(s, 1 - f) - $hurwitz_zeta(s, 1 - (long double)x);
-    zeta = power + $hurwitz_zeta(s, 1 + f) + (s % 2 == 0 ? zeta : -zeta);
+    zeta = $hurwitz_zeta(s, 1 - f); /* tcc 0.9.27 loses a long double around a call */
+    t = $hurwitz_zeta(s, 1 - (long double)x);
+    zeta -= t;
+    if (s % 2 != 0) zeta = -zeta;
+    t = $hurwitz_zeta(s, 1 + f);
+    zeta += power + t;
   }
   for (i = 2; i < s; ++i) zeta *= i;
   return sign * (double)zeta;

@@ -11,6 +11,7 @@
 #include <reel/ops/neural.hpp>
 #include <reel/ops/normal.hpp>
 #include <reel/reel.hpp>
+#include <reel/sparse.hpp>
 #include <sstream>
 
 #include "catch.hpp"
@@ -109,6 +110,8 @@ TEST_CASE("generate_c: what has no form in C is named with its line before anyth
   CHECK(text.starts_with("generate_c: eigvalsh ("));
   CHECK(text.find("generate_c.cpp:") != std::string::npos);
   CHECK(text.find("pass the result as an argument") != std::string::npos);
+  const Tensor captured = cast(x, DType::bfloat16);
+  CHECK_NOTHROW(generate_c([&](const Tensor& a) { return a * cast(captured * 2., DType::float64); }, {.name = "f"}, x));
   const auto half = [](const Tensor& a) { return sum(a); };
   CHECK(message_of([&] { generate_c(half, {.name = "f"}, cast(x, DType::float16)); }) ==
         "generate_c: x0 is float16, which has no type in C; cast it to float32 or float64");
@@ -502,4 +505,20 @@ TEST_CASE("generate_c: losses, normalisations, convolution and search, with grad
        {5. * regular({1, 7})(0), regular({1, 6})(0), regular({2, 6})(1)}},
   };
   check_cases(cases);
+}
+
+TEST_CASE("generate_c: sparse derivatives, with their patterns in the header") {
+  const auto chain = [](const Tensor& x) {
+    const Tensor a = x(range(0, 5)), b = x(range(1, 6));
+    return square(b - a * a) * sin(a);
+  };
+  const Tensor x = sin(arange(6.));
+  const auto by_x = sparse_jacobian(TensorFunction(chain), x);
+  const auto curvature = sparse_hessian([chain](const Tensor& y) { return sum(chain(y)); }, x);
+  const auto f = [&](const Tensor& y) { return std::pair(by_x(y), curvature(y)); };
+  const CSource c = generate_c(f, {.name = "f", .outputs = {"jacobian", "hessian"}, .check = true}, x);
+  CHECK(c.header().find("extern const int32_t f_jacobian_row_starts[6];") != std::string::npos);
+  CHECK(c.text().find("const int32_t f_jacobian_row_starts[6] = {0, 2, 4, 6, 8, 10};") != std::string::npos);
+  CHECK(c.text().find("const int32_t f_hessian_columns[16] = {0, 1, 0, 1, 2,") != std::string::npos);
+  CHECK(checked(c, "f") == 0);
 }

@@ -1,7 +1,8 @@
 // Random programs against an interpreter: random_programs [--seed S] [--count N] [--minutes M] [--shrink] [--only SEED]
-// [--without OP] [--special].
+// [--without OP] [--special] [--c FOLDER].
 // Each program has a seed of its own, which is printed when it fails; --only runs that one. The run fails if a program
-// differs, or if an op of the table in samples/README.md or a mode never occurred.
+// differs, or if an op of the table in samples/README.md or a mode never occurred. --c writes the programs as C
+// instead, with mains that compare, until there are as many as --count: test/codegen/compile runs them.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,10 +13,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <numeric>
 #include <set>
 #include <sstream>
 
+#include "check/generated_c.hpp"
 #include "check/modes.hpp"
 
 using namespace random_programs;
@@ -36,7 +39,8 @@ struct Settings {
   std::int64_t count = 400;
   double minutes = 0;
   bool shrink = false, coverage = false, special = false;
-  int failures = 10;  ///< the run ends after so many
+  int failures = 10;   ///< the run ends after so many
+  std::string folder;  ///< for programs as C
 };
 Settings parse(int argc, char** argv) {
   Settings s;
@@ -55,6 +59,8 @@ Settings parse(int argc, char** argv) {
       s.failures = std::atoi(next());
     else if (a == "--coverage")
       s.coverage = true;
+    else if (a == "--c")
+      s.folder = next();
     else if (a == "--without")
       excluded.push_back(next());
     else if (a == "--shrink")
@@ -97,7 +103,7 @@ void report(std::uint64_t seed, Program p, Plan plan, const std::string& message
 // The ops of the table in samples/README.md that have not occurred, and those here that it does not list, such as
 // solvers.
 std::vector<std::string> missing_ops(const std::vector<std::int64_t>& counts) {
-  std::ifstream file(std::string(REEL_SOURCE_ROOT) + "/samples/README.md");
+  std::ifstream file(REEL_SOURCE_ROOT "/samples/README.md");
   std::string line;
   bool table = false;
   std::vector<std::string> missing;
@@ -152,7 +158,37 @@ class Coverage {
   std::int64_t counted_ = -1;
 };
 
+// Ops without a form in C are left out of later programs.
+int write_programs(const Settings& settings) {
+  std::int64_t written = 0, drawn = 0, loops = 0;
+  std::map<std::string, int> refusals;
+  for (; written < settings.count && drawn < 200 * settings.count; ++drawn) {
+    current = settings.seed * 1000003 + static_cast<std::uint64_t>(drawn);
+    const Program p = random_program(current);
+    const bool has_loops = std::ranges::any_of(p.statements, [](const Statement& s) { return !s.bodies.empty(); });
+    if (!has_loops && written % 2 == 0) continue;
+    std::string refused, name = std::to_string(current);
+    name.insert(0, "random_");
+    if (write_as_c(p, settings.folder, name, refused)) {
+      ++written;
+      loops += has_loops;
+    }
+    if (refused.empty()) continue;
+    const std::size_t begin = refused.find(": ");
+    ++refusals[begin == std::string::npos ? refused
+                                          : refused.substr(begin + 2, refused.find(' ', begin + 2) - begin - 2)];
+  }
+  std::printf(
+      "seed %llu: %lld programs as C, %lld of them with loops, branches or checkpoints, of %lld drawn; refused:",
+      static_cast<unsigned long long>(settings.seed), static_cast<long long>(written), static_cast<long long>(loops),
+      static_cast<long long>(drawn));
+  for (const auto& [name, n] : refusals) std::printf(" %s %d", name.c_str(), n);
+  std::printf("\n");
+  return written < settings.count;
+}
+
 int run(const Settings& settings) {
+  if (!settings.folder.empty()) return write_programs(settings);
   const auto began = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(); };
   std::vector<std::int64_t> counts(ops().size());

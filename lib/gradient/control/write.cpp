@@ -271,6 +271,37 @@ class LoopSource {
   std::vector<std::size_t> read_ = {};  // the variables that the gradient reads, ascending
 };
 
+namespace {
+
+constexpr std::size_t missing = ~std::size_t{0};
+
+// Which arguments of the backward program are functions of others: residuals that the forward program computes from
+// what both programs read.
+std::vector<codegen::Relation> relations_of(const Pullback& p) {
+  const program::Program &forward = p.forward->program(), &backward = p.backward->program();
+  const std::size_t first_result = forward.results.size() - p.residuals,
+                    first_argument = backward.arguments.size() - p.residuals;
+  const auto argument_of = [&](program::Index value) {
+    for (std::size_t r = 0; r < p.residuals; ++r)
+      if (const program::Operand& o = forward.operands[forward.results[first_result + r]]; o.value == value && o.whole)
+        return first_argument + r;
+    const auto at = std::find(forward.arguments.begin(), forward.arguments.end(), value);
+    const auto k = static_cast<std::size_t>(at - forward.arguments.begin());
+    return at == forward.arguments.end() || k >= first_argument ? missing : k;
+  };
+  std::vector<codegen::Relation> list;
+  for (const program::Instruction& i : forward.instructions) {
+    if (i.operation.primitive || i.operation.summed || i.operation.operand != ops::Operation::value ||
+        i.inputs.size() != 1 || !forward.operands[i.inputs[0]].whole)
+      continue;
+    const std::size_t x = argument_of(forward.operands[i.inputs[0]].value), y = argument_of(i.outputs[0]);
+    if (x != missing && y != missing) list.push_back({i.operation.definition, x, y});
+  }
+  return list;
+}
+
+}  // namespace
+
 void DeferredLoop::write(Writer& w, bool keeps) const {
   const Writer::Instruction own = w.instruction();
   LoopSource(*this, w, keeps).write(own);
@@ -313,6 +344,7 @@ void DeferredLoop::write_pull(Writer& w, std::span<const Array> x, const Token& 
   std::vector<std::size_t> result_of(p.exists.size(), none);
   for (std::size_t s = 0, next = 0; s < p.exists.size(); ++s)
     if (p.exists[s]) result_of[s] = next++;
+  const std::vector<codegen::Relation> relations = relations_of(p);
   LoopSource(*this, w, true)
       .walk_back(x, token, [&](const Index& i, std::vector<Array> all, std::span<const Array> residuals) {
         for (std::size_t r = 0; r < xs_; ++r) all.push_back(csource::row(x[n + r], i));
@@ -327,7 +359,7 @@ void DeferredLoop::write_pull(Writer& w, std::span<const Array> x, const Token& 
         for (std::size_t k = 0; k < wanted.size(); ++k)
           if (const std::size_t s = source_of(step(), wanted[k]); s >= n && s < own_ && result_of[s] != none)
             targets[result_of[s]] = csource::row(gradients[k], i);
-        codegen::Written made = codegen::write_program(w, body, all, targets);
+        codegen::Written made = codegen::write_program(w, body, all, targets, {}, relations);
         std::vector<Array> next;
         for (std::size_t k = 0; k < states.size(); ++k) {
           const std::size_t result = result_of[state_of[k]];
