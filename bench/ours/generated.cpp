@@ -156,7 +156,7 @@ int main(int argc, char** argv) {
   const auto long_chain = [](const Tensor& x) {
     Tensor y = x(0), z = x(1);
     for (int k = 0; k < 10000; ++k) {
-      const Tensor next = 0.5 * y + z * y;
+      const Tensor next = (0.5 + 1e-6 * k) * y + z * y;  // no two functions of the code are equal
       z = y;
       y = next;
     }
