@@ -185,16 +185,22 @@ std::string condition(const Node& node, std::span<const std::string> x) {
 
 }  // namespace
 
-std::vector<std::string> write_graph(Writer& w, const loops::Graph& graph, DType d, std::span<const std::string> inputs,
-                                     std::span<const double> parameters, const KnownNodes& known) {
-  std::vector<bool> needed(graph.nodes.size());
-  std::vector<std::string> value(graph.nodes.size());
-  for (const auto& [node, name] : known) value[node] = name;
+std::vector<bool> needed_nodes(const loops::Graph& graph, const KnownNodes& known) {
+  std::vector<bool> needed(graph.nodes.size()), computed(graph.nodes.size());
+  for (const auto& one : known) computed[one.first] = true;
   for (const std::int32_t o : graph.outputs) needed[static_cast<std::size_t>(o)] = true;
   for (std::size_t i = graph.nodes.size(); i-- > 0;)
-    if (needed[i] && value[i].empty() && graph.nodes[i].opcode >= Opcode::value)
+    if (needed[i] && !computed[i] && graph.nodes[i].opcode >= Opcode::value)
       for (const std::int32_t x : graph.nodes[i].in)
         if (x >= 0) needed[static_cast<std::size_t>(x)] = true;
+  return needed;
+}
+
+std::vector<std::string> write_graph(Writer& w, const loops::Graph& graph, DType d, std::span<const std::string> inputs,
+                                     std::span<const double> parameters, const KnownNodes& known) {
+  std::vector<std::string> value(graph.nodes.size());
+  for (const auto& [node, name] : known) value[node] = name;
+  const std::vector<bool> needed = needed_nodes(graph, known);
   std::vector<bool> reads(inputs.size());
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];

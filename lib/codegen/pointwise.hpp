@@ -13,6 +13,9 @@ std::string pointwise_value(csource::Writer& w, std::size_t definition, DType dt
 /// Nodes of a graph that have been computed, and the names of their values.
 using KnownNodes = std::vector<std::pair<std::size_t, std::string>>;
 
+/// The nodes that the outputs depend on, not through known ones.
+std::vector<bool> needed_nodes(const loops::Graph& graph, const KnownNodes& known = {});
+
 /// The derivative by operand k, times the cotangent. x: cotangent, operands and result, as far as the formula reads
 /// them.
 std::string pointwise_derivative(csource::Writer& w, std::size_t definition, std::size_t k, DType dtype,

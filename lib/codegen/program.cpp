@@ -142,9 +142,10 @@ SharedValues find_shared(const Program& p, const std::vector<bool>& needed, std:
       continue;
     }
     const loops::Graph& formula = ops::formula_of(o.definition, static_cast<std::size_t>(o.operand));
+    const std::vector<bool> computed = needed_nodes(formula);
     for (std::size_t n = 0; n < formula.nodes.size(); ++n) {
       const loops::Node& node = formula.nodes[n];
-      if (node.opcode != loops::Opcode::value || node.in[0] < 0 || node.in[1] >= 0) continue;
+      if (!computed[n] || node.opcode != loops::Opcode::value || node.in[0] < 0 || node.in[1] >= 0) continue;
       const loops::Node& from = formula.nodes[static_cast<std::size_t>(node.in[0])];
       if (from.opcode != loops::Opcode::input || static_cast<std::size_t>(from.in[0]) >= i.inputs.size()) continue;
       const Operand& x = p.operands[i.inputs[static_cast<std::size_t>(from.in[0])]];
@@ -185,7 +186,9 @@ class ProgramWriter {
         units_(std::move(Division(p, needed_, shared_).units())),
         values_(p.values.size()) {
     check();
-    for (std::size_t k = 0; k < arguments.size(); ++k) values_[p.arguments[k]].place = arguments[k];
+    // Programs address their arguments as dense arrays.
+    for (std::size_t k = 0; k < arguments.size(); ++k)
+      values_[p.arguments[k]].place = arguments[k].token ? arguments[k] : w.dense(arguments[k]);
     for (std::size_t v = 0; v < p.values.size(); ++v)
       if (p.values[v].origin == Value::Origin::constant && csource::type_of(p.values[v].tensor.dtype()))
         values_[v].place = w.constant(loops::contiguous(p.values[v].tensor));
@@ -452,7 +455,7 @@ class ProgramWriter {
     if (like.size() == 1 && !v.leaves && v.place.name.empty()) {
       v.local = w_.variable(like.dtype(), zero_of(like.dtype()));
       v.function = units_[u].function;
-      if (!v.read) w_.statement("(void)" + v.local);
+      w_.statement("(void)" + v.local);  // what reads it may need its shape alone
       return csource::single_value(v.local, like.dtype(), like.shape());
     }
     take_place(value, like.shape());

@@ -9,6 +9,7 @@ namespace reel::csource {
 
 std::string Array::at(std::span<const Index> position) const {
   if (single) return name;
+  if (name.empty()) return "0";  // of no elements
   Index sum = offset;
   for (std::size_t d = 0; d < position.size(); ++d)
     if (shape.begin()[d] != 1) sum.add(position[d], strides.begin()[d]);

@@ -52,15 +52,15 @@ double cost_of(const Plan& plan, const State& x, const State& target, Plan& slop
 // Solves a x = b [controls, n] in place, a symmetric positive definite.
 template <std::size_t n>
 void solve(double (&a)[controls][controls], double (&b)[controls][n]) {
-  for (int k = 0; k < controls; ++k)
-    for (int i = k + 1; i < controls; ++i) {
+  for (std::size_t k = 0; k < controls; ++k)
+    for (std::size_t i = k + 1; i < controls; ++i) {
       const double f = a[i][k] / a[k][k];
-      for (int j = k; j < controls; ++j) a[i][j] -= f * a[k][j];
+      for (std::size_t j = k; j < controls; ++j) a[i][j] -= f * a[k][j];
       for (std::size_t j = 0; j < n; ++j) b[i][j] -= f * b[k][j];
     }
-  for (int k = controls; k-- > 0;)
+  for (std::size_t k = controls; k-- > 0;)
     for (std::size_t j = 0; j < n; ++j) {
-      for (int i = k + 1; i < controls; ++i) b[k][j] -= a[k][i] * b[i][j];
+      for (std::size_t i = k + 1; i < controls; ++i) b[k][j] -= a[k][i] * b[i][j];
       b[k][j] /= a[k][k];
     }
 }
@@ -95,8 +95,8 @@ class Controller {
     for (double length = 1; length > 1e-3; length /= 2) {
       const Plan next = follow(path, length);
       double promised = 0;
-      for (int k = 0; k < horizon; ++k)
-        for (int i = 0; i < controls; ++i) promised += slope[k][i] * (next[k][i] - plan_[k][i]);
+      for (std::size_t k = 0; k < horizon; ++k)
+        for (std::size_t i = 0; i < controls; ++i) promised += slope[k][i] * (next[k][i] - plan_[k][i]);
       if (cost_of(next, x0, target, unused) > before + 0.1 * std::min(0., promised)) continue;
       plan_ = next;
       return promised < -1e-6 * before;
@@ -108,9 +108,9 @@ class Controller {
   // go.
   void regulate(const std::vector<State>& path, const std::vector<Step>& steps, const State& target) {
     double v[states], w[states][states] = {};
-    for (int i = 0; i < states; ++i) v[i] = 0;
-    for (int k = horizon; k-- > 0;) {
-      for (int i = 0; i < states; ++i) {
+    for (std::size_t i = 0; i < states; ++i) v[i] = 0;
+    for (std::size_t k = horizon; k-- > 0;) {
+      for (std::size_t i = 0; i < states; ++i) {
         v[i] += 2 * model::state_weights[i] * (path[k + 1][i] - target[i]);
         w[i][i] += 2 * model::state_weights[i];
       }
@@ -120,35 +120,36 @@ class Controller {
       multiply(w, a, wa);
       multiply(w, b, wb);
       double feedback[controls][states + 1];  // the last column is the offset
-      for (int i = 0; i < controls; ++i) {
-        for (int j = 0; j < controls; ++j)
+      for (std::size_t i = 0; i < controls; ++i) {
+        for (std::size_t j = 0; j < controls; ++j)
           curvature[i][j] = inner(b, i, wb, j) + (i == j ? 2 * model::control_weight : 0);
-        for (int j = 0; j < states; ++j) feedback[i][j] = -inner(b, i, wa, j);
+        for (std::size_t j = 0; j < states; ++j) feedback[i][j] = -inner(b, i, wa, j);
         feedback[i][states] = -2 * model::control_weight * (plan_[k][i] - model::hover);
-        for (int j = 0; j < states; ++j) feedback[i][states] -= b[j][i] * v[j];
+        for (std::size_t j = 0; j < states; ++j) feedback[i][states] -= b[j][i] * v[j];
       }
       solve(curvature, feedback);
-      for (int i = 0; i < states; ++i) {
+      for (std::size_t i = 0; i < states; ++i) {
         of_x[i] = 0;
-        for (int j = 0; j < states; ++j) of_x[i] += a[j][i] * v[j];
-        for (int j = 0; j < controls; ++j) of_x[i] += inner(a, i, wb, j) * feedback[j][states];
+        for (std::size_t j = 0; j < states; ++j) of_x[i] += a[j][i] * v[j];
+        for (std::size_t j = 0; j < controls; ++j) of_x[i] += inner(a, i, wb, j) * feedback[j][states];
       }
-      for (int i = 0; i < states; ++i)
-        for (int j = 0; j < states; ++j) {
+      for (std::size_t i = 0; i < states; ++i)
+        for (std::size_t j = 0; j < states; ++j) {
           w[i][j] = inner(a, i, wa, j);
-          for (int l = 0; l < controls; ++l) w[i][j] += inner(a, i, wb, l) * feedback[l][j];
+          for (std::size_t l = 0; l < controls; ++l) w[i][j] += inner(a, i, wb, l) * feedback[l][j];
         }
       std::copy(of_x, of_x + states, v);
-      for (int i = 0; i < controls; ++i) std::copy(feedback[i], feedback[i] + states + 1, feedback_[k][i].begin());
+      for (std::size_t i = 0; i < controls; ++i)
+        std::copy(feedback[i], feedback[i] + states + 1, feedback_[k][i].begin());
     }
   }
   Plan follow(const std::vector<State>& path, double length) const {
     Plan plan = plan_;
     State x = path[0];
-    for (int k = 0; k < horizon; ++k) {
-      for (int i = 0; i < controls; ++i) {
+    for (std::size_t k = 0; k < horizon; ++k) {
+      for (std::size_t i = 0; i < controls; ++i) {
         plan[k][i] += length * feedback_[k][i][states];
-        for (int j = 0; j < states; ++j) plan[k][i] += feedback_[k][i][j] * (x[j] - path[k][j]);
+        for (std::size_t j = 0; j < states; ++j) plan[k][i] += feedback_[k][i][j] * (x[j] - path[k][j]);
         plan[k][i] = std::clamp(plan[k][i], 0., most_thrust);
       }
       x = advance(x, plan[k], model::period).next;
@@ -158,17 +159,17 @@ class Controller {
 
   template <std::size_t n>
   static void multiply(const double (&x)[states][states], const double (&y)[states][n], double (&z)[states][n]) {
-    for (int i = 0; i < states; ++i)
+    for (std::size_t i = 0; i < states; ++i)
       for (std::size_t j = 0; j < n; ++j) {
         z[i][j] = 0;
-        for (int k = 0; k < states; ++k) z[i][j] += x[i][k] * y[k][j];
+        for (std::size_t k = 0; k < states; ++k) z[i][j] += x[i][k] * y[k][j];
       }
   }
   // Column i of x times column j of y.
   template <std::size_t m, std::size_t n>
-  static double inner(const double (&x)[states][m], int i, const double (&y)[states][n], int j) {
+  static double inner(const double (&x)[states][m], std::size_t i, const double (&y)[states][n], std::size_t j) {
     double s = 0;
-    for (int k = 0; k < states; ++k) s += x[k][i] * y[k][j];
+    for (std::size_t k = 0; k < states; ++k) s += x[k][i] * y[k][j];
     return s;
   }
 
@@ -179,13 +180,14 @@ class Controller {
 // The largest error of the generated gradient against central differences, relative to its largest element.
 double error_of_slope() {
   Plan plan, slope, unused;
-  for (int k = 0; k < horizon; ++k)
-    for (int i = 0; i < controls; ++i) plan[k][i] = model::hover + 0.02 * std::sin(7. * k + 3. * i);
+  for (std::size_t k = 0; k < horizon; ++k)
+    for (std::size_t i = 0; i < controls; ++i)
+      plan[k][i] = model::hover + 0.02 * std::sin(static_cast<double>(7 * k + 3 * i));
   const State x = hovering_at(0.1, -0.2, 0.3), target = hovering_at(0, 0, 0);
   static_cast<void>(cost_of(plan, x, target, slope));
   double largest = 0, error = 0;
-  for (int k = 0; k < horizon; k += 6)
-    for (int i = 0; i < controls; ++i) {
+  for (std::size_t k = 0; k < horizon; k += 6)
+    for (std::size_t i = 0; i < controls; ++i) {
       constexpr double h = 1e-5;
       Plan up = plan, down = plan;
       up[k][i] += h;
@@ -217,7 +219,8 @@ void draw(const std::string& path, const std::vector<double>& times, const std::
 
 int main(int argc, char** argv) {
   const std::string svg = chart::svg_argument(argc, argv);
-  constexpr int periods = 200, parts = 4;
+  constexpr std::size_t periods = 200;
+  constexpr int parts = 4;
   const State target = hovering_at(2, -1, 1.5);
   State x = hovering_at(0, 0, 0);
   Controller controller;
@@ -226,14 +229,14 @@ int main(int argc, char** argv) {
   std::array<std::vector<double>, 2> thrusts;
   double worst = 0, total = 0, arrived = 0, pushed = 0;
   bool within = true;
-  for (int k = 0; k < periods; ++k) {
+  for (std::size_t k = 0; k < periods; ++k) {
     const auto begin = std::chrono::steady_clock::now();
     const Control u = controller(x, target);
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
     worst = std::max(worst, took.count());
     total += took.count();
     for (const double thrust : u) within = within && thrust >= 0 && thrust <= most_thrust;
-    times.push_back(k * model::period);
+    times.push_back(static_cast<double>(k) * model::period);
     for (std::size_t i = 0; i < 3; ++i) at[i].push_back(x[i]);
     thrusts[0].push_back(u[0]);
     thrusts[1].push_back(u[1]);
@@ -249,7 +252,7 @@ int main(int argc, char** argv) {
   std::printf("distance to the target: %.4f m after 4 s, %.3f m in the gust, %.4f m at the end\n", arrived, pushed,
               rest);
   std::printf("latency of a period of %.0f ms: %.2f ms on average, %.2f ms at worst\n", 1000 * model::period,
-              total / periods, worst);
+              total / static_cast<double>(periods), worst);
   std::printf("workspace: %d bytes; error of the gradient: %.1e\n", FLIGHT_STEP_WORKSPACE + FLIGHT_COST_WORKSPACE,
               slope);
   if (!svg.empty()) draw(svg, times, at, thrusts);

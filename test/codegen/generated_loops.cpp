@@ -1,6 +1,7 @@
 // generate_c: loops and branches are kept as loops and branches of C, with their gradients.
 #include <reel/codegen.hpp>
 #include <reel/control.hpp>
+#include <reel/functions.hpp>
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
@@ -160,6 +161,23 @@ std::vector<Case> all_cases() {
          return Tensors{y, g};
        },
        {wave({4})}},
+      {"loops, branches and checkpoints on views",
+       [](const Tensors& x) {
+         const auto f = [](const Tensor& m) {
+           const Tensor across = diagonal(m), back = flip(m(0), {0}), turned = transpose(m);
+           const auto body = [](const Tensor& v) { return square(v) + 0.1 * v; };
+           const auto step = [&](const Tensor& s, const Tensor& row) { return std::pair(s * 0.5 + row, sum(row * s)); };
+           const auto [last, sums] = scan(step, back, turned, {.compiled = true});
+           const Tensor some = cond(greater(sum(across), -100.), body, body, across);
+           const Tensor kept = recompute_grad(body)(back);
+           const Tensor looped = fori_loop(
+               0, 3, [](const Tensor&, const Tensor& v) { return sin(v); }, across);
+           return sum(last) + sum(sums) + sum(some * some) + sum(kept * across) + sum(looped * back);
+         };
+         auto [y, g] = value_and_grad(f)(x[0]);
+         return Tensors{y, g};
+       },
+       {wave({3, 3})}},
       {"Hessian-vector product of a scan",
        [](const Tensors& x) {
          return Tensors{grad([&](const Tensor& v) { return sum(grad(rollout)(v) * x[1]); })(x[0])};
