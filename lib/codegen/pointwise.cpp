@@ -201,14 +201,17 @@ std::vector<std::string> write_graph(Writer& w, const loops::Graph& graph, DType
   std::vector<std::string> value(graph.nodes.size());
   for (const auto& [node, name] : known) value[node] = name;
   const std::vector<bool> needed = needed_nodes(graph, known);
-  std::vector<bool> reads(inputs.size());
+  std::vector<bool> reads(inputs.size()), used(graph.nodes.size());
+  for (const std::int32_t o : graph.outputs) used[static_cast<std::size_t>(o)] = true;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
     if (!needed[i] || !value[i].empty()) continue;
     std::vector<std::string> x;
     if (node.opcode >= Opcode::value)
-      for (const std::int32_t operand : node.in)
+      for (const std::int32_t operand : node.in) {
         x.push_back(operand < 0 ? std::string() : value[static_cast<std::size_t>(operand)]);
+        if (operand >= 0) used[static_cast<std::size_t>(operand)] = true;
+      }
     if (node.opcode != Opcode::derivative)
       while (!x.empty() && x.back().empty()) x.pop_back();
     const auto index = static_cast<std::size_t>(node.in[0]);
@@ -238,6 +241,8 @@ std::vector<std::string> write_graph(Writer& w, const loops::Graph& graph, DType
   }
   for (std::size_t k = 0; k < inputs.size(); ++k)
     if (!reads[k] && csource::is_name(inputs[k])) w.statement("(void)" + inputs[k]);  // which keeps compilers silent
+  for (const auto& [node, name] : known)
+    if (!used[node] && csource::is_name(name)) w.statement("(void)" + name);
   std::vector<std::string> outputs;
   for (const std::int32_t o : graph.outputs) outputs.push_back(value[static_cast<std::size_t>(o)]);
   return outputs;

@@ -644,6 +644,8 @@ class ProgramWriter {
 
 }  // namespace
 
+std::int64_t integer_of(const Tensor& x) { return *reinterpret_cast<const std::int64_t*>(detail::block(x)->data); }
+
 void Written::release(Writer& w) {
   for (const Array& x : taken) release_place(w, x);
   taken.clear();

@@ -29,4 +29,7 @@ Written write_program(csource::Writer& w, const program::Program& program, std::
                       std::span<const csource::Array> targets, std::vector<bool> wanted = {},
                       std::span<const Relation> relations = {});
 
+/// The element of an int64 tensor of size 1 that is no abstract one.
+std::int64_t integer_of(const Tensor& x);
+
 }  // namespace reel::codegen

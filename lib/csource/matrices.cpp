@@ -5,7 +5,7 @@ namespace reel::csource {
 
 namespace {
 
-constexpr Helper list[] = {
+constexpr Helper matrix_list[] = {
     {"cholesky", R"(/* a = L L^T becomes L; the order of the first leading minor that is not positive, or 0. */
 static int $cholesky(real *a, int n) {
   int i, j, k;
@@ -305,6 +305,6 @@ static void $qr(real *a, real *tau, real *q, real *r, int m, int n, int c) {
 
 }  // namespace
 
-std::span<const Helper> matrix_helpers() noexcept { return list; }
+std::span<const Helper> matrix_helpers() noexcept { return matrix_list; }
 
 }  // namespace reel::csource

@@ -5,7 +5,7 @@ namespace reel::csource {
 
 namespace {
 
-constexpr Helper list[] = {
+constexpr Helper neural_list[] = {
     {"convolve",
      R"(/* Of an image x, a kernel w and a result y, that of the role (0, 1, 2) from the others, a and b. An axis has an
    extent, taps, results, a stride, a dilation, and padding before it. */
@@ -178,6 +178,6 @@ static int $disordered(const real *x, int n, int equal) {
 
 }  // namespace
 
-std::span<const Helper> neural_helpers() noexcept { return list; }
+std::span<const Helper> neural_helpers() noexcept { return neural_list; }
 
 }  // namespace reel::csource

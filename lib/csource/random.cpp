@@ -6,7 +6,7 @@ namespace reel::csource {
 
 namespace {
 
-constexpr Helper list[] = {
+constexpr Helper random_list[] = {
     {"philox", R"(/* Philox 4x32-10: a block of the stream {seed, position}. */
 static void $philox(const int64_t *stream, int64_t offset, uint32_t *c) {
   const uint64_t seed = (uint64_t)stream[0], position = (uint64_t)stream[1] + (uint64_t)offset;
@@ -121,6 +121,6 @@ static void $draw_integers(const int64_t *stream, int64_t first, int64_t low, ui
 
 }  // namespace
 
-std::span<const Helper> random_helpers() noexcept { return list; }
+std::span<const Helper> random_helpers() noexcept { return random_list; }
 
 }  // namespace reel::csource

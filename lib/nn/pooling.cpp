@@ -36,7 +36,7 @@ Shape image_shape(const Tensor& x, const loops::WindowGeometry& c) {
 void write_windows(const Call& call, csource::Writer& w, std::string_view text) {
   csource::write_steps(w, call.input(0).dtype(), text, call.attributes);
 }
-void write_max(const Call& call, csource::Writer& w) {
+void write_max_pool(const Call& call, csource::Writer& w) {
   write_windows(call, w,
                 "temp t0 int32 o1\nfor i0:2 o0:2 t0:2\n$max_pool(i0, o0, t0, #1, #2, #3, #4, #5, #6, #7, #8, #9, #a, "
                 "#b, #c)\ncopy t0 o1");
@@ -111,7 +111,7 @@ constexpr Primitive max_primitive = {.rule = linear<scatter_saved, gather_saved>
                                      .evaluate = evaluate_max,
                                      .keeps = {keep_output(1)},
                                      .residuals = 1,
-                                     .write_c = write_max};
+                                     .write_c = write_max_pool};
 
 // Whether no window along the axis meets padding.
 bool unpadded(const loops::WindowAxis& axis) {

@@ -196,10 +196,9 @@ class Branches final : public BodyCall {
 // constant; negative if it is not known.
 std::int64_t iterations_of(const detail::FlatLoop& loop, std::span<const Body> bodies, const Tensor& counter) {
   if (std::string_view(loop.name) != "fori_loop" || ops::is_abstract(counter)) return -1;
-  const program::Untraced computing;
   for (const program::Value& v : bodies[1].traced().program().values)
     if (v.origin == program::Value::Origin::constant && v.tensor.size() == 1 && v.tensor.dtype() == DType::int64)
-      return std::max<std::int64_t>(0, v.tensor.item<std::int64_t>() - counter.item<std::int64_t>());
+      return std::max<std::int64_t>(0, codegen::integer_of(v.tensor) - codegen::integer_of(counter));
   return -1;
 }
 
