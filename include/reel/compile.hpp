@@ -81,11 +81,10 @@
 //
 // With {.native = true} scalar operations, loops and arithmetic on small arrays are machine code: their program is
 // written as C (<reel/codegen.hpp>), compiled by the system's compiler and loaded; so are derivatives through the call.
-// What has no form in C, and what the library's own kernels do faster, runs between as without the option; so does a
-// loop whose gradient is taken by a tape around the call, but for what its steps compute. A memory_budget has no effect
-// on loops that are native, which keep at most 256 MB. Values agree to rounding with those of f op by op, not in all
-// bits; they are the same in every call on a machine. An operation that refuses its operands throws as without the
-// option.
+// What has no form in C, and what the library's own kernels do faster, runs between as without the option. A
+// memory_budget has no effect on loops that are native, which keep at most 256 MB. Values agree to rounding with those
+// of f op by op, not in all bits; they are the same in every call on a machine. An operation that refuses its operands
+// throws as without the option.
 // - The compiler is $CC, split at blanks, otherwise cc. It runs while f is traced: the first call of a signature takes
 //   tens of milliseconds to seconds. No shell is involved.
 // - The object is kept in $XDG_CACHE_HOME/reel, otherwise ~/.cache/reel, under a hash of the source, the command, what

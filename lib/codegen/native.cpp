@@ -8,167 +8,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <tuple>
 
-#include "codegen/native_object.hpp"
-#include "codegen/program.hpp"
+#include "codegen/native_code.hpp"
 #include "core/fail.hpp"
-#include "core/word.hpp"
 #include "loops/loops.hpp"
-#include "program/run/executable.hpp"
 #include "program/trace.hpp"
 
 namespace reel::codegen {
 
 namespace {
 
-using csource::Array, csource::Workspace, csource::Writer;
 using program::Index, program::Instruction, program::nothing, program::Operand, program::Program, program::Value;
-
-// ---- The instruction
-
-// The native code of a group. Its inputs are whole values; its last output is the workspace.
-struct Code {
-  Program instructions = {};  // what it replaces
-  std::size_t replaced = 0;
-  std::int64_t workspace = 0;
-  std::shared_ptr<const os::SharedObject> object = {};
-  int (*function)(void* const* arrays) = nullptr;
-  std::atomic<int> uses{0};
-};
-
-const Code& code_of(ops::Attributes words) noexcept { return *detail::pointer_of<const Code>(words[0]); }
-void retain(ops::Attributes words) noexcept { ++const_cast<Code&>(code_of(words)).uses; }
-void release(ops::Attributes words) noexcept {
-  auto& code = const_cast<Code&>(code_of(words));
-  if (--code.uses == 0) delete &code;
-}
-
-void infer(const ops::Call& call, ops::Metas& out) {
-  const Code& code = code_of(call.attributes);
-  for (const Index o : code.instructions.results) out.add_like(code.instructions.operands[o].tensor);
-  out.add(DType::uint8, {code.workspace});
-}
-
-// The values are refused: the instructions themselves throw.
-[[gnu::cold, gnu::noinline]] void interpret(const Code& code, const ops::Call& call, ops::Outputs& out) {
-  std::vector<Tensor> inputs, results(code.instructions.results.size());
-  for (const Tensor* x : call.inputs) inputs.push_back(*x);
-  program::Executable(code.instructions).run(inputs, results);
-  for (std::size_t k = 0; k < results.size(); ++k) loops::copy(results[k], out[k]);
-}
-
-void evaluate(const ops::Call& call, ops::Outputs& out) {
-  const Code& code = code_of(call.attributes);
-  const std::size_t inputs = call.inputs.size(), outputs = out.size();
-  detail::ShortList<void*, 32> arrays(inputs + outputs);
-  void** next = arrays.data();
-  for (const Tensor* x : call.inputs) *next++ = detail::block(*x)->data;
-  for (std::size_t k = 0; k < outputs; ++k) *next++ = detail::block(out[k])->data;
-  if (code.function(arrays.data()) != 0) [[unlikely]]
-    interpret(code, call, out);
-}
-
-constexpr ops::Primitive native_primitive = {
-    .rule = {.name = "native", .release = release, .retain = retain}, .infer = infer, .evaluate = evaluate};
-
-// ---- Parts of a program as programs
-
-constexpr std::int64_t most_constant_elements = 64;  // of constants that become part of the source
-
-// Chosen instructions as a program: its arguments are the values that they read from outside.
-class Extraction {
- public:
-  Extraction(const Program& p, std::span<const std::size_t> members, const std::vector<Index>& uses) : program_(p) {
-    std::map<Index, Index> inside;  // how often members read what members compute
-    for (const std::size_t m : members) add(p.instructions[m], inside);
-    for (const std::size_t m : members)
-      for (const Index v : p.instructions[m].outputs)
-        if (v != nothing && !program::is_token(p.values[v].tensor) && uses[v] > inside[v]) {
-          made.results.push_back(made.whole(value_[v]));
-          outputs.push_back(v);
-        }
-  }
-  Program made;
-  std::vector<Index> inputs, outputs;  // values of the program
-
- private:
-  void add(const Instruction& i, std::map<Index, Index>& inside) {
-    Instruction copy = i;
-    for (Index& o : copy.inputs)
-      if (o != nothing) {
-        const Index v = program_.operands[o].value;
-        ++inside[v];
-        if (!value_.contains(v)) value_[v] = outside(v);
-        o = made.operand(value_[v], program_.operands[o].tensor);
-      }
-    for (Index& v : copy.outputs)
-      if (v != nothing) v = value_[v] = made.add_value(Value::Origin::result, program_.values[v].tensor);
-    made.instructions.push_back(std::move(copy));
-  }
-  Index outside(Index v) {
-    const Value& value = program_.values[v];
-    const bool in_source = value.origin == Value::Origin::constant && value.tensor.size() <= most_constant_elements;
-    const Index own = made.add_value(in_source ? Value::Origin::constant : Value::Origin::argument, value.tensor);
-    if (in_source) return own;
-    made.arguments.push_back(own);
-    inputs.push_back(v);
-    return own;
-  }
-  const Program& program_;
-  std::map<Index, Index> value_;  // for values of the program those of `made`
-};
-
-// gcc takes half a second for as many. A function that holds a computation and its gradient computes sin once for both.
-constexpr std::size_t longest_function = 4000;
-
-// The C function of a program: body of `prefix`, which takes a list of pointers to arguments, results and workspace.
-void write_function(Writer& w, const Program& p) {
-  w.set_most_statements(longest_function);
-  std::vector<Array> arguments, targets;
-  const auto add = [&](const char* letter, const char* type, const Tensor& x, std::vector<Array>& list) {
-    const std::string name = letter + std::to_string(list.size());
-    w.declare(name, fmt::format("{}{} *__restrict", type, csource::type_of(x.dtype())));
-    list.push_back(csource::dense_array(name, x.dtype(), x.shape()));
-  };
-  for (const Index v : p.arguments) add("x", "const ", p.values[v].tensor, arguments);
-  for (const Index o : p.results) add("y", "", p.operands[o].tensor, targets);
-  for (const DType d : Workspace::types)
-    w.declare(Workspace::pointer(d), fmt::format("{} *__restrict", csource::type_of(d)));
-  write_program(w, p, arguments, targets).release(w);
-}
-
-std::set<std::string> names_of(const Program& p) {
-  std::set<std::string> names;
-  for (std::size_t k = 0; k < p.arguments.size(); ++k) names.insert("x" + std::to_string(k));
-  for (std::size_t k = 0; k < p.results.size(); ++k) names.insert("y" + std::to_string(k));
-  return names;
-}
-
-std::string text_of(const Writer& w, const Program& p) {
-  std::string parameters, arguments, regions;
-  std::size_t k = 0;
-  const auto add = [&](const char* type, const Tensor& x, const std::string& name) {
-    const char* const element = csource::type_of(x.dtype());
-    parameters += fmt::format("{}{} *__restrict {}, ", type, element, name);
-    arguments += fmt::format("({}{} *)p[{}], ", type, element, k++);
-  };
-  for (std::size_t i = 0; i < p.arguments.size(); ++i)
-    add("const ", p.values[p.arguments[i]].tensor, "x" + std::to_string(i));
-  for (std::size_t i = 0; i < p.results.size(); ++i) add("", p.operands[p.results[i]].tensor, "y" + std::to_string(i));
-  std::int64_t at = 0;
-  for (const DType d : Workspace::types)
-    if (const std::int64_t words = w.workspace().words(d); words > 0) {
-      regions += fmt::format("  {0} *__restrict const {1} = ({0} *)(workspace + {2});\n", csource::type_of(d),
-                             Workspace::pointer(d), 8 * at);
-      at += words;
-    }
-  return fmt::format(
-      "{0}{1}{2}static int {3}({4}char *workspace) {{\n{5}{6}  return 0;\n}}\n"
-      "REEL_PUBLIC int {3}_run(void *const *p) {{ return {3}({7}(char *)p[{8}]); }}\n\n",
-      w.constants(), w.helpers(), w.functions(), w.prefix(), parameters, regions, w.body(), arguments, k);
-}
 
 // ---- Which instructions are apt
 
@@ -197,8 +48,14 @@ constexpr std::size_t unset = ~std::size_t{0};
 
 class Aptitude {
  public:
-  explicit Aptitude(const Program& p)
-      : uses(p.count_uses()), program_(p), gain_(p.instructions.size()), maker_(p.values.size(), unset) {
+  /// `passed`: tokens that pass to another program, or, with plans, come from one.
+  Aptitude(const Program& p, const std::vector<Index>& passed, TokenPlans plans_of_passed)
+      : uses(p.count_uses()),
+        plans(std::move(plans_of_passed)),
+        program_(p),
+        passed_(passed),
+        gain_(p.instructions.size()),
+        maker_(p.values.size(), unset) {
     for (std::size_t i = 0; i < gain_.size(); ++i)
       for (const Index v : p.instructions[i].outputs)
         if (v != nothing) maker_[v] = i;
@@ -208,12 +65,25 @@ class Aptitude {
   }
   /// What native code saves, in ns; negative: the instruction is not apt.
   double gain(std::size_t instruction) const { return gain_[instruction]; }
-  void refuse(std::span<const std::size_t> instructions) {
-    for (const std::size_t i : instructions) gain_[i] = -1;
-  }
   /// Instructions that pass tokens to one another: all of a set are in one group, or none is.
-  const std::vector<std::vector<std::size_t>>& token_sets() const { return token_sets_; }
+  struct TokenSet {
+    std::vector<std::size_t> members;
+    std::vector<std::size_t> passed = {};  // of the tokens that pass from or to another program: numbers
+    bool refused = false;
+  };
+  void refuse(TokenSet& set) {
+    for (const std::size_t i : set.members) gain_[i] = -1;
+    set.refused = true;
+  }
+  std::vector<TokenSet>& token_sets() { return token_sets_; }
+  /// The set that makes or reads a passed token; null if none may.
+  TokenSet* set_of_passed(std::size_t number) {
+    for (TokenSet& set : token_sets_)
+      if (std::find(set.passed.begin(), set.passed.end(), number) != set.passed.end()) return &set;
+    return nullptr;
+  }
   const std::vector<Index> uses;
+  TokenPlans plans;
 
  private:
   const Tensor& tensor_of(Index operand) const { return program_.operands[operand].tensor; }
@@ -231,15 +101,14 @@ class Aptitude {
                        [&](Index o) { return o != nothing && is_token(program_.operands[o].value); });
   }
   // What native code of these instructions saves; negative if one has no form in C.
-  double written_gain(std::span<const std::size_t> members) const {
-    const Extraction part(program_, members, uses);
-    Writer w("n", names_of(part.made));
+  double written_gain(std::span<const std::size_t> members) {
     try {
-      write_function(w, part.made);
+      NativeFunction f("n", Extraction(program_, members, uses), plans);
+      const csource::Writer::Estimate& e = f.writer.estimate();
+      return f.writer.workspace().bytes() > most_workspace ? -1 : e.interpreted - e.native;
     } catch (const Error&) {
       return -1;
     }
-    return w.workspace().bytes() > most_workspace ? -1 : w.estimate().interpreted - w.estimate().native;
   }
   double gain_of(std::size_t at) {
     const Instruction& i = program_.instructions[at];
@@ -291,29 +160,59 @@ class Aptitude {
       for (const Index o : instruction.inputs) {
         if (o == nothing || !is_token(program_.operands[o].value)) continue;
         const std::size_t from = maker_[program_.operands[o].value];
-        if (from == unset)
-          foreign[i] = true;
-        else
+        if (from != unset)
           sets.join(from, i);
+        else if (!plans.contains(program_.operands[o].value))
+          foreign[i] = true;
       }
     }
     for (const Index o : program_.results)
-      if (const Index v = program_.operands[o].value; is_token(v) && maker_[v] != unset) foreign[maker_[v]] = true;
-    std::map<std::size_t, std::vector<std::size_t>> by_root;
-    for (const std::size_t i : passing) by_root[sets.root(i)].push_back(i);
-    for (auto& [root, members] : by_root) {
+      if (const Index v = program_.operands[o].value; is_token(v) && maker_[v] != unset && number_of(v) == unset)
+        foreign[maker_[v]] = true;
+    join_readers(sets);
+    std::map<std::size_t, TokenSet> by_root;
+    for (const std::size_t i : passing) by_root[sets.root(i)].members.push_back(i);
+    for (auto& [root, set] : by_root) {
+      const std::vector<std::size_t>& members = set.members;
       const bool apt = std::none_of(members.begin(), members.end(), [&](std::size_t i) { return foreign[i]; });
       const double all = apt ? written_gain(members) : -1;
       if (all < 0) continue;
       for (const std::size_t i : members) gain_[i] = all / static_cast<double>(members.size());
-      token_sets_.push_back(std::move(members));
+      add_passed(set);
+      token_sets_.push_back(std::move(set));
+    }
+  }
+  std::size_t number_of(Index value) const {
+    const auto at = std::find(passed_.begin(), passed_.end(), value);
+    return at == passed_.end() ? unset : static_cast<std::size_t>(at - passed_.begin());
+  }
+  // All that read a token of another program are in one set.
+  void join_readers(Sets& sets) {
+    std::map<Index, std::size_t> first;
+    for (std::size_t i = 0; i < gain_.size(); ++i)
+      for (const Index o : program_.instructions[i].inputs)
+        if (o != nothing && number_of(program_.operands[o].value) != unset)
+          sets.join(first.try_emplace(program_.operands[o].value, i).first->second, i);
+  }
+  void add_passed(TokenSet& set) const {
+    const auto add = [&](Index value) {
+      if (const std::size_t number = number_of(value);
+          number != unset && std::find(set.passed.begin(), set.passed.end(), number) == set.passed.end())
+        set.passed.push_back(number);
+    };
+    for (const std::size_t i : set.members) {
+      for (const Index o : program_.instructions[i].inputs)
+        if (o != nothing) add(program_.operands[o].value);
+      for (const Index v : program_.instructions[i].outputs)
+        if (v != nothing) add(v);
     }
   }
 
   const Program& program_;
+  const std::vector<Index>& passed_;
   std::vector<double> gain_;
   std::vector<std::size_t> maker_;  // of each value: the number of its instruction
-  std::vector<std::vector<std::size_t>> token_sets_;
+  std::vector<TokenSet> token_sets_;
   std::map<std::tuple<std::uint16_t, std::int8_t, DType, bool>, double> known_;
 };
 
@@ -346,23 +245,36 @@ std::vector<Group> divide(const Program& p, const Aptitude& apt) {
   return groups;
 }
 
-std::vector<Group> groups_of(const Program& p) {
-  Aptitude apt(p);
-  for (;;) {
-    std::vector<Group> groups = divide(p, apt);
-    std::vector<std::size_t> number(p.instructions.size(), unset);
-    for (std::size_t g = 0; g < groups.size(); ++g)
-      for (const std::size_t i : groups[g]) number[i] = g;
-    bool whole = true;
-    for (const std::vector<std::size_t>& set : apt.token_sets()) {
-      const bool together =
-          std::all_of(set.begin(), set.end(), [&](std::size_t i) { return number[i] == number[set[0]]; });
-      if (together && number[set[0]] != unset) continue;
-      whole &= std::all_of(set.begin(), set.end(), [&](std::size_t i) { return number[i] == unset; });
-      apt.refuse(set);
-    }
-    if (whole) return groups;
+// Whether each set of tokens is in one group; refuses those that are not.
+bool are_together(const Program& p, const std::vector<Group>& groups, Aptitude& apt) {
+  std::vector<std::size_t> number(p.instructions.size(), unset);
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    for (const std::size_t i : groups[g]) number[i] = g;
+  bool all = true;
+  for (Aptitude::TokenSet& set : apt.token_sets()) {
+    const std::size_t first = number[set.members[0]];
+    const bool together =
+        std::all_of(set.members.begin(), set.members.end(), [&](std::size_t i) { return number[i] == first; });
+    if (set.refused || (together && first != unset)) continue;
+    apt.refuse(set);
+    all = false;
   }
+  return all;
+}
+
+// The token of one program, which the other one reads, is an object of the interpreter in both or in neither.
+bool agree(Aptitude& a, Aptitude& b, std::size_t passed) {
+  bool all = true;
+  for (std::size_t t = 0; t < passed; ++t) {
+    Aptitude::TokenSet *const left = a.set_of_passed(t), *const right = b.set_of_passed(t);
+    const bool both = left && right && !left->refused && !right->refused;
+    for (Aptitude* const side : {&a, &b})
+      if (Aptitude::TokenSet* const set = side == &a ? left : right; set && !both && !set->refused) {
+        side->refuse(*set);
+        all = false;
+      }
+  }
+  return all;
 }
 
 // ---- The file
@@ -372,88 +284,145 @@ struct Replacement {
   Program* program;
   Group members;
   std::vector<Index> inputs, outputs;  // values of the program
-  std::unique_ptr<Code> code;
+  std::unique_ptr<NativeCode> code;
 };
 
-// Without a replacement if a group cannot be written after all.
-void add_replacements(Program& p, std::vector<Replacement>& list, std::string& file) {
-  const std::vector<Index> uses = p.count_uses();
-  for (Group& members : groups_of(p)) {
-    Extraction part(p, members, uses);
-    Writer w(fmt::format("n{}", list.size()), names_of(part.made));
+class File {
+ public:
+  File() = default;
+  // `plans`: of tokens that other programs of the file pass to this one. Those that it passes on are added. False if it
+  // cannot be written after all.
+  bool add(Program& p, std::span<const Group> groups, TokenPlans& plans) {
+    const std::vector<Index> uses = p.count_uses();
     try {
-      write_function(w, part.made);
+      for (const Group& members : groups) {
+        Extraction part(p, members, uses);
+        const NativeFunction f(fmt::format("n{}", list_.size()), part, plans);
+        if (f.writer.workspace().bytes() > most_workspace) return false;
+        text_ += f.text();
+        std::unique_ptr<NativeCode> code(new NativeCode{std::move(part.made), members.size(), f.outputs(),
+                                                        f.writer.refusals(), f.reads_tokens(), f.leaves_tokens()});
+        list_.push_back({&p, members, std::move(part.inputs), std::move(part.outputs), std::move(code)});
+      }
     } catch (const Error&) {
-      continue;
+      return false;
     }
-    if (w.workspace().bytes() > most_workspace) continue;
-    file += text_of(w, part.made);
-    auto code = std::make_unique<Code>();
-    code->instructions = std::move(part.made);
-    code->replaced = members.size();
-    code->workspace = w.workspace().bytes();
-    list.push_back({&p, std::move(members), std::move(part.inputs), std::move(part.outputs), std::move(code)});
+    return true;
   }
-}
-
-Instruction instruction_of(Replacement& r) {
-  Instruction made;
-  made.operation = {.name = native_primitive.rule.name, .primitive = &native_primitive};
-  for (const Index v : r.inputs) made.inputs.push_back(r.program->whole(v));
-  made.outputs = r.outputs;
-  made.outputs.push_back(r.program->add_value(Value::Origin::result, ops::abstract(DType::uint8, {r.code->workspace})));
-  const std::int64_t words[] = {detail::word_of(r.code.release())};
-  made.attributes = {native_primitive.rule, words};
-  return made;
-}
-
-void replace(std::vector<Replacement>& list, std::span<Program* const> programs) {
-  for (Program* const p : programs) {
-    std::vector<bool> gone(p->instructions.size());
-    for (Replacement& r : list) {
-      if (r.program != p) continue;
+  bool empty() const { return list_.empty(); }
+  void load(const NativeOptions& options) {
+    const std::shared_ptr<const os::SharedObject> object = load_native(text_, options.flags);
+    for (std::size_t k = 0; k < list_.size(); ++k) {
+      const std::string name = fmt::format("n{}_run", k);
+      list_[k].code->object = object;
+      list_[k].code->function = reinterpret_cast<int (*)(void* const*)>(object->find(name.c_str()));
+      if (!list_[k].code->function) throw os::FileError{name + " is not in the object"};
+    }
+  }
+  void replace_in(Program& p) {
+    std::vector<bool> gone(p.instructions.size());
+    for (Replacement& r : list_) {
+      if (r.program != &p) continue;
       for (const std::size_t i : r.members) gone[i] = true;
       gone[r.members.back()] = false;
-      p->instructions[r.members.back()] = instruction_of(r);
+      const Tensor workspace = ops::abstract(DType::uint8, r.code->outputs.back().second);
+      Instruction made = native_instruction(std::move(r.code));
+      for (const Index v : r.inputs) made.inputs.push_back(p.whole(v));
+      made.outputs = std::move(r.outputs);
+      made.outputs.push_back(p.add_value(Value::Origin::result, workspace));
+      p.instructions[r.members.back()] = std::move(made);
     }
     std::size_t i = 0;
-    std::erase_if(p->instructions, [&](const Instruction&) { return gone[i++]; });
+    std::erase_if(p.instructions, [&](const Instruction&) { return gone[i++]; });
+  }
+
+ private:
+  std::vector<Replacement> list_;
+  std::string text_ =
+      "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n\n"
+      "#ifdef __cplusplus\n#define REEL_PUBLIC extern \"C\"\n#else\n#define REEL_PUBLIC\n#endif\n\n"
+      "REEL_PUBLIC const char reel_native_key[sizeof NATIVE_KEY] = NATIVE_KEY;\n\n";
+};
+
+// Tokens that native code passes on are bytes.
+void make_bytes(Program& p, const TokenPlans& plans, const std::vector<Index>& passed) {
+  for (const Index v : passed) {
+    const auto plan = plans.find(v);
+    if (plan == plans.end()) continue;
+    p.values[v].tensor = ops::abstract(DType::uint8, {plan->second.bytes});
+    for (Index o = p.values[v].operands; o != nothing; o = p.operands[o].next)
+      p.operands[o].tensor = p.values[v].tensor;
   }
 }
 
-constexpr const char* head =
-    "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n\n"
-    "#ifdef __cplusplus\n#define REEL_PUBLIC extern \"C\"\n#else\n#define REEL_PUBLIC\n#endif\n\n"
-    "REEL_PUBLIC const char reel_native_key[sizeof NATIVE_KEY] = NATIVE_KEY;\n\n";
-
-}  // namespace
-
-void compile_native(std::span<Program* const> programs, const NativeOptions& options) {
-  const program::Untraced computing;  // constants are made contiguous
-  std::vector<Replacement> list;
-  std::string file = head;
-  for (Program* const p : programs) add_replacements(*p, list, file);
-  if (list.empty()) return;
+// Loads and replaces. If that fails, a warning says why.
+bool compile_file(File& file, const NativeOptions& options, std::span<Program* const> programs) {
+  if (file.empty()) return false;
   try {
-    const std::shared_ptr<const os::SharedObject> object = load_native(file, options.flags);
-    for (std::size_t k = 0; k < list.size(); ++k) {
-      const std::string name = fmt::format("n{}_run", k);
-      list[k].code->object = object;
-      list[k].code->function = reinterpret_cast<int (*)(void* const*)>(object->find(name.c_str()));
-      if (!list[k].code->function) throw os::FileError{name + " is not in the object"};
-    }
+    file.load(options);
   } catch (const os::FileError& error) {
     if (!options.warned.exchange(true))
       detail::warn(fmt::format("compile: a function is not compiled to native code, and interpreted: {}", error.text));
-    return;
+    return false;
   }
-  replace(list, programs);
+  for (Program* const p : programs) file.replace_in(*p);
+  return true;
+}
+
+}  // namespace
+
+void compile_native(Program& p, const NativeOptions& options) {
+  const program::Untraced computing;  // constants are made contiguous
+  const std::vector<Index> passed;
+  Aptitude apt(p, passed, {});
+  std::vector<Group> groups = divide(p, apt);
+  while (!are_together(p, groups, apt)) groups = divide(p, apt);
+  File file;
+  TokenPlans plans;
+  Program* const all[] = {&p};
+  if (file.add(p, groups, plans)) compile_file(file, options, all);
+}
+
+void compile_native(program::Parts& parts, const NativeOptions& options) {
+  const program::Untraced computing;
+  Program &first = parts.first, &second = parts.second;
+  std::vector<Index> left, right;  // tokens that pass from one to the other
+  for (std::size_t r = parts.residuals; r > 0; --r) {
+    const Index v = first.operands[first.results[first.results.size() - r]].value;
+    if (!program::is_token(first.values[v].tensor)) continue;
+    left.push_back(v);
+    right.push_back(second.arguments[second.arguments.size() - r]);
+  }
+  const auto moved = [&](const TokenPlans& from) {
+    TokenPlans to;
+    for (std::size_t t = 0; t < left.size(); ++t)
+      if (const auto plan = from.find(left[t]); plan != from.end()) to[right[t]] = plan->second;
+    return to;
+  };
+  Aptitude a(first, left, {}), b(second, right, moved(a.plans));
+  std::vector<Group> first_groups, second_groups;
+  bool stable = false;
+  while (!stable) {
+    const bool same = agree(a, b, left.size());
+    first_groups = divide(first, a);
+    second_groups = divide(second, b);
+    const bool left_together = are_together(first, first_groups, a);
+    stable = are_together(second, second_groups, b) && left_together && same;
+  }
+  File file;
+  TokenPlans first_plans, second_plans;
+  if (!file.add(first, first_groups, first_plans)) return;
+  second_plans = moved(first_plans);
+  Program* const all[] = {&first, &second};
+  if (!file.add(second, second_groups, second_plans) || !compile_file(file, options, all)) return;
+  make_bytes(first, first_plans, left);
+  make_bytes(second, second_plans, right);
 }
 
 std::size_t native_instructions(const Program& p) {
   std::size_t count = 0;
   for (const Instruction& i : p.instructions)
-    if (i.operation.primitive == &native_primitive) count += code_of(i.attributes.words()).replaced;
+    if (const NativeCode* const code = native_code_of(i)) count += code->replaced;
   return count;
 }
 

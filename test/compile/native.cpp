@@ -2,6 +2,7 @@
 #include <reel/compile.hpp>
 #include <reel/control.hpp>
 #include <reel/elementwise.hpp>
+#include <reel/linalg.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/reel.hpp>
 
@@ -180,6 +181,119 @@ TEST_CASE("native: what an operation refuses is thrown with its line") {
   CHECK(message(native) == message(plain));
   CHECK(message(native) != "nothing");
   check_close(plain(x, good), native(x, good));
+}
+
+namespace {
+
+// Sums of 20 steps.
+Tensor swing(const Tensor& x) {
+  const auto last = scan(
+      [](const Tensor& y, const Tensor& u) {
+        const Tensor next = y + 0.1 * (u * cos(y) - 0.5 * y);
+        return std::pair(next, next * next);
+      },
+      scalar(0.3), x, {.compiled = true});
+  return last.first + sum(last.second);
+}
+
+Tensors value_and_gradient(auto& f, const Tensor& x) {
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = f(x);
+  return {y, *tape.gradient(y, x)};
+}
+
+}  // namespace
+
+TEST_CASE("native: a loop and its gradient by a tape around the call are one instruction each") {
+  if (!support::has_compiler()) return;
+  const support::NativeCache cache;
+  auto plain = compile(swing), native = compile(swing, {.native = true, .native_flags = quick});
+  const Tensor x = drawn({20});
+  for (int call = 0; call < 3; ++call) {
+    const Tensors right = value_and_gradient(plain, x), got = value_and_gradient(native, x);
+    check_close(right[0], got[0]);
+    check_close(right[1], got[1]);
+  }
+  CHECK(native.stats().forward_instructions == 1);
+  CHECK(native.stats().backward_instructions == 1);
+  GradientTape tape({.persistent = true});  // each recorded call keeps what its steps left
+  tape.watch(x);
+  const Tensor first = native(x), second = native(x * 0.5), third = native(x * 0.25);
+  const Tensor right = grad([](const Tensor& a) { return swing(a) + swing(a * 0.5) + swing(a * 0.25); })(x);
+  for (int call = 0; call < 2; ++call) check_close(right, *tape.gradient(first + second + third, x));
+}
+
+TEST_CASE("native: loops whose steps are native in part, and loops in loops") {
+  if (!support::has_compiler()) return;
+  const support::NativeCache cache;
+  const auto compare = [&](auto f, const Tensor& x) {
+    auto plain = compile(f), native = compile(f, {.native = true, .native_flags = quick});
+    const Tensors right = value_and_gradient(plain, x), got = value_and_gradient(native, x);
+    check_close(right[0], got[0]);
+    check_close(right[1], got[1]);
+    CHECK(cache.files() > 0);
+    std::filesystem::remove_all(cache.folder());
+  };
+  compare(
+      [](const Tensor& x) {  // eigvalsh has no form in C
+        const auto last = scan(
+            [](const Tensor& y, const Tensor& u) {
+              const Tensor a = y * y + u * y - 0.25 * u, b = a * u + y * a - 0.5 * y * u, c = a * b + u * y + b * b * a;
+              const Tensor m = stack({stack({a + 2., b * 0.1}), stack({b * 0.1, c + 3.})});
+              const Tensor next = 0.01 * sum(eigvalsh(m) * tensor({1., 2.})) + a * b * 0.1 + tanh(c) * 0.1;
+              return std::pair(next, next);
+            },
+            scalar(0.3), x, {.compiled = true});
+        return last.first + sum(last.second);
+      },
+      drawn({10}));
+  compare(
+      [](const Tensor& x) {
+        return while_loop([](const Tensor& s) { return less(s, 50.); },
+                          [=](const Tensor& s) {
+                            return s + fori_loop(3,
+                                                 [=](const Tensor& i, const Tensor& t) {
+                                                   return t * 1.1 + x(0) + 0.1 * cast(i, DType::float64);
+                                                 },
+                                                 x(1), {.max_iterations = 3});
+                          },
+                          sum(x), {.max_iterations = 60});
+      },
+      drawn({3}));
+}
+
+TEST_CASE("native: what a step of a loop refuses is thrown with its line, also under a tape") {
+  if (!support::has_compiler()) return;
+  const support::NativeCache cache;
+  const auto f = [](const Tensor& x, const Tensor& i) {
+    const auto last = scan(
+        [=](const Tensor& y, const Tensor& at) {
+          const Tensor next = y * 0.5 + gather(x, at) * y * x(0) - x(1) * y;
+          return std::pair(next, next);
+        },
+        scalar(0.3), i, {.compiled = true});
+    return last.first;
+  };
+  auto plain = compile(f), native = compile(f, {.native = true, .native_flags = quick});
+  const Tensor x = drawn({5}), good = from_data(std::array<std::int64_t, 3>{1, 4, 2}),
+               bad = from_data(std::array<std::int64_t, 3>{1, 5, 2});
+  const auto message = [&](auto& function, const Tensor& i) {
+    GradientTape tape;
+    tape.watch(x);
+    try {
+      const Tensor y = function(x, i);
+      static_cast<void>(tape.gradient(y, x));
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string("nothing");
+  };
+  for (int call = 0; call < 2; ++call) {
+    CHECK(message(native, good) == "nothing");
+    CHECK(message(native, bad) == message(plain, bad));
+  }
+  CHECK(message(plain, bad) != "nothing");
 }
 
 TEST_CASE("native: check compares to rounding, and still finds what has changed") {

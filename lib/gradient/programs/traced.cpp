@@ -126,9 +126,8 @@ Traced::Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor
   passes_ = program::simplify(program);
   if (enclosing && enclosing->keeps_both()) simple_ = std::make_unique<const program::Program>(program);
   if (native_) {
-    program::Program* const whole[] = {&program};
     const std::size_t before = program.instructions.size();
-    codegen::compile_native(whole, *native_);
+    codegen::compile_native(program, *native_);
     passes_.push_back({"compile_native", before, program.instructions.size()});
   }
   if (!keeps_parts)
@@ -509,10 +508,7 @@ std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, cons
     made->simple_forward = std::make_unique<const program::Program>(parts.first);
     made->simple_backward = std::make_unique<const program::Program>(parts.second);
   }
-  if (native) {
-    program::Program* const both[] = {&parts.first, &parts.second};
-    codegen::compile_native(both, *native);
-  }
+  if (native) codegen::compile_native(parts, *native);
   if (!around || !around->keeps_parts()) {
     program::fuse(parts.first);
     program::fuse(parts.second);
