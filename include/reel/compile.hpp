@@ -125,7 +125,7 @@ struct CompileOptions {
   int check = 0;
   /// Compiles scalar operations, loops and arithmetic to machine code, with the system's C compiler: see above.
   bool native = false;
-  /// For the C compiler, one flag each, in place of -O2 -fno-math-errno -ffp-contract=off -march=native
+  /// For the C compiler, one flag each, in place of -O2 -fno-math-errno -ffp-contract=off -march=native and, for gcc,
   /// -fvect-cost-model=dynamic -fno-tree-slp-vectorize.
   std::vector<std::string> native_flags = {};
 };

@@ -111,6 +111,19 @@ TEST_CASE("native cache: an object is compiled once, for this user alone, and cl
   CHECK(log.texts.empty());
 }
 
+TEST_CASE("native cache: every compiler of the system, with its usual flags") {
+  const NativeCache cache;
+  for (const char* compiler : {"gcc", "clang", "g++", "tcc"}) {
+    if (std::system((compiler + std::string(" -v >/dev/null 2>&1")).c_str()) != 0) continue;
+    const WarningLog log;
+    cache.use_compiler(compiler);
+    auto f = compile(Function{0.5}, {.native = true});
+    INFO(compiler);
+    CHECK(is_native(f, 0.5));
+    CHECK(log.texts.empty());
+  }
+}
+
 TEST_CASE("native cache: words of $CC are arguments, and no shell sees them") {
   if (!support::has_compiler()) return;
   const NativeCache cache;
