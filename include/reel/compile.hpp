@@ -126,7 +126,7 @@ struct CompileOptions {
   /// Compiles scalar operations, loops and arithmetic to machine code, with the system's C compiler: see above.
   bool native = false;
   /// For the C compiler, one flag each, in place of -O2 -fno-math-errno -ffp-contract=off -march=native and, for gcc,
-  /// -fvect-cost-model=dynamic -fno-tree-slp-vectorize.
+  /// -fvect-cost-model=dynamic -fno-tree-slp-vectorize -fno-trapping-math.
   std::vector<std::string> native_flags = {};
 };
 

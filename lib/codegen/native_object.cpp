@@ -55,9 +55,11 @@ class Compilation {
     const os::CommandResult about = run(asking);
     if (about.ended == os::Ended::badly) throw os::FileError{about.said};
     std::vector<std::string> usual{"-O2", "-fno-math-errno", "-ffp-contract=off", "-march=native"};
-    // gcc: loops of any length are vectorized; straight code gains nothing by it, and would take twice as long.
+    // gcc: loops of any length are vectorized, with floor and choices, as by other compilers; straight code gains
+    // nothing by it, and would take twice as long.
     if (about.said.find("gcc version") != std::string::npos)
-      for (const char* flag : {"-fvect-cost-model=dynamic", "-fno-tree-slp-vectorize"}) usual.emplace_back(flag);
+      for (const char* flag : {"-fvect-cost-model=dynamic", "-fno-tree-slp-vectorize", "-fno-trapping-math"})
+        usual.emplace_back(flag);
     for (const std::string& flag : flags.empty() ? usual : flags) command_.push_back(flag);
     for (const char* flag : {"-shared", "-fPIC"}) command_.emplace_back(flag);
     key_ =

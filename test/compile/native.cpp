@@ -4,6 +4,7 @@
 #include <reel/elementwise.hpp>
 #include <reel/linalg.hpp>
 #include <reel/ops/index.hpp>
+#include <reel/optim.hpp>
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
@@ -294,6 +295,35 @@ TEST_CASE("native: what a step of a loop refuses is thrown with its line, also u
     CHECK(message(native, bad) == message(plain, bad));
   }
   CHECK(message(plain, bad) != "nothing");
+}
+
+TEST_CASE("native: steps of training, with variables, an optimiser and draws") {
+  if (!support::has_compiler()) return;
+  const support::NativeCache cache;
+  const auto train = [](const CompileOptions& options, bool& is_native) {
+    Variable w(tensor({0.3, -0.2, 0.1})), b(scalar(0.5));
+    Adam adam({.learning_rate = 0.01});
+    Generator generator(3);
+    auto step = compile(
+        [&](Generator& g, const Tensor& x) {
+          const Tensor noise = random_uniform(g, {3}, -0.1, 0.1, DType::float64);
+          GradientTape tape;
+          const Tensor y = sum((w + noise) * x) * b - b * b * 0.5 + square(w)(0) * w(1) - w(2) * b * x(0);
+          const Tensor loss = square(y - 1.) + 0.01 * sum(square(w));
+          adam.step(tape.gradient(loss, std::vector{w, b}), std::vector{w, b});
+          return loss;
+        },
+        options);
+    Tensor loss;
+    for (int k = 0; k < 5; ++k) loss = step(generator, tensor({1., 2., 3.}));
+    is_native = step.stats().native_instructions > 0;
+    return Tensors{loss, w.read(), b.read()};
+  };
+  bool off = true, on = false;
+  const Tensors right = train({}, off), got = train({.native = true, .native_flags = quick}, on);
+  CHECK(!off);
+  CHECK(on);
+  for (std::size_t k = 0; k < right.size(); ++k) check_close(right[k], got[k]);
 }
 
 TEST_CASE("native: check compares to rounding, and still finds what has changed") {
