@@ -97,9 +97,9 @@ void Extraction::add(const Instruction& i, std::map<Index, Index>& inside) {
 }
 
 Index Extraction::outside(Index v) {
-  constexpr std::int64_t most_elements = 64;  // of constants that become part of the source
+  constexpr std::int64_t most_in_source = 64;  // of constants that become part of the source
   const Value& value = program_.values[v];
-  const bool in_source = value.origin == Value::Origin::constant && value.tensor.size() <= most_elements;
+  const bool in_source = value.origin == Value::Origin::constant && value.tensor.size() <= most_in_source;
   const Index own = made.add_value(in_source ? Value::Origin::constant : Value::Origin::argument, value.tensor);
   if (in_source) return own;
   made.arguments.push_back(own);

@@ -54,16 +54,16 @@ class Compilation {
     asking.emplace_back("-v");
     const os::CommandResult about = run(asking);
     if (about.ended == os::Ended::badly) throw os::FileError{about.said};
-    std::vector<std::string> usual{"-O2", "-fno-math-errno", "-ffp-contract=off", "-march=native"};
+    for (const std::string& flag : flags) command_.push_back(flag);
+    if (flags.empty()) add({"-O2", "-fno-math-errno", "-ffp-contract=off", "-march=native"});
     // gcc: loops of any length are vectorized, with floor and choices, as by other compilers; straight code gains
     // nothing by it, and would take twice as long.
-    if (about.said.find("gcc version") != std::string::npos)
-      for (const char* flag : {"-fvect-cost-model=dynamic", "-fno-tree-slp-vectorize", "-fno-trapping-math"})
-        usual.emplace_back(flag);
-    for (const std::string& flag : flags.empty() ? usual : flags) command_.push_back(flag);
-    for (const char* flag : {"-shared", "-fPIC"}) command_.emplace_back(flag);
-    key_ =
-        hash_of(fmt::format("{}\n{}\n{}\n{}", fmt::join(command_, "\n"), about.said, os::processor_features(), source));
+    if (flags.empty() && about.said.find("gcc version") != std::string::npos)
+      add({"-fvect-cost-model=dynamic", "-fno-tree-slp-vectorize", "-fno-trapping-math"});
+    add({"-shared", "-fPIC"});
+    std::string all;
+    for (const std::string& word : command_) all += word + "\n";
+    key_ = hash_of(all + about.said + "\n" + os::processor_features() + "\n" + source);
   }
   std::shared_ptr<const os::SharedObject> load() {
     const std::string object = key_ + ".so";
@@ -78,6 +78,7 @@ class Compilation {
   }
 
  private:
+  void add(std::initializer_list<std::string> words) { command_.insert(command_.end(), words); }
   // Threads that wait for this one see that it goes on.
   static os::CommandResult run(const std::vector<std::string>& command) {
     return os::run_command(command, program::Trace::note_progress);
@@ -97,11 +98,8 @@ class Compilation {
       ~Temporary() { folder.remove(name); }
     };
     const Temporary text{folder_, folder_.create(key_, ".c", source_)}, made{folder_, folder_.create(key_, ".so", "")};
-    std::vector<std::string> command = command_;
-    for (const std::string& word : {fmt::format("-DNATIVE_KEY=\"{}\"", key_), std::string("-o"),
-                                    folder_.path_of(made.name), folder_.path_of(text.name), std::string("-lm")})
-      command.push_back(word);
-    const os::CommandResult result = run(command);
+    add({"-DNATIVE_KEY=\"" + key_ + "\"", "-o", folder_.path_of(made.name), folder_.path_of(text.name), "-lm"});
+    const os::CommandResult result = run(command_);
     if (result.ended == os::Ended::badly) throw os::FileError{result.said};
     static_cast<void>(os::SharedObject(folder_.path_of(made.name)));  // complete, though nobody may know how it ended
     folder_.rename(made.name, object);
