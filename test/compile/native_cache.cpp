@@ -338,8 +338,10 @@ TEST_CASE("native cache: threads that call a new signature wait for one compilat
   CHECK(f.stats().traces == 1);
 }
 
-// In a process of its own: this one has tensors, and may have other threads.
+// In processes of their own: this one has tensors, and may have other threads.
+static const char* const in_child = "REEL_TEST_NATIVE_CHILD";
 TEST_CASE("native cache: child that forks", "[.]") {
+  if (!std::getenv(in_child)) return;
   auto f = native(0.5);
   REQUIRE(is_native(f, 0.5));
   CHECK(support::in_child([&] {
@@ -350,6 +352,7 @@ TEST_CASE("native cache: child that forks", "[.]") {
   CHECK(is_native(f, 0.5));
 }
 TEST_CASE("native cache: child with privileges", "[.]") {
+  if (!std::getenv(in_child)) return;
   const WarningLog log;
   auto f = native(0.5);
   CHECK(is_native(f, 0.5));
@@ -359,6 +362,7 @@ TEST_CASE("native cache: child with privileges", "[.]") {
 TEST_CASE("native cache: native code in forked and in privileged processes") {
   if (!support::has_compiler() || support::emulator()) return;
   const NativeCache cache;
+  const support::Setting child_runs(in_child, "1");
   CHECK(std::system(
             (support::own_program() + " 'native cache: child that forks' >" + cache.top() + "/log 2>&1").c_str()) == 0);
   // A process whose effective user is not the real one, as of a set-user-id program. Only root can start one here.
