@@ -88,9 +88,19 @@ class Aptitude {
  private:
   const Tensor& tensor_of(Index operand) const { return program_.operands[operand].tensor; }
   static bool is_written(const Tensor& x) { return csource::type_of(x.dtype()) && x.size() <= most_elements; }
+  // Whether int32_t counts the elements between those of the operand and the first one of its value.
+  bool is_near(Index operand) const {
+    constexpr std::int64_t most = std::int64_t{1} << 31;
+    const Operand& o = program_.operands[operand];
+    const detail::Block* b = detail::block(o.tensor);
+    std::int64_t reach = std::abs(o.offset) / static_cast<std::int64_t>(item_size(b->dtype));
+    for (int d = 0; d < b->rank; ++d)
+      if (b->extents()[d] > 1) reach += (b->extents()[d] - 1) * std::abs(b->strides()[d]);
+    return reach < most;
+  }
   bool is_written(const Instruction& i) const {
     return std::all_of(i.inputs.begin(), i.inputs.end(),
-                       [&](Index o) { return o == nothing || is_written(tensor_of(o)); }) &&
+                       [&](Index o) { return o == nothing || (is_written(tensor_of(o)) && is_near(o)); }) &&
            std::all_of(i.outputs.begin(), i.outputs.end(),
                        [&](Index v) { return v == nothing || is_written(program_.values[v].tensor); });
   }
