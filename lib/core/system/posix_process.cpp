@@ -87,8 +87,10 @@ class Start {
     posix_spawn_file_actions_addopen(&files_, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&files_, output, 1);
     posix_spawn_file_actions_adddup2(&files_, output, 2);
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+#ifdef __GLIBC_PREREQ  // other C libraries do not have it
+#if __GLIBC_PREREQ(2, 34)
     posix_spawn_file_actions_addclosefrom_np(&files_, 3);
+#endif
 #endif
     sigset_t ours, none;
     sigemptyset(&none);
@@ -326,7 +328,7 @@ namespace {
 
 // Whether all that an object's header announces is in the file: loading less would end the process when a page behind
 // the end is touched.
-[[maybe_unused]] bool is_complete(const std::string& path) {
+bool is_complete([[maybe_unused]] const std::string& path) {
 #ifdef __linux__
   const OpenFile file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   struct stat s {};
