@@ -186,9 +186,7 @@ class ProgramWriter {
         units_(std::move(Division(p, needed_, shared_).units())),
         values_(p.values.size()) {
     check();
-    // Programs address their arguments as dense arrays.
-    for (std::size_t k = 0; k < arguments.size(); ++k)
-      values_[p.arguments[k]].place = arguments[k].token ? arguments[k] : w.dense(arguments[k]);
+    for (std::size_t k = 0; k < arguments.size(); ++k) set_argument(p.arguments[k], arguments[k]);
     for (std::size_t v = 0; v < p.values.size(); ++v)
       if (p.values[v].origin == Value::Origin::constant && csource::type_of(p.values[v].tensor.dtype()))
         values_[v].place = w.constant(loops::contiguous(p.values[v].tensor));
@@ -249,6 +247,16 @@ class ProgramWriter {
   std::string line_of(const Instruction& i) const {
     const std::string line = tape::to_string(i.line, " (");
     return i.operation.name + (line.empty() ? line : line + ")");
+  }
+
+  // Operands are views of a dense argument: one that is broadcast or strided is copied.
+  void set_argument(Index value, const Array& x) {
+    if (x.token || x.single || x.dense()) {
+      values_[value].place = x;
+      return;
+    }
+    take_place(value, x.shape);
+    w_.copy(x, values_[value].place);
   }
 
   // Before anything is written.

@@ -137,6 +137,18 @@ std::vector<Case> all_cases() {
          return Tensors{y, g, z, h};
        },
        {wave({3})}},
+      {"branches and checkpoints with broadcast cotangents and transposed operands",
+       [](const Tensors& x) {
+         const auto f = [](const Tensor& y) {
+           const Tensor a = cond(
+               greater(sum(y), 0.), [](const Tensor& z) { return square(z) * sin(z); },
+               [](const Tensor& z) { return 2. * z; }, transpose(y));
+           return sum(a) * y(0, 1) + sum(recompute_grad([](const Tensor& z) { return z * cos(z); })(transpose(y)));
+         };
+         auto [y, g] = value_and_grad(f)(x[0]);
+         return Tensors{y, g};
+       },
+       {wave({2, 3})}},
       {"while_loop in scan, gradient",
        [](const Tensors& x) {
          auto [y, g] = value_and_grad(nested)(x[0]);

@@ -135,6 +135,16 @@ TEST_CASE("native: values and derivatives of every order agree to rounding") {
         },
         drawn({3}));
   }
+  SECTION("branches and checkpoints with broadcast cotangents and transposed operands") {
+    check_all(
+        [](const Tensor& x) {
+          const Tensor a = cond(
+              greater(sum(x), 0.), [](const Tensor& z) { return square(z) * sin(z); },
+              [](const Tensor& z) { return 2. * z; }, transpose(x));
+          return sum(a) * x(0, 1) + sum(recompute_grad([](const Tensor& z) { return z * cos(z); })(transpose(x)));
+        },
+        drawn({2, 3}));
+  }
   CHECK(warnings.texts.empty());
 }
 
