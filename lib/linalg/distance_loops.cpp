@@ -51,7 +51,8 @@ void for_each_slope(const T* a, const T* b, std::int64_t d, T z, double p, T g, 
   const auto sign = [](T v) { return v > 0 ? T(1) : v < 0 ? T(-1) : v; };
   if (p == 2) {
     const T factor = g / z;
-    if (std::isfinite(factor) && z < std::numeric_limits<T>::infinity())
+    const bool underflows = z > kernels::large_distance<T> && std::abs(factor) < std::numeric_limits<T>::min();
+    if (std::isfinite(factor) && z < std::numeric_limits<T>::infinity() && !underflows)
       for (std::int64_t k = 0; k < d; ++k) f(k, factor * (a[k] - b[k]));
     else
       for (std::int64_t k = 0; k < d; ++k) f(k, g * ((a[k] - b[k]) / z));

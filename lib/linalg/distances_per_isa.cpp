@@ -108,15 +108,18 @@ struct Distances {
     for (; k < d; k += L::size)
       add_slopes<R, 1>(factors, x + k, y + k, m, d, std::min<std::ptrdiff_t>(L::size, d - k), to + k);
   }
-  // g / z, 0 at z = 0. False if a quotient or a distance is not finite.
+  // g / z, 0 at z = 0. False where the quotients do not serve: see DistanceLoops.
   static bool divide(const T* g, const T* z, std::ptrdiff_t n, T* to) {
-    constexpr T infinity = std::numeric_limits<T>::infinity();
+    constexpr T infinity = std::numeric_limits<T>::infinity(), least = std::numeric_limits<T>::min();
     Mask<T> finite(true);
     for (std::ptrdiff_t j = 0; j < n; j += L::size) {
       const std::ptrdiff_t count = std::min<std::ptrdiff_t>(L::size, n - j);
       const L distance = load_first(z + j, count, L(0)), none = L(0);
-      const L quotient = where(distance == none, none, load_first(g + j, count, none) / distance);
+      const L cotangent = load_first(g + j, count, none),
+              quotient = where(distance == none, none, cotangent / distance);
       finite = finite & (abs(quotient) < L(infinity)) & (distance < L(infinity));
+      const auto large = distance > L(large_distance<T>);
+      if (any(large)) finite = finite & !(large & (cotangent != none) & (abs(quotient) < L(least)));
       store_first(quotient, to + j, count);
     }
     return all(finite);

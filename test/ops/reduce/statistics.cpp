@@ -365,6 +365,19 @@ TEST_CASE("logcumsumexp beyond an infinite element has no derivative by finite o
   CHECK(slope.to_vector() == std::vector<double>{8, 5, 0, 2});
 }
 
+TEST_CASE("second derivatives of distances scale with the points, also where the square of a distance overflows") {
+  const Tensor points = tensor({{0., 0.}, {3., 4.}, {1., 7.}, {2., -5.}, {6., 1.}}), weights = arange(1., 26.);
+  for (const auto& [d, scale, tolerance] : {std::tuple(DType::float32, 1e25, 1e-5), {DType::float64, 1e200, 1e-13}})
+    for (const bool pairs : {false, true}) {
+      INFO(d << ", pdist " << pairs);
+      const auto f = [pairs = pairs, w = cast(weights, d)](const Tensor& x) {
+        return pairs ? sum(pdist(x) * slice(w, {range(0, 10)})) : sum(reshape(cdist(x, stop_gradient(x)), {25}) * w);
+      };
+      const Tensor near = hessian(f)(cast(points, d)), far = hessian(f)(cast(points * scale, d));
+      CHECK(is_close(cast(far, DType::float64) * scale, cast(near, DType::float64), tolerance));
+    }
+}
+
 TEST_CASE("cdist of points whose distance is below the normal numbers has their direction as its gradient") {
   const Tensor x = tensor({{5e-310, 2e-310}}), y = tensor({{1e-310, -1e-310}});
   GradientTape tape;
