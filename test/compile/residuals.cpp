@@ -1,6 +1,7 @@
 // Gradients through compiled calls are two programs: what the call keeps, and that no part of f is computed twice.
 #include <reel/compile.hpp>
 #include <reel/custom.hpp>
+#include <reel/forward.hpp>
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
@@ -172,4 +173,63 @@ TEST_CASE("compiled gradients: a persistent tape computes several gradients, als
     }
   }
   CHECK(f.stats().traces == 1);
+}
+
+TEST_CASE("compiled gradients: a recorded call keeps no argument that derivatives do not read") {
+  const std::int64_t n = 1 << 14, bytes = 8 * n;
+  const auto plain = [](const Tensor& x, const Tensor& b, const Tensor& c, const Tensor& s) {
+    return std::pair(exp(x) + 2. * b - reshape(transpose(c), {1 << 14}), concatenate({b, s * s, b}, 0));
+  };
+  const auto f = compile(plain);
+  const Tensor w = support::ramp({n}, .1);
+  // Of x, b, c and s, computed from w: the bytes that stay when they are gone, without those of the results.
+  const auto operands = [&](const Tensor& v) {
+    return std::tuple(v * 2., v + 1., reshape(v * 3., {128, 128}), slice(v * 4., {range(0, n / 2)}));
+  };
+  const auto kept = [&] {
+    GradientTape tape;
+    tape.watch(w);
+    const std::int64_t before = memory_stats().live_bytes;
+    std::pair<Tensor, Tensor> y;
+    {
+      const auto [x, b, c, s] = operands(w);
+      y = f(x, b, c, s);
+    }
+    const std::int64_t live = memory_stats().live_bytes - before;
+    static_cast<void>(tape.gradient(y, w));
+    return live - 7 * bytes / 2;
+  };
+  const std::int64_t first = kept(), later = kept();
+  // x and s, with the memory of the program or exp(x), in blocks up to a quarter larger; b and c would be two more.
+  CHECK(first < 5 * bytes);
+  CHECK(later < 5 * bytes);
+  // Every derivative is that of the function op by op.
+  const auto derivatives = [&](const auto& g) {
+    const auto value = [&](const Tensor& v) {
+      const auto [x, b, c, s] = operands(v);
+      const auto [y, z] = g(x, b, c, s);
+      return sum(y * y) + sum(z);
+    };
+    const auto part = [&](const Tensor& v) {
+      const auto [x, b, c, s] = operands(v);
+      return sum(g(x, b, c, s).second * 3.);
+    };
+    const ForwardAccumulator forward({w}, {w});
+    const Tensor tangent = *forward.jvp(value(w));
+    return std::vector<Tensor>{grad(value)(w), grad(part)(w), tangent,
+                               grad([&](const Tensor& v) { return sum(grad(value)(v) * w); })(w),
+                               *forward.jvp(grad(value)(w))};
+  };
+  const std::vector<Tensor> expected = derivatives(plain);
+  for (int i = 0; i < 2; ++i) {
+    const std::vector<Tensor> found = derivatives(f);
+    for (std::size_t k = 0; k < found.size(); ++k)
+      CHECK(max(abs(found[k] - expected[k])).item() <= 1e-12 * max(abs(expected[k])).item());
+  }
+  // Many cotangents at once, and what a check reads: a zero would be refused.
+  const auto divided =
+      compile([](const Tensor& x, const Tensor& k) { return x * cast(floor_divide(12, k), x.dtype()); });
+  const Tensor k = tensor<std::int64_t>({1, 2, 3});
+  const auto rows = jacobian([&](const Tensor& x) { return divided(x, k * 1); });
+  for (int i = 0; i < 2; ++i) CHECK(same_bits(rows(support::ramp({3})), diag(tensor({12., 6., 4.}))));
 }

@@ -15,6 +15,7 @@
 #include "loops/loops.hpp"
 #include "ops/apply/effect.hpp"
 #include "ops/apply/operation.hpp"
+#include "ops/apply/pointwise.hpp"
 #include "ops/index/slice.hpp"
 #include "tape/capture.hpp"
 #include "tape/tape.hpp"
@@ -78,6 +79,75 @@ std::int64_t largest_result(const program::Program& p) {
   return elements;
 }
 
+// The values that are computed from constants alone.
+std::vector<bool> fixed_values(const program::Program& p) {
+  std::vector<bool> fixed(p.values.size());
+  for (std::size_t v = 0; v < fixed.size(); ++v) fixed[v] = p.values[v].origin == program::Value::Origin::constant;
+  for (const program::Instruction& i : p.instructions) {
+    const bool all = std::all_of(i.inputs.begin(), i.inputs.end(),
+                                 [&](program::Index o) { return o == program::nothing || fixed[p.operands[o].value]; });
+    for (const program::Index v : i.outputs)
+      if (v != program::nothing) fixed[v] = all;
+  }
+  return fixed;
+}
+// Whether an instruction, or its derivative by an input that is not fixed, reads an input or output.
+class RuleReads {
+ public:
+  RuleReads(const program::Program& p, const program::Instruction& i, const std::vector<bool>& fixed) : i_(i) {
+    for (std::size_t k = 0; k < i.inputs.size() && k < 64; ++k)
+      if (i.inputs[k] != program::nothing && !fixed[p.operands[i.inputs[k]].value]) followed_ |= std::uint64_t{1} << k;
+    const ops::Primitive* const primitive = i.operation.primitive;
+    all_ = i.may_throw() || (primitive ? primitive->keep_inputs || primitive->residuals > 0
+                                       : i.operation.operand != ops::Operation::value || !i.pointwise());
+  }
+  bool input(std::size_t k) const { return all_ || reads(ops::Keep::From::input, k); }
+  bool output(std::size_t k) const { return all_ || reads(ops::Keep::From::output, k); }
+
+ private:
+  bool reads(ops::Keep::From from, std::size_t number) const {
+    if (const ops::Primitive* const primitive = i_.operation.primitive)
+      return std::any_of(primitive->keeps.begin(), primitive->keeps.end(), [&](const ops::Keep& keep) {
+        return keep.from == from && keep.index == number && (keep.readers == 0 || (keep.readers & followed_) != 0);
+      });
+    const tape::Reads& by = ops::pointwise_primitive(i_.operation.definition).reads;
+    const std::size_t bit = from == ops::Keep::From::output ? tape::most_read - 1 : number;
+    for (std::size_t k = 0; k < by.size(); ++k)
+      if (followed_ >> k & 1 && by[k] >> bit & 1) return true;
+    return false;
+  }
+  const program::Instruction& i_;
+  std::uint64_t followed_ = 0;  // inputs that are not fixed
+  bool all_ = false;
+};
+// The row-major floating arguments whose elements no derivative of any order reads, nor a check that may throw: nothing
+// computed from them is what a rule reads. No tape follows a constant.
+[[gnu::cold, gnu::noinline]] std::vector<std::size_t> unread_arguments(const program::Program& p,
+                                                                       std::size_t arguments) {
+  const std::vector<bool> fixed = fixed_values(p);
+  // Of which arguments a value is computed, and those of them that are read.
+  Connections from(p.values.size(), arguments), read(1, arguments);
+  for (std::size_t i = 0; i < arguments; ++i) from.set(p.arguments[i], i);
+  for (const program::Instruction& i : p.instructions) {
+    const RuleReads reads(p, i, fixed);
+    for (std::size_t n = 0; n < i.inputs.size(); ++n) {
+      if (i.inputs[n] == program::nothing) continue;
+      const program::Index v = p.operands[i.inputs[n]].value;
+      if (reads.input(n)) read.add(0, from, v);
+      for (const program::Index output : i.outputs)
+        if (output != program::nothing) from.add(output, from, v);
+    }
+    for (std::size_t k = 0; k < i.outputs.size(); ++k)
+      if (i.outputs[k] != program::nothing && reads.output(k)) read.add(0, from, i.outputs[k]);
+  }
+  std::vector<std::size_t> list;
+  for (std::size_t i = 0; i < arguments; ++i) {
+    const Tensor& x = p.values[p.arguments[i]].tensor;
+    if (!read(0, i) && is_differentiable(x.dtype()) && detail::block(x)->contiguous()) list.push_back(i);
+  }
+  return list;
+}
+
 }  // namespace
 
 Traced::Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor> arguments,
@@ -121,6 +191,7 @@ Traced::Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor
   }
   const bool keeps_parts = enclosing && enclosing->keeps_parts();
   if (keeps_parts) without_passes_ = std::make_shared<const program::Program>(program);
+  if (!enclosing && !has_rules_) unread_ = unread_arguments(program, arguments_);
   batched_ = takes_many_cotangents(program);
   inner_elements_ = largest_result(program);
   passes_ = program::simplify(program);
@@ -291,6 +362,9 @@ class Traced::Entry {
       ~Done() { release(attributes); }
     } done{attributes};
     tape::record(entry->rule_, in, out, {}, attributes);
+    if (program::Trace::current() || !entry->inputs_.captured.empty()) return;
+    const Traced& t = *entry->traced_;
+    for (const std::size_t i : t.unread_) entry->inputs_.all[i] = t.program().values[t.program().arguments[i]].tensor;
   }
 
  private:
@@ -324,6 +398,15 @@ class Traced::Entry {
   std::shared_ptr<Traced> traced_;
   Inputs inputs_;
 };
+
+// Zeros in place of arguments that an entry has not kept: of argument i, which is unread_, and of all.
+void Traced::fill(std::span<Tensor> arguments, std::size_t i) const {
+  const Tensor& like = program().values[program().arguments[i]].tensor;
+  if (detail::block(arguments[i]) == detail::block(like)) arguments[i] = zeros(like.shape(), like.dtype());
+}
+void Traced::fill(std::span<Tensor> arguments) const {
+  for (const std::size_t i : unread_) fill(arguments, i);
+}
 
 detail::List<Tensor> Traced::record(Inputs& inputs) {
   if (auto p = latest(); p && fits(*p, inputs)) inputs.pullback = std::move(p);
@@ -409,6 +492,7 @@ std::shared_ptr<const Value> Traced::find_or_make(RecentMap<Key, Value>& known, 
 detail::List<Tensor> Traced::differentiate(Derivatives& known, DerivativeFunction function, const Inputs& inputs,
                                            const DefinedTensors& seeds) {
   List arguments(inputs.arguments().begin(), inputs.arguments().end());
+  fill(arguments);
   append(arguments, seeds.tensors);
   const auto d = find_or_make(known, key_of(inputs, seeds), [&] {
     return std::make_shared<const Derivative>(
@@ -664,6 +748,8 @@ detail::List<Tensor> Traced::pull_by_programs(const Inputs& inputs, const Define
   if (any_followed(late)) return differentiate(pulls_, gradients_of, inputs, seeds);
   List all(inputs.all);
   all.reserve(all.size() + seeds.tensors.size() + p->late_reads.size() + p->residuals);
+  for (const std::size_t i : unread_)
+    if (inputs.pullback != p || p->backward->reads_argument(i)) fill(all, i);
   append(all, seeds.tensors);
   append(all, late);
   if (inputs.pullback == p) {
@@ -671,7 +757,7 @@ detail::List<Tensor> Traced::pull_by_programs(const Inputs& inputs, const Define
   } else {
     const auto own = static_cast<std::ptrdiff_t>(results_ + assigned_.size());
     List results(results_ + assigned_.size() + p->residuals);
-    p->forward->run(inputs.all, results);
+    p->forward->run(std::span(all).first(inputs.all.size()), results);
     all.insert(all.end(), std::make_move_iterator(results.begin() + own), std::make_move_iterator(results.end()));
   }
   List gradients(p->backward->program().results.size());
@@ -703,6 +789,7 @@ detail::List<Tensor> Traced::push(const Inputs& inputs, std::span<const Tensor> 
   for (std::size_t i = 0; prepared && i < tangents.size(); ++i) prepared = fits(i);
   if (prepared) {
     List arguments(inputs.arguments().begin(), inputs.arguments().end());
+    fill(arguments);
     for (std::size_t i = 0; i < moved_.size(); ++i)
       if (moved_[i].defined())
         arguments.push_back(tangents[i].defined() ? contiguous(tangents[i])

@@ -107,7 +107,7 @@ class Traced : public std::enable_shared_from_this<Traced> {
   using List = detail::List<Tensor>;
   // The inputs of an entry.
   struct Inputs {
-    List all;  // arguments, values read
+    List all;  // arguments, values read; abstract in an entry where no derivative reads an argument
     std::size_t num_arguments = 0;
     List captured;
     detail::List<Variable> variables;  // for the parameters
@@ -134,6 +134,8 @@ class Traced : public std::enable_shared_from_this<Traced> {
   const Variable& bound(const Variable& v, std::span<const Variable> variables) const noexcept;
   List filled_all(std::span<const Tensor> cotangents) const;
   List run(std::span<const Tensor> inputs) const;
+  void fill(std::span<Tensor> arguments, std::size_t i) const;
+  void fill(std::span<Tensor> arguments) const;
   List run_keeping(Inputs& inputs) const;
   bool record_if_followed(List& all, std::span<const Variable> variables, List& made);
   List record(Inputs& inputs);
@@ -169,6 +171,7 @@ class Traced : public std::enable_shared_from_this<Traced> {
   std::vector<Variable> assigned_, read_and_assigned_;
   std::vector<std::size_t> read_as_;  // for each of assigned_ its index in reads_, or their number
   std::vector<Tensor> captured_;      // differentiable: a tape may follow them
+  std::vector<std::size_t> unread_;   // row-major arguments that no derivative of any order reads
   std::vector<std::int64_t> draws_;
   std::vector<const Generator*> drawn_;
   std::unique_ptr<program::Executable> executable_;
