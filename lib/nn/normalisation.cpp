@@ -394,8 +394,11 @@ Tensor rms_norm(const Operand& operand, const Operand& scale, const LayerNormOpt
   for (int k = 0; k < x.rank(); ++k) broad.push_back(1);
   for (std::int64_t a : axes) broad[a] = x.shape()[a];
   if (x.size() == 0) return ops::cast_to(x * reshape(ops::with_ascending_axes(factor, named), broad), d);
-  return ops::cast_to(ops::Scaled(x, axes, options.epsilon).y * reshape(ops::with_ascending_axes(factor, named), broad),
-                      d);
+  // norm, hypot and the quotient keep squares in range, in their derivatives too.
+  const Tensor length = norm(x, 2, axes, true);
+  const double count = static_cast<double>(x.size()) / static_cast<double>(length.size());
+  const Tensor root = hypot(length * (1 / std::sqrt(count)), std::sqrt(options.epsilon));
+  return ops::cast_to(x / root * reshape(ops::with_ascending_axes(factor, named), broad), d);
 }
 
 BatchNorm batch_norm(const Operand& operand, const Operand& scale, const Operand& offset,

@@ -22,7 +22,8 @@ Tensor layer_norm(const Operand& x, const LayerNormOptions& options = {});
 /// g.
 Tensor layer_norm(const Operand& x, const Operand& scale, const Operand& offset, const LayerNormOptions& options = {});
 /// x / sqrt(mean(x^2) + epsilon) scale over `axes`; scale has their extents as shape, in their order. (Zhang, Sennrich
-/// 2019.) Gradient with r the root and u = g scale: (u - x mean(u x) / r^2) / r; to scale: g x / r, summed.
+/// 2019.) Gradient with r the root and u = g scale: (u - x mean(u x) / r^2) / r; to scale: g x / r, summed. At zeros
+/// alone r counts as a constant, which derivatives from the third order on would tell.
 Tensor rms_norm(const Operand& x, const Operand& scale, const LayerNormOptions& options = {});
 
 /// Options of batch_norm().
