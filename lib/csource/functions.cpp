@@ -79,6 +79,7 @@ static int64_t $power_integer(int64_t x, int64_t n) {
 )"},
     Helper{"kl_div", R"(static double $kl_div(double x, double y) {
   if (x > 0.0 && y > 0.0) {
+    if (x != y && (isinf(x) || isinf(y))) return (double)INFINITY;
     const double d = (x - y) / y;
     return x * (fabs(d) < 0.5 ? log1p(d) : log(x) - log(y)) - (x - y);
   }

@@ -44,6 +44,12 @@ inline Lane log_ndtr_derivative(const Lane& x) {
   return where(far, -x - r * (1 - w * (2 - w * (10 - w * (74 - 706 * w)))), near);
 }
 
+inline Lane tail_slope(const Lane& g, double factor, const Lane& w, const Lane& z, const Lane& rest) {
+  const auto end = isinf(z);
+  const Lane at_end = where(equal(g, 0), 0, 1 / where(end, rest, 1));
+  return where(end, at_end, factor * erfcx(w) / where(end, 1, rest));
+}
+
 // 1 / (1 + x^2); where x^2 may overflow it is (1 / x)^2 to the last place.
 inline Lane arctan_derivative(const Lane& x) {
   const auto far = abs(x) >= 1e9;
@@ -65,7 +71,7 @@ inline Lane log_ratio(const Lane& x, const Lane& y) {
 namespace detail::lanes {
 using reel::arctan_derivative, reel::bounded, reel::limited, reel::log_ndtr_derivative, reel::log_ratio, reel::logistic,
     reel::logistic_derivative, reel::one_minus_square, reel::over_hypot, reel::over_square, reel::sigmoid_tail,
-    reel::silu_derivative;
+    reel::silu_derivative, reel::tail_slope;
 }
 
 }  // namespace reel

@@ -43,6 +43,7 @@ struct Dual {
   friend auto equal(Dual a, Dual b) { return equal(a.v, b.v); }
   friend auto isnan(Dual a) { return isnan(a.v); }
   friend auto isinf(Dual a) { return isinf(a.v); }
+  friend auto isfinite(Dual a) { return isfinite(a.v); }
 };
 template <class B, class X, class Y>
 Dual<B> choose(Mask<double> c, X x, Y y) {
@@ -165,6 +166,11 @@ Dual<B> log_ndtr_derivative(Dual<B> x) {
   const Dual<B> near = where(x < -50, -50, x), far = where(x < -50, x, -50), r = 1 / far, w = r * r;
   return where(x < -50, -far - r * (1 - w * (2 - w * (10 - w * (74 - 706 * w)))),
                0.39894228040143267794 * exp(-0.5 * (near * near)) / ndtr(near));
+}
+
+template <class B>
+Dual<B> tail_slope(Dual<B>, double factor, Dual<B> w, Dual<B>, Dual<B> rest) {
+  return factor * erfcx(w) / rest;
 }
 
 template <class B>

@@ -55,6 +55,7 @@ inline Real log_ratio(Real x, Real y) {
 // x log(x / y) - x + y for x, y >= 0: for close numbers by y (d^2 / 2 - d^3 / 6 + d^4 / 12 - ...), x = y (1 + d).
 inline Real kl_div(Real x, Real y) {
   if (x == 0) return y;
+  if (y == 0 || std::isinf(x) != std::isinf(y)) return std::numeric_limits<Real>::infinity();
   const Real d = (x - y) / y;
   if (std::abs(d) > 0.25L) return x * std::log(x / y) - x + y;
   Real sum = 0, power = d * d;

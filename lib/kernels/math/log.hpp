@@ -194,12 +194,13 @@ template <class T>
   L z = fma(d, fma(fma(w, t, w), math::arctanh_rest(w), t + log_c), at_center);
   if (!all(in_range)) {
     const auto of_quotient = (quotient > low) & (quotient < high);
-    const L apart = log(u) - log(v) + (u - u);  // NaN for infinite u
+    const L apart = log(u) - log(v);
     z = where(in_range, z, fma(u, where(of_quotient, log(where(of_quotient, quotient, 1)), apart) - 1, v));
+    z = where(((u > N::max()) | (v > N::max())) & (u != v), L(N::infinity()), z);
   }
   if (all(both)) return z;
   const auto zero = (x == 0) & (y >= 0), number = (x == x) & (y == y);
-  return where(both, z, where(zero, L(0), where(number, L(N::infinity()), x + y)) - x + y);
+  return where(both, z, where(zero, y - x, where(number, L(N::infinity()), x + y)));
 }
 
 // log(1 + e^x)

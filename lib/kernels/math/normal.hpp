@@ -215,6 +215,16 @@ template <class T>
   return where(far, -x - r * (1 - w * (2 - w * (10 - w * (74 - 706 * w)))), near);
 }
 
+// The derivative of an inverse z in a tail, factor erfcx(w) / rest, where rest is the distance from the end of the
+// domain. There, where z is infinite, 1 / rest; 0 for the cotangent 0, with which a second derivative reaches z from a
+// slope that does not read it.
+template <class T>
+[[gnu::noinline]] Vec<T> tail_slope(Vec<T> g, double factor, Vec<T> w, Vec<T> z, Vec<T> rest) {
+  const Vec<T> slope = static_cast<T>(factor) * erfcx(w) / rest;
+  const auto end = isinf(z);
+  return any(end) ? where(end, where(g == 0, 0, 1 / rest), slope) : slope;
+}
+
 // The derivative of order n of erfcx, 0 <= n <= 250. Other n give NaN.
 template <class T>
 [[gnu::noinline]] Vec<T> erfcx_derivative(Vec<T> n, Vec<T> x) {

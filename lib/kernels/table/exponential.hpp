@@ -50,14 +50,15 @@ inline constexpr std::tuple powers{
     d<x>([](auto g, auto x) { return g / (1 + x); })),
   op<"logit">([](auto x) { return logit(x); },
     d<x>([](auto g, auto x) { return g / x + g / (1 - x); })),
-  // Where it is infinite the derivatives are those of y - x. At x = 0 they are -inf and 1, also for y = 0.
+  // Where it is infinite for finite operands the derivatives are those of y - x. At x = 0 they are -inf and 1, also for
+  // y = 0.
   op<"kl_div">([](auto x, auto y) { return kl_div(x, y); },
     d<x | y>([](auto g, auto x, auto y) {
       const auto infinite = logical_or(logical_or(x < 0, y < 0), logical_and(equal(y, 0), x > 0));
       const auto zeros = logical_and(equal(x, 0), equal(y, 0));
       return g * where(infinite, -1, log_ratio(where(infinite, 1, x), where(logical_or(infinite, zeros), 1, y))); }),
     d<x | y>([](auto g, auto x, auto y) {
-      const auto linear = logical_or(x < 0, y <= 0);
+      const auto linear = logical_or(logical_or(x < 0, y <= 0), logical_and(isinf(y), isfinite(x)));
       return g * where(linear, 1, (y - x) / where(linear, 1, y)); })),
   // Equal infinities each get half of g, like other ties: their difference counts as 0.
   op<"logaddexp">([](auto x, auto y) { return logaddexp(x, y); },

@@ -23,18 +23,19 @@ inline constexpr std::tuple normal{
     d<x | z>([](auto g, auto x, auto z) {
       const auto middle = abs(x) < 0.5;
       const auto near = where(middle, z, 0), far = where(logical_or(middle, isinf(z)), 1, abs(z));
-      return g * where(middle, half_root_pi * exp(near * near), half_root_pi * erfcx(far) / (1 - abs(x))); })),
+      const auto tail = tail_slope(g, half_root_pi, far, z, 1 - abs(x));
+      return g * where(middle, half_root_pi * exp(near * near), tail); })),
   op<"erfcinv">([](auto x) { return erfcinv(x); },
     d<x | z>([](auto g, auto x, auto z) {
       const auto middle = abs(x - 1) < 0.5;
       const auto near = where(middle, z, 0), far = where(logical_or(middle, isinf(z)), 1, abs(z));
-      const auto tail = half_root_pi * erfcx(far) / where(x < 1, abs(x), 2 - x);
+      const auto tail = tail_slope(g, half_root_pi, far, z, where(x < 1, 0 + x, 2 - x));
       return -(g * where(middle, half_root_pi * exp(near * near), tail)); })),
   op<"ndtri">([](auto x) { return ndtri(x); },
     d<x | z>([](auto g, auto x, auto z) {
       const auto middle = abs(x - 0.5) < 0.25;
       const auto near = where(middle, z, 0), far = where(logical_or(middle, isinf(z)), 1, abs(z));
-      const auto tail = 0.5 * root_two_pi * erfcx(root_half * far) / where(x < 0.5, abs(x), 1 - x);
+      const auto tail = tail_slope(g, 0.5 * root_two_pi, root_half * far, z, where(x < 0.5, 0 + x, 1 - x));
       return g * where(middle, root_two_pi * exp(0.5 * (near * near)), tail); })),
 };
 // clang-format on

@@ -35,16 +35,24 @@ Lane fmod_of(const Lane& x, const Lane& y) {
 }
 
 // sin(pi x) / (pi x): by its Taylor series where the derivatives of the quotient cancel, with an error of 1e-17;
-// otherwise with x reduced by the period of the sine, which is exact.
+// otherwise with x reduced by the period of the sine, which is exact. 0 at infinity.
 Lane sinc_of(const Lane& x) {
-  const LaneMask near = abs(x) < 0.5;
+  const LaneMask near = abs(x) < 0.5, far = isinf(x);
   const Lane inside = where(near, x, 0), square = -(pi * inside) * (pi * inside);
   double coefficients[17] = {1};
   for (int k = 1; k <= 16; ++k) coefficients[k] = coefficients[k - 1] / (2 * k * (2 * k + 1));
   Lane series = coefficients[15] + coefficients[16] * square;
   for (int k = 14; k >= 0; --k) series = coefficients[k] + series * square;
-  const Lane outside = where(near, 1, x), n = round(outside), half_wave = sin(pi * (outside - n));
-  return where(near, series, where(equal(mod(n, 2), 0), half_wave, -half_wave) / (pi * outside));
+  const Lane outside = where(near || far, 1, x), n = round(outside), half_wave = sin(pi * (outside - n));
+  return where(near, series, where(far, 0, where(equal(mod(n, 2), 0), half_wave, -half_wave) / (pi * outside)));
+}
+
+// x f(x), f with the derivative 1 / x, for x > 0; where that overflows, in terms of 2^60 x, which is selected, and
+// f(2^60 x) - 60 log 2.
+template <class F>
+Lane times_logarithm(const Lane& x, const LaneMask& tiny, F f) {
+  const Lane u = x * where(tiny, 0x1p60, 1);
+  return where(tiny, 0x1p-60, 1) * (u * (f(u) - where(tiny, 60 * ln2, 0)));
 }
 
 // x log(x / y) where both are positive. At x = 0 <= y, -sqrt(x) makes the derivative by x -inf, and -x log(y) the mixed
@@ -53,12 +61,14 @@ Lane rel_entr_of(const Lane& x, const Lane& y) {
   const LaneMask far = equal(x, infinity) && y > 0 && y<infinity, inside = x> 0 && y > 0 && !far,
                  zero = equal(x, 0) && y >= 0;
   const Lane u = where(inside, x, 1), v = where(inside, y, 1);
+  const LaneMask tiny = isinf(1 / u) && v > 0x1p100 * u;
+  const Lane product = times_logarithm(u, tiny, [&](const Lane& scaled) { return log_ratio(scaled, v); });
   const Lane least = where(zero, x, 0), positive = where(zero && y > 0 && y < infinity, y, 1);
   const Lane at_zero = 0 - sqrt(least) - least * log(positive);
   // The logarithm of infinity is a constant, so that 1 / x is no factor of an infinite x in derivatives.
   const Lane at_infinity = where(far, x, 1) * (where(far, infinity, 0) - log(where(far, y, 1)));
   return where(far, at_infinity,
-               where(inside, u * log_ratio(u, v), where(zero, at_zero, where(isnan(x) || isnan(y), x + y, infinity))));
+               where(inside, product, where(zero, at_zero, where(isnan(x) || isnan(y), x + y, infinity))));
 }
 
 // In the order of the enumerators.
@@ -99,7 +109,7 @@ constexpr Composed composed_functions[] = {
        const LaneMask far = equal(x[0], infinity);
        const Lane inside = where(x[0] > 0 && !far, x[0], 1), zero = sqrt(where(equal(x[0], 0), x[0], 0));
        const Lane at_infinity = where(far, x[0], 1) * where(far, -infinity, 0);  // as in rel_entr_of
-       return where(x[0] > 0, where(far, at_infinity, -inside * log(inside)), where(equal(x[0], 0), zero, where(isnan(x[0]), x[0], -infinity)));
+       return where(x[0] > 0, where(far, at_infinity, -times_logarithm(inside, isinf(1 / inside), [](const Lane& u) { return log(u); })), where(equal(x[0], 0), zero, where(isnan(x[0]), x[0], -infinity)));
      }},
     {"rel_entr", [](X x) { return rel_entr_of(x[0], x[1]); }},
     // Half of tanh by sigmoid, which does not cancel in the left tail. Beyond 1e4 the sigmoid is 0 or 1, also of dtypes

@@ -31,7 +31,7 @@ const std::map<std::string, Function>& functions() {
   static const std::map<std::string, Function> all = {
       ONE(silu), ONE(gelu), ONE(softplus), ONE(log_sigmoid), ONE(cbrt), ONE(arctan), ONE(arcsin),
       ONE(arccos), ONE(arcsinh), ONE(arccosh), ONE(arctanh), ONE(erf), ONE(erfc), ONE(ndtr), ONE(log_ndtr), ONE(tan),
-      ONE(entr), TWO(rel_entr), ONE(gamma), ONE(ellipk), ONE(ellipkm1), ONE(ellipe),
+      ONE(entr), ONE(erfinv), ONE(erfcinv), ONE(ndtri), ONE(sinc), TWO(rel_entr), TWO(kl_div), ONE(gamma), ONE(ellipk), ONE(ellipkm1), ONE(ellipe),
       TWO(hypot), TWO(arctan2), TWO(power), TWO(logaddexp), TWO(logaddexp2), TWO(zeta), TWO(beta), TWO(betaln),
       TWO(poch), TWO(comb), TWO(iv), TWO(jv), TWO(kv), TWO(elliprc), TWO(ellipkinc), TWO(ellipeinc), TWO(t_logpdf), TWO(t_cdf),
       OF_DEGREE(legendre), OF_DEGREE(chebyshev_t), OF_DEGREE(hermite), OF_DEGREE(laguerre),
@@ -87,6 +87,13 @@ const Row rows[] = {
     {"entr", {inf}, {{{0}, -inf}, {{1}, -inf}, {{2}, 0}}, 16}, {"entr", {0}, {{{1}, inf}, {{2}, -inf}}, 16},
     {"rel_entr", {inf, 2}, {{{0, 0}, inf}, {{1, 0}, inf}, {{0, 1}, -inf}, {{2, 0}, 0}, {{1, 1}, -0.5}, {{0, 2}, inf}}, 16},
     {"rel_entr", {2, inf}, {{{0, 0}, -inf}, {{1, 0}, -inf}, {{0, 1}, 0}, {{2, 0}, 0.5}, {{1, 1}, 0}, {{0, 2}, 0}}, 16},
+    {"kl_div", {inf, 2}, {{{0, 0}, inf}, {{1, 0}, inf}, {{0, 1}, -inf}, {{2, 0}, 0}, {{1, 1}, -0.5}, {{0, 2}, inf}}, 16},
+    {"kl_div", {2, inf}, {{{0, 0}, inf}, {{1, 0}, -inf}, {{0, 1}, 1}, {{2, 0}, 0.5}, {{1, 1}, 0}, {{0, 2}, 0}}, 16},
+    {"kl_div", {0, inf}, {{{0, 0}, inf}, {{1, 0}, -inf}, {{0, 1}, 1}, {{0, 2}, 0}}, 16}, {"kl_div", {inf, 0}, {{{0, 0}, inf}}, 16},
+    {"erfinv", {1}, {{{0}, inf}, {{1}, inf}, {{2}, inf}}, 16}, {"erfinv", {-1}, {{{0}, -inf}, {{1}, inf}, {{2}, -inf}}, 16},
+    {"erfcinv", {0}, {{{0}, inf}, {{1}, -inf}, {{2}, inf}}, 16}, {"erfcinv", {2}, {{{0}, -inf}, {{1}, -inf}, {{2}, -inf}}, 16},
+    {"ndtri", {0}, {{{0}, -inf}, {{1}, inf}, {{2}, -inf}}, 16}, {"ndtri", {1}, {{{0}, inf}, {{1}, inf}, {{2}, inf}}, 16},
+    {"sinc", {inf}, {{{0}, 0}, {{1}, 0}, {{2}, 0}}, 16}, {"sinc", {-inf}, {{{0}, 0}, {{1}, 0}, {{2}, 0}}, 16},
     {"ellipkinc", {1, -inf}, {{{0, 0}, 0}, {{1, 0}, 0}, {{0, 1}, 0}}}, {"ellipeinc", {-1, -inf}, {{{0, 0}, -inf}, {{0, 1}, 0}}},
     {"multigammaln", {inf}, {{{1}, inf}, {{2}, 0}}},
     {"beta", {inf, 2}, {{{0, 0}, 0}, {{1, 0}, 0}, {{0, 1}, 0}}},
@@ -176,6 +183,28 @@ TEST_CASE("derivatives are right where their formulas have no value or no digits
       if (row.least_bits <= 32) check(row, wanted, DType::float32, 2e-6);
       if (row.least_bits <= 16) check(row, wanted, DType::float16, 3e-3);
     }
+}
+
+TEST_CASE("entropies of numbers with an infinite reciprocal have derivatives of both orders in reverse mode") {
+  const Function entropy = [](const Arguments& x) { return entr(x[0]); };
+  const Function relative = [](const Arguments& x) { return rel_entr(x[0], x[1]); };
+  const auto at = [](const Function& f, DType d, std::vector<double> point, const std::vector<int>& orders) {
+    Arguments x;
+    for (const double v : point) x.push_back(cast(scalar(v), d));
+    return cast(support::partial(f, x, orders), DType::float64).item();
+  };
+  const double tiny = 0x1p-149, log_tiny = std::log(tiny), log_least = std::log(least);  // tiny: the least float
+  CHECK(at(entropy, DType::float64, {least}, {0}) == 744 * least);
+  CHECK(at(entropy, DType::float64, {least}, {1}) == Approx(-log_least - 1));
+  CHECK(at(entropy, DType::float32, {tiny}, {1}) == Approx(-log_tiny - 1));
+  CHECK(at(relative, DType::float64, {least, 2}, {1, 0}) == Approx(log_least + 1 - std::log(2)));
+  CHECK(at(relative, DType::float64, {least, 1}, {0, 1}) == -least);
+  CHECK(at(relative, DType::float64, {least, 1e10}, {1, 1}) == Approx(-1e-10));
+  for (const DType d : {DType::float32, DType::float64}) {
+    const double x = d == DType::float32 ? tiny : least;
+    CHECK(at(entropy, d, {x}, {2}) == -inf);
+    CHECK(at(relative, d, {x, 1}, {2, 0}) == inf);
+  }
 }
 
 TEST_CASE("complex derivatives do not overflow on the way") {
