@@ -99,7 +99,10 @@ class Branches final : public BodyCall {
       if (keeps_residuals()) {
         residuals = token.arrays[1 + b].token->arrays;
       } else {
-        again = codegen::write_program(w, p.written_forward(), all, {});
+        // Its results are those of the first run; the residuals are wanted alone.
+        std::vector<bool> read(p.written_forward().results.size() - p.residuals, false);
+        read.resize(p.written_forward().results.size(), true);
+        again = codegen::write_program(w, p.written_forward(), all, {}, std::move(read));
         residuals.assign(again.results.end() - static_cast<std::ptrdiff_t>(p.residuals), again.results.end());
       }
       for (const std::size_t k : p.seeded)
