@@ -229,7 +229,7 @@ class ProgramWriter {
     std::string local = {};  // a variable that holds it, in function `function`
     std::size_t function = none;
     std::size_t last_use = 0;   // the unit; that behind the last one for results
-    bool read = false;          // by an instruction, or as a result
+    bool read = false;          // certainly: others than elementwise operations may need a shape alone
     bool leaves = false;        // is read in another function, or is a result
     std::size_t target = none;  // the result in whose memory it is computed
     bool taken = false;         // its place is workspace that is to be given back
@@ -307,7 +307,7 @@ class ProgramWriter {
           }
         for (const Index o : operands_of(m)) {
           const Index v = p_.operands[o].value;
-          values_[v].read = true;
+          values_[v].read |= is_elementwise(p_.instructions[m]);
           values_[v].last_use = std::max(values_[v].last_use, u);
           values_[v].leaves |= made[v] != none && made[v] != units_[u].function;
         }
