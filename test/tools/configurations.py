@@ -48,7 +48,8 @@ def user_flags():
         bad.append(f"flags: {len(kernels)} instruction sets")
     for target in kernels:
         flags = next(group["parameters"] for group in target["target_sources"] if group.get("language") == "cpp")
-        own = "-Os" if target["name"] == "reel_kernels_scalar" else "-O3"
+        scalar = target["name"].startswith("reel_kernels_scalar")
+        own = "-Os" if scalar else "-O2" if target["name"] == "reel_kernels_sse2" else "-O3"
         for what, wanted in (("-O", ["-O2", own]), ("lto", ["-flto=auto", "-fno-lto"])):
             found = [flag for flag in flags if what in flag]
             if not set(wanted) <= set(found) or found[-1] != wanted[1]:
