@@ -14,12 +14,13 @@ inline constexpr double one_third = 0.33333333333333333333;
 
 // clang-format off
 inline constexpr std::tuple powers{
-  // d/dx x**0 is 0 to every order by the outer selection; the inner one keeps the discarded side finite. d/dy 0**y is 0
-  // for y >= 0: x is replaced by 1, whose logarithm is 0. 0**y is 0 or 1 just for these y; z is tested instead of y,
-  // since complex y have no order.
+  // d/dx x**0 is 0 to every order. Where powers of x might overflow on the way, by the outer selection, which costs its
+  // derivative by y, 1 / x; the inner one keeps the discarded side finite. d/dy 0**y is 0 for y >= 0: x is replaced by 1,
+  // whose logarithm is 0. 0**y is 0 or 1 just for these y; z is tested instead of y, since complex y have no order.
   op<"power", numbers>([](auto x, auto y) { return power(x, y); },
     d<x | y>([](auto g, auto x, auto y) {
-      const auto none = equal(y, 0);
+      const auto far = (x * x) * (x * x), y_at_ends = where(equal(far - far, 0), where(equal(far, 0), y, 1), y);
+      const auto none = equal(y_at_ends, 0);
       return g * where(none, 0, y * power(x, where(none, 1, y) - 1)); }),
     d<x | z>([](auto g, auto x, auto z) {
       return g * (z * log(where(logical_and(equal(x, 0), logical_or(equal(z, 0), equal(z, 1))), 1, x))); })),
