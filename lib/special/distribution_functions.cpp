@@ -67,6 +67,111 @@ Real log_beta_tail(const Arguments& a, bool upper) {
   return m == 0 || (m == 1 && a.orders[0] == 1) ? log_slope_at_zero(k) : nan;
 }
 
+// ---- Inverses of both, by the logarithm l of the probability of at most x, or (`upper`) of more.
+
+/// The logarithm below which the inverses of probabilities are not used, as the probability might underflow.
+constexpr Real log_of_probability_min = 0.68L * std::numeric_limits<Real>::min_exponent;
+
+using LogTail = Real (*)(const Arguments& a, bool upper);
+
+/// log x, at most `most`, where the logarithm of a tail, of `parameters` and x, is l.
+[[gnu::cold, gnu::noinline]] Real log_of_quantile(LogTail tail, int parameters, Real a, Real b, Real l, bool upper,
+                                                  Real guess, Real most) {
+  return increasing_root(guess, most, [=](Real v) {
+    const Real x = std::exp(v), sign = upper ? -1 : 1;
+    int orders[] = {0, 0, 0};
+    const Arguments at{{a, parameters == 1 ? x : b, x}, orders};
+    const Real y = tail(at, upper);
+    orders[parameters] = 1;
+    return RootValue{sign * (y - l), sign * x * tail(at, upper)};
+  });
+}
+
+[[gnu::cold, gnu::noinline]] Real inverse_log_gamma(Real a, Real l, bool upper) {
+  if (!(a > 0 && l <= 0) || std::isinf(a)) return nan;
+  if (l > log_of_probability_min) {
+    const Real p = std::exp(l), q = -std::expm1(l);
+    return inverse_gamma(a, upper ? q : p, upper ? p : q);
+  }
+  if (std::isinf(l)) return upper ? infinity : 0;
+  const Real small = (l + log_gamma_1p(a)) / a;
+  if (!upper && small < log_of_zero) return 0;
+  return std::exp(
+      log_of_quantile(log_gamma_tail, 1, a, 0, l, upper, upper ? std::log(std::max(a, -l)) : small, infinity));
+}
+
+[[gnu::cold, gnu::noinline]] Real inverse_log_beta(Real a, Real b, Real l, bool upper) {
+  if (!(a > 0 && b > 0 && l <= 0) || std::isinf(a) || std::isinf(b)) return nan;
+  if (l > log_of_probability_min) {
+    const Real p = std::exp(l), q = -std::expm1(l);
+    return inverse_beta(a, b, upper ? q : p, upper ? p : q).x;
+  }
+  if (std::isinf(l)) return upper ? 1 : 0;
+  const bool above_half = (log_incomplete_beta(a, b, Real(0.5L), upper) > l) == upper;
+  if (above_half) std::swap(a, b), upper = !upper;
+  const Real most = std::log(0.5L), small = (l + std::log(a) + log_beta(a, b)) / a;
+  const Real u = !upper && small < log_of_zero
+                     ? -infinity
+                     : log_of_quantile(log_beta_tail, 2, a, b, l, upper, upper ? most : std::min(small, most), most);
+  return above_half ? -std::expm1(u) : std::exp(u);
+}
+
+// ---- Quantiles of Student's distribution of v degrees of freedom
+
+/// The logarithm of twice the probability beyond exp(u), or (`middle`) of that between -exp(u) and exp(u), and its
+/// derivative.
+RootValue log_student(Real v, Real u, bool middle) {
+  constexpr Real cancels = -1e12L;  // the logarithm of the density, which is near that of the probability
+  const Real r = std::exp(2 * u) / v, root = 0.5L, half = v / 2;
+  const bool near = r < 1, upper = near != middle;  // otherwise 1 - x keeps its digits
+  int orders[] = {0, 0, 0};
+  const Arguments at{{near ? root : half, near ? half : root, near ? r / (1 + r) : 1 / (1 + r)}, orders};
+  const Real y = log_beta_tail(at, upper);
+  if (y > cancels && at.at[2] > 0) {
+    const Real slope = 2 * std::exp(log_beta_power(at.at[0], at.at[1], at.at[2]) - y);
+    return {y, middle ? slope : -slope};
+  }
+  orders[2] = 1;
+  const Real slope = 2 * r / ((1 + r) * (1 + r));
+  return {y, (near ? slope : -slope) * log_beta_tail(at, upper)};
+}
+/// For many degrees of freedom, z by terms of 1 / v of the normal quantile (Abramowitz, Stegun 26.7.5).
+Real student_by_normal(Real v, Real q, Real between) {
+  Real z = -normal_quantile(q, 1 - q);
+  for (int i = 0; q > 0.25L && i < 2; ++i)  // the probability between keeps the digits of small z
+    z -= (std::erf(z / std::sqrt(2.0L)) - between) * std::sqrt(pi / 2) * std::exp(z * z / 2);
+  const Real y = z * z;
+  return z * (1 + ((y + 1) / 4 + (((5 * y + 16) * y + 3) / 96 + (((3 * y + 19) * y + 17) * y - 15) / 384 / v) / v) / v);
+}
+/// z > 0 with the probability q <= 1/2 beyond, which may underflow, its logarithm l, and 1 - 2 q between -z and z.
+[[gnu::cold, gnu::noinline]] Real student_beyond(Real v, Real q, Real l, Real between) {
+  constexpr Real many = 1e7L, far = -750;  // up to there the next term is below 1e-18
+  if (between == 0 || std::isinf(l)) return between == 0 ? 0 : infinity;
+  if (v > many && l > far) return student_by_normal(v, q, between);
+  v = std::min(v, Real(1e300L));
+  const bool middle = q > 0.25L;
+  const Real target = middle ? std::log(between) : l + std::log(2.0L), half = v / 2, log_b = log_beta(Real(0.5L), half);
+  // By the first term of the density about 0, or of the tail: a bound from below.
+  const Real t = -(target + std::log(half) + log_b) / half;
+  const Real guess = middle || !(t > 0) ? target + log_b + std::log(v) / 2 - std::log(2.0L)
+                                        : (std::log(v) + t + std::log(-std::expm1(-t))) / 2;
+  return std::exp(increasing_root(guess, -log_of_zero, [=](Real u) {  // beyond, z is infinite in double
+    const auto [y, slope] = log_student(v, u, middle);
+    return middle ? RootValue{y - target, slope} : RootValue{target - y, -slope};
+  }));
+}
+Real student_quantile(Real p, Real v) {
+  if (!(p >= 0 && p <= 1 && v > 0)) return nan;
+  const Real q = std::min(p, 1 - p), z = student_beyond(v, q, std::log(q), std::abs(1 - 2 * p));
+  return p < 0.5L ? -z : z;
+}
+Real student_quantile_of_log(Real l, Real v) {
+  if (!(l <= 0 && v > 0)) return nan;
+  const Real ln2 = std::log(2.0L), q = l < -ln2 ? std::exp(l) : -std::expm1(l);
+  const Real z = student_beyond(v, q, l < -ln2 ? l : std::log(q), std::abs(std::expm1(l + ln2)));
+  return l < -ln2 ? -z : z;
+}
+
 // ---- Von Mises's distribution: the probability F(kappa, x) of an angle from -pi to x.
 
 // sin(Real) of <cmath> might be that of double.
@@ -142,19 +247,23 @@ Real vonmises(const Arguments& a, bool logarithm) {
   });
 }
 
-/// The angle x with F(kappa, x) = p, in terms of -log(-x), below the median.
-Real vonmises_quantile(Real kappa, Real p) {
-  if (!(kappa >= 0 && p >= 0 && p <= 1) || std::isinf(kappa)) return nan;
-  if (p > 0.5L) return -vonmises_quantile(kappa, 1 - p);
-  if (p == 0.5L) return 0;
-  if (p * 2 * pi * scaled_i0(kappa) <= 1e-17L * std::exp(-2 * kappa)) return -pi;  // to rounding
+/// The angle x with F(kappa, x) = p < 1/2, in terms of -log(-x). p may underflow.
+Real vonmises_quantile_below(Real kappa, Real p, Real log_p) {
+  const Real unit = 2 * pi * scaled_i0(kappa);
+  if (log_p + std::log(unit) <= std::log(1e-17L) - 2 * kappa) return -pi;  // to rounding
   const Real u = increasing_root(-std::log(pi * (1 - 2 * p)) + std::log1p(kappa) / 2, HUGE_VALL, [=](Real v) {
     const Real x = -std::exp(-v), s = std::sin(x / 2);
     if (x <= -pi) return RootValue{-1, 1};
-    const Real integral = integral_below(kappa, x);
-    return RootValue{std::log(integral / (2 * pi * scaled_i0(kappa)) / p) - 2 * kappa * s * s, -x / integral};
+    const Real integral = integral_below(kappa, x),
+               quotient = p > 0 ? std::log(integral / unit / p) : std::log(integral / unit) - log_p;
+    return RootValue{quotient - 2 * kappa * s * s, -x / integral};
   });
   return -std::exp(-u);
+}
+Real vonmises_quantile(Real kappa, Real p, Real rest, Real log_p) {
+  if (!(kappa >= 0 && p >= 0 && rest >= 0) || std::isinf(kappa)) return nan;
+  if (p == rest) return 0;
+  return p < rest ? vonmises_quantile_below(kappa, p, log_p) : -vonmises_quantile_below(kappa, rest, std::log(rest));
 }
 
 // ---- Quantiles of whole numbers
@@ -228,7 +337,7 @@ struct Level {
   bool upper;
   bool before_first() const { return p == (upper ? 1 : 0); }
   bool last() const { return p == (upper ? 0 : 1); }
-  Real normal() const { return upper ? normal_quantile(1 - p, p) : normal_quantile(p, 1 - p); }
+  Real normal(int steps) const { return normal_quantile(upper ? 1 - p : p, upper ? p : 1 - p, steps); }
   /// Whether the probability of a number is at least (of more: at most) p. It is rounded to double before, so that the
   /// quantile of a probability of k is k.
   bool reached(Real probability) const {
@@ -252,12 +361,12 @@ Real whole_quantile(const Level& level, Real most, const Moments& moments, const
   if (level.before_first()) return -1;
   if (level.last()) return moments.deviation == 0 && level.reached(tail(0)) ? moments.mean : most;
   const Real top = std::isinf(most) ? std::numeric_limits<double>::max() : most;
-  return smallest(moments.guess(level.normal()), top, [&](Real k) { return level.reached(tail(k)); });
+  return smallest(moments.guess(level.normal(1)), top, [&](Real k) { return level.reached(tail(k)); });
 }
 /// The same, without a search: of many numbers, whose distribution function would take as many terms as the deviation.
 Real expanded_quantile(const Level& level, Real most, const Moments& moments) {
   if (level.before_first() || level.last()) return level.last() ? most : -1;
-  return std::clamp(std::ceil(moments.expansion(level.normal()) - 0.5L), Real(0), most);
+  return std::clamp(std::ceil(moments.expansion(level.normal(2)) - 0.5L), Real(0), most);
 }
 
 Real poisson_quantile(const Level& level, Real mu) {
@@ -328,7 +437,19 @@ Real distribution_function(Function f, const Arguments& a) {
     case Function::vonmises_logcdf:
       return vonmises(a, true);
     case Function::vonmises_ppf:
-      return vonmises_quantile(a.at[0], a.at[1]);
+      return vonmises_quantile(a.at[0], a.at[1], 1 - a.at[1], std::log(a.at[1]));
+    case Function::vonmises_ilogcdf:
+      return vonmises_quantile(a.at[0], std::exp(a.at[1]), -std::expm1(a.at[1]), a.at[1]);
+    case Function::log_gammaincinv:
+    case Function::log_gammainccinv:
+      return inverse_log_gamma(a.at[0], a.at[1], f == Function::log_gammainccinv);
+    case Function::log_betaincinv:
+    case Function::log_betainccinv:
+      return inverse_log_beta(a.at[0], a.at[1], a.at[2], f == Function::log_betainccinv);
+    case Function::t_ppf:
+      return student_quantile(a.at[0], a.at[1]);
+    case Function::t_ilogcdf:
+      return student_quantile_of_log(a.at[0], a.at[1]);
     default:
       return whole_quantile(f, a.at);
   }

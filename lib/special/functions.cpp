@@ -110,13 +110,23 @@ Tensor derivative(const tape::Record& r, std::size_t by) {
 // ---- Inverses z in the last argument. By that argument the derivative is 1 / f'; by any other minus that of f over
 // f'.
 
-Function inverted(Function inverse) {
-  return inverse == Function::gammaincinv    ? Function::gammainc
-         : inverse == Function::gammainccinv ? Function::gammaincc
-         : inverse == Function::betaincinv   ? Function::betainc
-         : inverse == Function::betainccinv  ? Function::betaincc
-                                             : Function::vonmises_cdf;
+struct Inverse {
+  Function inverse, of;
+};
+// Those of logarithms are the last ones.
+constexpr Inverse inverse_functions[] = {
+    {Function::gammaincinv, Function::gammainc},         {Function::gammainccinv, Function::gammaincc},
+    {Function::betaincinv, Function::betainc},           {Function::betainccinv, Function::betaincc},
+    {Function::vonmises_ppf, Function::vonmises_cdf},    {Function::vonmises_ilogcdf, Function::vonmises_logcdf},
+    {Function::log_gammaincinv, Function::log_gammainc}, {Function::log_gammainccinv, Function::log_gammaincc},
+    {Function::log_betaincinv, Function::log_betainc},   {Function::log_betainccinv, Function::log_betaincc}};
+constexpr std::size_t inverse_count = std::size(inverse_functions), first_of_logarithm = 5;
+std::size_t inverse_number(Function f) {
+  const auto* at =
+      std::find_if(inverse_functions, std::end(inverse_functions), [f](const Inverse& i) { return i.inverse == f; });
+  return static_cast<std::size_t>(at - inverse_functions);
 }
+Function inverted(Function inverse) { return inverse_functions[inverse_number(inverse)].of; }
 // The derivative of f at z by argument k; z is the last kept value.
 Tensor derivative_at_inverse(const tape::Record& r, std::size_t k) {
   const Function f = inverted(function_of(r.attributes()));
@@ -145,8 +155,13 @@ Tensor reciprocal(const tape::Record& r, const Tensor& slope) {
   return where(usable, exp(stop_gradient(l) - l) / stop_gradient(slope), 1 / where(usable, 1, slope));
 }
 Tensor derivative_of_inverse(const tape::Record& r, std::size_t k) {
-  const std::size_t last = variables(function_of(r.attributes())) - 1;
+  const Function inverse = function_of(r.attributes());
+  const std::size_t last = variables(inverse) - 1;
   const Tensor slope = derivative_at_inverse(r, last);
+  if (inverse_number(inverse) >= first_of_logarithm) {  // whose slope is infinite where the quantile is or rounds to 0
+    const Tensor end = isinf(slope);
+    return k == last ? 1 / slope : where(end, 0, -derivative_at_inverse(r, k) / where(end, 1, slope));
+  }
   return k == last ? reciprocal(r, slope) : -derivative_at_inverse(r, k) / slope;
 }
 void evaluate_quantile(const Call& call, Outputs& out) {
@@ -162,10 +177,9 @@ constexpr Primitive inverse_of(const loops::Signature& s) {
           .evaluate = evaluate_quantile,
           .keeps = kept};
 }
-constexpr Function inverse_functions[] = {Function::gammaincinv, Function::gammainccinv, Function::betaincinv,
-                                          Function::betainccinv, Function::vonmises_ppf};
-constexpr auto inverses = one_of_each([](std::size_t k) { return inverse_of(loops::signature(inverse_functions[k])); },
-                                      std::make_index_sequence<std::size(inverse_functions)>());
+constexpr auto inverses =
+    one_of_each([](std::size_t k) { return inverse_of(loops::signature(inverse_functions[k].inverse)); },
+                std::make_index_sequence<inverse_count>());
 
 // ---- operands
 
@@ -196,9 +210,7 @@ Tensor run_special(Function f, const Arguments& x) {
 }
 Tensor run_inverse(Function f, const Arguments& x) {
   const std::int64_t attributes[] = {static_cast<std::int64_t>(f)};
-  const auto at = std::find(std::begin(inverse_functions), std::end(inverse_functions), f);
-  return apply(inverses[static_cast<std::size_t>(at - std::begin(inverse_functions))], Inputs(x.data(), variables(f)),
-               attributes);
+  return apply(inverses[inverse_number(f)], Inputs(x.data(), variables(f)), attributes);
 }
 
 template <class... X>
@@ -224,7 +236,7 @@ Tensor apply_special(const char* op, Function f, std::initializer_list<const Ten
     all[k] = operand.shape() == shape ? operand : broadcast_to(operand, shape);
     x[k] = &all[k];
   }
-  if (f == Function::vonmises_ppf) return run_inverse(f, x);
+  if (inverse_number(f) < inverse_count) return run_inverse(f, x);
   std::size_t primitive = static_cast<std::size_t>(f);
   for (std::size_t k = 0; k < std::size(distribution_functions); ++k)
     if (distribution_functions[k].f == f && std::string_view(distribution_functions[k].name) == op)

@@ -42,11 +42,11 @@ inline RootValue log_difference(Real lower, Real upper, Real density, Real p, Re
 }
 
 /// The normal quantile of p = 1 - q: from 26.2.23 of Abramowitz and Stegun, which is right to 5e-4, by two steps of
-/// Halley's method.
-inline Real normal_quantile(Real p, Real q) {
+/// Halley's method; one makes it right to 1e-10.
+inline Real normal_quantile(Real p, Real q, int steps = 2) {
   const Real tail = std::min(p, q), t = std::sqrt(-2 * std::log(tail));
   Real z = (2.515517L + t * (0.802853L + t * 0.010328L)) / (1 + t * (1.432788L + t * (0.189269L + t * 0.001308L))) - t;
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < steps; ++i) {
     const Real off = (std::erfc(-z / std::sqrt(2.0L)) / 2 - tail) * std::sqrt(2 * pi) * std::exp(z * z / 2);
     z -= off / (1 + z * off / 2);
   }

@@ -12,9 +12,10 @@ namespace reel::kernels::special {
 /// The table of functions. Enumerator; name of the op; number of arguments; number of trailing arguments without a
 /// derivative, which are whole numbers but in quantiles; family, the function of arguments.hpp that evaluates it.
 ///
-/// The last thirteen belong to distributions, and lib/special/functions.cpp adds names of other distributions that are
-/// the same function: logarithms of gammainc to betaincc, without underflow; the probability of an angle from -pi to x
-/// under von Mises's distribution, of kappa and x, its logarithm and its inverse; the smallest number whose
+/// The last twenty belong to distributions, and lib/special/functions.cpp adds names of other distributions that are
+/// the same function: logarithms of gammainc to betaincc, without underflow, and their inverses; the probability of an
+/// angle from -pi to x under von Mises's distribution, of kappa and x, its logarithm and the inverses of both;
+/// quantiles of Student's distribution, of p or its logarithm and the degrees of freedom; the smallest number whose
 /// distribution function is at least p, or -1 for p = 0; that whose complement is at most p, or -1 for p = 1.
 // clang-format off
 #define REEL_SPECIAL_FUNCTIONS(F)                                    \
@@ -102,6 +103,13 @@ namespace reel::kernels::special {
   F(vonmises_cdf, "vonmises_cdf", 2, 0, distribution_function)       \
   F(vonmises_logcdf, "vonmises_logcdf", 2, 0, distribution_function) \
   F(vonmises_ppf, "vonmises_ppf", 2, 0, distribution_function)       \
+  F(log_gammaincinv, "gamma_ilogcdf", 2, 0, distribution_function)   \
+  F(log_gammainccinv, "gamma_ilogsf", 2, 0, distribution_function)   \
+  F(log_betaincinv, "beta_ilogcdf", 3, 0, distribution_function)     \
+  F(log_betainccinv, "beta_ilogsf", 3, 0, distribution_function)     \
+  F(vonmises_ilogcdf, "vonmises_ilogcdf", 2, 0, distribution_function) \
+  F(t_ppf, "t_ppf", 2, 2, distribution_function)                     \
+  F(t_ilogcdf, "t_ilogcdf", 2, 2, distribution_function)             \
   F(poisson_ppf, "poisson_ppf", 2, 2, distribution_function)         \
   F(binom_ppf, "binom_ppf", 3, 3, distribution_function)             \
   F(nbinom_ppf, "nbinom_ppf", 3, 3, distribution_function)           \

@@ -181,24 +181,39 @@ Lane log_mean(const Lane& p, const Lane& rest, const Lane& of_a, const Lane& of_
   const Lane log_p = log_of_part(b_part), quotient = exp(where(a_is_larger, 0, log_quotient) - log_p);
   return where(a_is_larger, of_larger_a, of_b + log_p + log1p(rest * quotient));
 }
+// x where the logarithms of the normal probabilities of both tails are these; `bottom` and `top` select the ends.
+Lane truncnorm_of_tails(X x, const Lane& lower, const Lane& upper, const LaneMask& bottom, const LaneMask& top) {
+  const Lane a = finite_end(x[1]), b = finite_end(x[2]);
+  const LaneMask in_lower = lower < upper;
+  const Lane tail = log_ndtr_inverse(where(in_lower, lower, upper)), z = where(in_lower, tail, -tail);
+  const Lane inside = where(z > b, b, where(z < a, a, z));
+  return x[3] + valid_scale(x) * where(bottom, x[1], where(top, x[2], inside));
+}
 // Both tails are sums of positive terms; the smaller one is inverted.
 Lane truncnorm_quantile(X x) {
   const Lane p = where(x[0] >= 0 && x[0] <= 1, x[0], not_a_number), a = finite_end(x[1]), b = finite_end(x[2]);
   const Lane lower = log_mean(p, 1 - p, log_ndtr(a), log_ndtr(b)),
              upper = log_mean(1 - p, p, log_ndtr(-b), log_ndtr(-a));
-  const LaneMask in_lower = lower < upper;
-  const Lane tail = log_ndtr_inverse(where(in_lower, lower, upper)), z = where(in_lower, tail, -tail);
-  const Lane inside = maximum(minimum(z, b), a);
-  return x[3] + valid_scale(x) * where(equal(p, 0), x[1], where(equal(p, 1), x[2], inside));
+  return truncnorm_of_tails(x, lower, upper, equal(p, 0), equal(p, 1));
+}
+// The same of the logarithm of p.
+Lane truncnorm_quantile_of_log(X x) {
+  const LaneMask bottom = equal(x[0], -infinity), top = equal(x[0], 0);
+  const Lane l = where(bottom || top, -1, where(x[0] <= 0, x[0], not_a_number)), rest = log1mexp(-l);
+  const Lane a = finite_end(x[1]), b = finite_end(x[2]);
+  const Lane lower = logaddexp(l + log_ndtr(b), rest + log_ndtr(a)),
+             upper = logaddexp(l + log_ndtr(-b), rest + log_ndtr(-a));
+  return truncnorm_of_tails(x, lower, upper, bottom, top);
 }
 // The quantile of the distribution mirrored at 0.
-Lane truncnorm_upper_quantile(X x) {
+template <Lane (*quantile)(X x)>
+Lane mirrored_quantile(X x) {
   const Lane mirrored[] = {x[0], -x[2], -x[1], -x[3], x[4]};
-  return 0. - truncnorm_quantile(mirrored);
+  return 0. - quantile(mirrored);
 }
 
 enum BoundedFunction : std::size_t { vonmises_power, log_i0e_above, ratio_rest_above, of_truncnorm };
-enum class TruncnormFunction : std::size_t { logpdf, pdf, cdf, sf, logcdf, logsf, ppf, isf, rvs };
+enum class TruncnormFunction : std::size_t { logpdf, pdf, cdf, sf, logcdf, logsf, ppf, isf, ilogcdf, ilogsf, rvs };
 // In the order of the enumerators.
 constexpr Composed bounded_functions[] = {
     {"vonmises_exponent", vonmises_exponent},
@@ -211,7 +226,9 @@ constexpr Composed bounded_functions[] = {
     {"truncnorm_logcdf", truncnorm_tail<Tail::logcdf>},
     {"truncnorm_logsf", truncnorm_tail<Tail::logsf>},
     {"truncnorm_ppf", truncnorm_quantile},
-    {"truncnorm_isf", truncnorm_upper_quantile},
+    {"truncnorm_isf", mirrored_quantile<truncnorm_quantile>},
+    {"truncnorm_ilogcdf", truncnorm_quantile_of_log, DType::float64},
+    {"truncnorm_ilogsf", mirrored_quantile<truncnorm_quantile_of_log>, DType::float64},
     {"truncnorm_rvs", truncnorm_quantile},
 };
 constinit const ComposedOps bounded(bounded_functions);
@@ -268,6 +285,7 @@ Tensor vonmises_tail(const char* op, Tail tail, const Operand& x, const Operand&
 REEL_VONMISES(cdf) REEL_VONMISES(sf) REEL_VONMISES(logcdf) REEL_VONMISES(logsf)
 #define REEL_TRUNCNORM(kind) Tensor truncnorm_##kind(const Operand& x, const Operand& a, const Operand& b, const Operand& loc, const Operand& scale) { return ops::truncnorm(ops::TruncnormFunction::kind, x, a, b, loc, scale); }
 REEL_TRUNCNORM(logpdf) REEL_TRUNCNORM(pdf) REEL_TRUNCNORM(cdf) REEL_TRUNCNORM(sf) REEL_TRUNCNORM(logcdf) REEL_TRUNCNORM(logsf) REEL_TRUNCNORM(ppf) REEL_TRUNCNORM(isf)
+REEL_TRUNCNORM(ilogcdf) REEL_TRUNCNORM(ilogsf)
 #undef REEL_TRUNCNORM
 #undef REEL_VONMISES
 Tensor vonmises_logpdf(const Operand& x, const Operand& kappa, const Operand& loc) { return ops::vonmises_density("vonmises_logpdf", true, x, kappa, loc); }
@@ -278,11 +296,12 @@ namespace ops {
 namespace {
 
 // By the probability beyond the angle, of which there is as much beyond the opposite one.
-Tensor vonmises_quantile(const char* op, bool upper, const Operand& p, const Operand& kappa, const Operand& loc) {
+Tensor vonmises_quantile(const char* op, bool upper, const Operand& p, const Operand& kappa, const Operand& loc,
+                         loops::SpecialFunction f = loops::SpecialFunction::vonmises_ppf) {
   const tape::OpScope scope(p);
   const Converted c(op, {&p, &kappa, &loc});
   broadcast_all(op, c.x);
-  const Tensor angle = apply_special("vonmises_ppf", loops::SpecialFunction::vonmises_ppf, {&c.x[1], &c.x[0]});
+  const Tensor angle = apply_special(op, f, {&c.x[1], &c.x[0]});
   return cast_to(upper ? c.x[2] - angle : c.x[2] + angle, c.result);
 }
 
@@ -294,6 +313,12 @@ Tensor vonmises_ppf(const Operand& p, const Operand& kappa, const Operand& loc) 
 }
 Tensor vonmises_isf(const Operand& p, const Operand& kappa, const Operand& loc) {
   return ops::vonmises_quantile("vonmises_isf", true, p, kappa, loc);
+}
+Tensor vonmises_ilogcdf(const Operand& y, const Operand& kappa, const Operand& loc) {
+  return ops::vonmises_quantile("vonmises_ilogcdf", false, y, kappa, loc, loops::SpecialFunction::vonmises_ilogcdf);
+}
+Tensor vonmises_ilogsf(const Operand& y, const Operand& kappa, const Operand& loc) {
+  return ops::vonmises_quantile("vonmises_ilogsf", true, y, kappa, loc, loops::SpecialFunction::vonmises_ilogcdf);
 }
 
 Tensor vonmises_kl(const Operand& kappa1, const Operand& loc1, const Operand& kappa2, const Operand& loc2) {

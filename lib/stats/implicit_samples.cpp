@@ -111,7 +111,9 @@ Tensor student_slope(const Tensor& df, const Tensor& z) {
 Tensor slope_of_student(const tape::Record& r, std::size_t) { return student_slope(r.saved(0), r.saved(1)); }
 Tensor slope_of_student_quantile(const tape::Record& r, std::size_t by) {
   const Tensor &df = r.saved(0), &z = r.saved(2);
-  return by == 0 ? student_slope(df, z) : exp(-t_logpdf(z, df));
+  if (by == 0) return student_slope(df, z);
+  const Tensor l = t_logpdf(z, df);
+  return exp(r.attributes()[0] != 0 ? r.saved(1) - l : -l);
 }
 
 Tensor slope_of_von_mises(const tape::Record& r, std::size_t) {
@@ -173,8 +175,9 @@ constexpr Primitive student_quantile_primitive = sample_of<slope_of_student_quan
 
 }  // namespace
 
-Tensor student_sample(const Tensor& df, const Tensor& p, const Tensor& z) {
-  return apply(student_quantile_primitive, {&df, &p, &z}, {});
+// The attribute: whether p is a logarithm.
+Tensor student_sample(const Tensor& df, const Tensor& p, const Tensor& z, bool of_log) {
+  return apply(student_quantile_primitive, {&df, &p, &z}, words(std::int64_t{of_log}));
 }
 
 Tensor weighted_choices(Generator& generator, const Tensor& weights, std::int64_t count, bool replace) {

@@ -11,9 +11,9 @@ namespace reel::ops {
 /// it has derivatives of every order. It costs a call of an incomplete function per element, and the draw none.
 Tensor variates(loops::Variate v, Generator& generator, std::span<const Tensor* const> parameters);
 
-/// z, a quantile of Student's distribution for the probability p, with derivatives by df and p. All have one shape and
-/// dtype.
-Tensor student_sample(const Tensor& df, const Tensor& p, const Tensor& z);
+/// z, a quantile of Student's distribution for the probability p or (`of_log`) its logarithm p, with derivatives by df
+/// and p. All have one shape and dtype.
+Tensor student_sample(const Tensor& df, const Tensor& p, const Tensor& z, bool of_log);
 
 /// `count` places for the weights, float64 [n]. ValueError as random_choice documents.
 Tensor weighted_choices(Generator& generator, const Tensor& weights, std::int64_t count, bool replace);

@@ -115,47 +115,11 @@ Tensor t_tail(const char* op, Tail tail, const Operand& x, const Operand& df, co
   return p.finish(tail, where(small, beyond, is_log(tail) ? log1mexp(-beyond) : 1 - beyond));
 }
 
-// z with the probability p of at most z. Of the smaller tail q, y = df / (df + z^2) has betainc(df / 2, 1 / 2, y) = 2
-// q; near 0, where y is above 1/2, 1 - y is found instead, and where it underflows z is p - 1/2 over the density. For y
-// below last_min, which underflows where z need not overflow, 2 q = y^h / (h B(h, 1/2)) with h = df / 2. For many
-// degrees of freedom y is too near 1: two steps of Newton's method on log(q) follow, from two terms of Fisher's
-// expansion above many_min (Abramowitz, Stegun 26.7.5); above expanded_min these terms are all.
-Tensor t_quantile(const Tensor& p, const Tensor& any_df) {
-  constexpr double linear_max = 1e-12;   // of |p - 1/2|: the cubic term is smaller by about its square
-  constexpr double many_min = 1e6;       // degrees of freedom
-  constexpr double expanded_min = 1e12;  // degrees of freedom: the next term is below 1e-18 at every p of float64
-  constexpr double last_min = 1e-30;
-  const Tensor expanded = greater(any_df, expanded_min), df = where(expanded, 1, any_df);
-  const Tensor lower = less(p, 0.5), q = where(lower, p, 1 - p), half = 0.5 * df;
-  const Tensor y = betaincinv(half, 0.5, 2 * q), centre = greater(q, 0.5 - linear_max);
-  const Tensor near = logical_and(greater(q, 0.25), greater(y, 0.5));
-  const Tensor inner = 1 - 2 * where(logical_and(near, logical_not(centre)), q, 0.375);
-  const Tensor w = betaincinv(0.5, half, inner);
-  const Tensor normal = -ndtri(q), many = greater(df, many_min),
-               expansion = normal + normal * (square(normal) + 1) / 4 / any_df;
-  const Tensor log_y = (log(2 * q) + log(half) + betaln(half, 0.5)) / half;
-  const Tensor by_y = where(less(y, last_min), exp(0.5 * (log(df) - log_y)), sqrt(df * (1 - y) / y));
-  Tensor tail = where(many, expansion, by_y);
-  const Tensor target = log(q);
-  for (int i = 0; i < 2; ++i) {
-    const Tensor beyond = t_beyond("t_ppf", true, tail, df),
-                 step = (beyond - target) * exp(beyond - t_logpdf(tail, df));
-    tail = where(isfinite(step), tail + step, tail);
-  }
-  const Tensor by_df = where(near, sqrt(df * w / (1 - w)), tail), z = where(expanded, expansion, by_df);
-  const Tensor linear = (p - 0.5) * exp(-t_logpdf(0, any_df));
-  return where(centre, linear, where(lower, -z, z));
-}
-
-// The value alone, with the implicit derivatives of the primitive. Parts that are not chosen may be NaN on the way.
-Tensor student_quantile(const Tensor& p, const Tensor& df) {
-  const Shape shape = broadcast_shapes("t_ppf", p.shape(), df.shape());
+// The value, with the implicit derivatives of the primitive.
+Tensor student_quantile(const char* op, Function f, const Tensor& p, const Tensor& df) {
+  const Shape shape = broadcast_shapes(op, p.shape(), df.shape());
   const Tensor all_p = broadcast_to(p, shape), all_df = broadcast_to(df, shape);
-  const Tensor value = [&] {
-    const tape::QuietScope quiet;
-    return t_quantile(stop_gradient(all_p), stop_gradient(all_df));
-  }();
-  return student_sample(all_df, all_p, value);
+  return student_sample(all_df, all_p, apply_special(op, f, {&all_p, &all_df}), f == Function::t_ilogcdf);
 }
 
 // Operands of a quantile: p, shape parameters, loc, scale.
@@ -170,6 +134,19 @@ struct Quantile {
     return cast_to(c.x[n - 2] + positive_or_nan(c.x[n - 1]) * standard, c.result);
   }
 };
+
+// `unit` is the parameter of shape for df or a of 1; it is its own reciprocal of the scale.
+Tensor gamma_quantile_of_log(const char* op, Function f, std::initializer_list<const Operand*> operands, double unit) {
+  const tape::OpScope scope(**operands.begin());
+  const Quantile q(op, operands);
+  const Tensor a = q.c.x[1] * unit;
+  return q.finish(apply_special(op, f, {&a, &q.c.x[0]}) / unit);
+}
+Tensor beta_quantile_of_log(const char* op, Function f, std::initializer_list<const Operand*> operands) {
+  const tape::OpScope scope(**operands.begin());
+  const Quantile q(op, operands);
+  return q.finish(apply_special(op, f, {&q.c.x[1], &q.c.x[2], &q.c.x[0]}));
+}
 
 }  // namespace
 
@@ -206,6 +183,19 @@ Tensor gamma_isf(const Operand& p, const Operand& a, const Operand& loc, const O
   return q.finish(gammainccinv(q.c.x[1], q.c.x[0]));
 }
 
+Tensor gamma_ilogcdf(const Operand& y, const Operand& a, const Operand& loc, const Operand& scale) {
+  return ops::gamma_quantile_of_log("gamma_ilogcdf", ops::Function::log_gammaincinv, {&y, &a, &loc, &scale}, 1);
+}
+Tensor gamma_ilogsf(const Operand& y, const Operand& a, const Operand& loc, const Operand& scale) {
+  return ops::gamma_quantile_of_log("gamma_ilogsf", ops::Function::log_gammainccinv, {&y, &a, &loc, &scale}, 1);
+}
+Tensor chi2_ilogcdf(const Operand& y, const Operand& df, const Operand& loc, const Operand& scale) {
+  return ops::gamma_quantile_of_log("chi2_ilogcdf", ops::Function::log_gammaincinv, {&y, &df, &loc, &scale}, 0.5);
+}
+Tensor chi2_ilogsf(const Operand& y, const Operand& df, const Operand& loc, const Operand& scale) {
+  return ops::gamma_quantile_of_log("chi2_ilogsf", ops::Function::log_gammainccinv, {&y, &df, &loc, &scale}, 0.5);
+}
+
 Tensor chi2_isf(const Operand& p, const Operand& df, const Operand& loc, const Operand& scale) {
   const tape::OpScope scope(p);
   const ops::Quantile q("chi2_isf", {&p, &df, &loc, &scale});
@@ -224,16 +214,35 @@ Tensor beta_isf(const Operand& p, const Operand& a, const Operand& b, const Oper
   return q.finish(betainccinv(q.c.x[1], q.c.x[2], q.c.x[0]));
 }
 
+Tensor beta_ilogcdf(const Operand& y, const Operand& a, const Operand& b, const Operand& loc, const Operand& scale) {
+  return ops::beta_quantile_of_log("beta_ilogcdf", ops::Function::log_betaincinv, {&y, &a, &b, &loc, &scale});
+}
+Tensor beta_ilogsf(const Operand& y, const Operand& a, const Operand& b, const Operand& loc, const Operand& scale) {
+  return ops::beta_quantile_of_log("beta_ilogsf", ops::Function::log_betainccinv, {&y, &a, &b, &loc, &scale});
+}
+
 Tensor t_ppf(const Operand& p, const Operand& df, const Operand& loc, const Operand& scale) {
   const tape::OpScope scope(p);
   const ops::Quantile q("t_ppf", {&p, &df, &loc, &scale});
-  return q.finish(ops::student_quantile(ops::probability_or_nan(q.c.x[0]), q.c.x[1]));
+  return q.finish(ops::student_quantile("t_ppf", ops::Function::t_ppf, q.c.x[0], q.c.x[1]));
 }
 
 Tensor t_isf(const Operand& p, const Operand& df, const Operand& loc, const Operand& scale) {
   const tape::OpScope scope(p);
   const ops::Quantile q("t_isf", {&p, &df, &loc, &scale});
-  return q.finish(-ops::student_quantile(ops::probability_or_nan(q.c.x[0]), q.c.x[1]));
+  return q.finish(-ops::student_quantile("t_isf", ops::Function::t_ppf, q.c.x[0], q.c.x[1]));
+}
+
+Tensor t_ilogcdf(const Operand& y, const Operand& df, const Operand& loc, const Operand& scale) {
+  const tape::OpScope scope(y);
+  const ops::Quantile q("t_ilogcdf", {&y, &df, &loc, &scale});
+  return q.finish(ops::student_quantile("t_ilogcdf", ops::Function::t_ilogcdf, q.c.x[0], q.c.x[1]));
+}
+
+Tensor t_ilogsf(const Operand& y, const Operand& df, const Operand& loc, const Operand& scale) {
+  const tape::OpScope scope(y);
+  const ops::Quantile q("t_ilogsf", {&y, &df, &loc, &scale});
+  return q.finish(-ops::student_quantile("t_ilogsf", ops::Function::t_ilogcdf, q.c.x[0], q.c.x[1]));
 }
 
 }  // namespace reel

@@ -42,6 +42,10 @@ Tensor vonmises_logsf(const Operand& x, const Operand& kappa, const Operand& loc
 Tensor vonmises_ppf(const Operand& p, const Operand& kappa, const Operand& loc = 0);
 /// The angle with vonmises_sf p. Gradient: -g / pdf for p.
 Tensor vonmises_isf(const Operand& p, const Operand& kappa, const Operand& loc = 0);
+/// The angle with vonmises_logcdf y, also where exp(y) underflows. Gradient: g exp(y) / pdf for y.
+Tensor vonmises_ilogcdf(const Operand& y, const Operand& kappa, const Operand& loc = 0);
+/// The angle with vonmises_logsf y. Gradient: -g exp(y) / pdf for y.
+Tensor vonmises_ilogsf(const Operand& y, const Operand& kappa, const Operand& loc = 0);
 
 /// The log density of the normal distribution truncated at loc + scale a and at loc + scale b, a < b, which may be
 /// infinite. The probability between them is computed in the nearer tail: without underflow or loss however far they
@@ -73,5 +77,11 @@ Tensor truncnorm_ppf(const Operand& p, const Operand& a, const Operand& b, const
 /// The x with truncnorm_sf p. Gradient: -g / pdf for p.
 Tensor truncnorm_isf(const Operand& p, const Operand& a, const Operand& b, const Operand& loc = 0,
                      const Operand& scale = 1);
+/// The x with truncnorm_logcdf y, also where exp(y) underflows, computed in float64. Gradient: g exp(y) / pdf for y.
+Tensor truncnorm_ilogcdf(const Operand& y, const Operand& a, const Operand& b, const Operand& loc = 0,
+                         const Operand& scale = 1);
+/// The x with truncnorm_logsf y. Gradient: -g exp(y) / pdf for y.
+Tensor truncnorm_ilogsf(const Operand& y, const Operand& a, const Operand& b, const Operand& loc = 0,
+                        const Operand& scale = 1);
 
 }  // namespace reel

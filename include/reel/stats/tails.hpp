@@ -1,6 +1,7 @@
 // The distributions F of <reel/stats/densities.hpp>, by SciPy's names: F_cdf is the probability of at most x, F_sf that
-// of more than x, F_logcdf and F_logsf are their logarithms, F_ppf(p) is the x with F_cdf(x) = p, and F_isf(p) that
-// with F_sf(x) = p.
+// of more than x, F_logcdf and F_logsf are their logarithms, F_ppf(p) is the x with F_cdf(x) = p, F_isf(p) that with
+// F_sf(x) = p, F_ilogcdf(y) that with F_logcdf(x) = y, and F_ilogsf(y) that with F_logsf(x) = y, also where exp(y)
+// underflows.
 //
 // They are the incomplete gamma and beta functions of <reel/special.hpp>, with their accuracy in both tails; z is
 // (x - loc) / scale. The logarithms are those of the same series and continued fractions (DLMF 8.11.4, 8.9.2, 8.17.22):
@@ -40,6 +41,10 @@ Tensor gamma_logsf(const Operand& x, const Operand& a, const Operand& loc = 0, c
 Tensor gamma_ppf(const Operand& p, const Operand& a, const Operand& loc = 0, const Operand& scale = 1);
 /// loc + scale gammainccinv(a, p). Gradient: -g / pdf for p.
 Tensor gamma_isf(const Operand& p, const Operand& a, const Operand& loc = 0, const Operand& scale = 1);
+/// The x with gamma_logcdf y. Gradient: g exp(y) / pdf for y.
+Tensor gamma_ilogcdf(const Operand& y, const Operand& a, const Operand& loc = 0, const Operand& scale = 1);
+/// The x with gamma_logsf y. Gradient: -g exp(y) / pdf for y.
+Tensor gamma_ilogsf(const Operand& y, const Operand& a, const Operand& loc = 0, const Operand& scale = 1);
 /// gammainc(df / 2, z / 2). Gradient: g pdf for x.
 Tensor chi2_cdf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
 /// gammaincc(df / 2, z / 2). Gradient: -g pdf for x.
@@ -52,6 +57,10 @@ Tensor chi2_logsf(const Operand& x, const Operand& df, const Operand& loc = 0, c
 Tensor chi2_ppf(const Operand& p, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
 /// loc + 2 scale gammainccinv(df / 2, p). Gradient: -g / pdf for p.
 Tensor chi2_isf(const Operand& p, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
+/// The x with chi2_logcdf y. Gradient: g exp(y) / pdf for y.
+Tensor chi2_ilogcdf(const Operand& y, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
+/// The x with chi2_logsf y. Gradient: -g exp(y) / pdf for y.
+Tensor chi2_ilogsf(const Operand& y, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
 /// betainc(a, b, z). Gradient: g pdf for x.
 Tensor beta_cdf(const Operand& x, const Operand& a, const Operand& b, const Operand& loc = 0, const Operand& scale = 1);
 /// betaincc(a, b, z). Gradient: -g pdf for x.
@@ -66,6 +75,12 @@ Tensor beta_logsf(const Operand& x, const Operand& a, const Operand& b, const Op
 Tensor beta_ppf(const Operand& p, const Operand& a, const Operand& b, const Operand& loc = 0, const Operand& scale = 1);
 /// loc + scale betainccinv(a, b, p). Gradient: -g / pdf for p.
 Tensor beta_isf(const Operand& p, const Operand& a, const Operand& b, const Operand& loc = 0, const Operand& scale = 1);
+/// The x with beta_logcdf y. Gradient: g exp(y) / pdf for y.
+Tensor beta_ilogcdf(const Operand& y, const Operand& a, const Operand& b, const Operand& loc = 0,
+                    const Operand& scale = 1);
+/// The x with beta_logsf y. Gradient: -g exp(y) / pdf for y.
+Tensor beta_ilogsf(const Operand& y, const Operand& a, const Operand& b, const Operand& loc = 0,
+                   const Operand& scale = 1);
 /// betainc(df / 2, 1 / 2, df / (df + z^2)) / 2 below 0, otherwise 1 minus that. Gradient: g pdf for x; that for df,
 /// below 1 / df^2, has an absolute error of some 1e-16 / df.
 Tensor t_cdf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
@@ -80,6 +95,10 @@ Tensor t_logsf(const Operand& x, const Operand& df, const Operand& loc = 0, cons
 Tensor t_ppf(const Operand& p, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
 /// t_ppf mirrored at loc. Gradient: -g / pdf for p.
 Tensor t_isf(const Operand& p, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
+/// The x with t_logcdf y, computed in float64. Gradient: g exp(y) / pdf for y.
+Tensor t_ilogcdf(const Operand& y, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
+/// t_ilogcdf mirrored at loc. Gradient: -g exp(y) / pdf for y.
+Tensor t_ilogsf(const Operand& y, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
 
 /// gammaincc(x + 1, mu). Gradient: -g pmf(x) for mu.
 Tensor poisson_cdf(const Operand& x, const Operand& mu);

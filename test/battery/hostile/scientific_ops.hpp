@@ -68,7 +68,8 @@ std::vector<Binary> scientific_binary_ops() {
       REEL_TERNARY(betainccinv) REEL_BINARY(owens_t) REEL_TERNARY(hyp1f1)
       {"hyp2f1", [](const Tensor& x, const Tensor& y) { hyp2f1(x, y, x, y); }},
       REEL_BINARY(poisson_isf) REEL_TERNARY(binom_isf) REEL_TERNARY(nbinom_isf) REEL_BINARY(bernoulli_isf)
-      REEL_BINARY(geom_isf) REEL_TERNARY(norm_ilogsf)
+      REEL_BINARY(geom_isf) REEL_TERNARY(norm_ilogsf) REEL_TERNARY(gamma_ilogcdf) REEL_TERNARY(beta_ilogsf)
+      REEL_TERNARY(t_ilogcdf) REEL_TERNARY(vonmises_ilogcdf) REEL_TERNARY(chi2_ilogsf)
       REEL_BINARY(chebyshev_t) REEL_BINARY(chebyshev_u) REEL_BINARY(hermite) REEL_BINARY(hermite_e) REEL_BINARY(laguerre)
       REEL_TERNARY(genlaguerre) REEL_TERNARY(gegenbauer)
       REEL_DISTRIBUTION(norm) REEL_DISTRIBUTION(expon) REEL_DISTRIBUTION(laplace) REEL_DISTRIBUTION(logistic) REEL_DISTRIBUTION(cauchy) REEL_DISTRIBUTION(gumbel_r)

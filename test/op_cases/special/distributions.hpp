@@ -151,6 +151,18 @@ struct Upper {
     return Quantile{}(y.data());
   }
 };
+/// The quantile of the probability exp(-x).
+template <class Quantile>
+struct OfLog {
+  static constexpr int operands = Quantile::operands;
+  template <class N>
+  N operator()(const N* x) const {
+    std::array<N, operands> y;
+    std::copy_n(x, operands, y.begin());
+    y[0] = exp_of(-x[0]);
+    return Quantile{}(y.data());
+  }
+};
 
 // From a root of the values alone, two of Newton's steps give every derivative up to the third.
 template <class N, class F, class Slope>
@@ -422,6 +434,8 @@ void for_each_distribution_function(const Add& add) {
   add("vonmises_logsf", Log<Complement<VonmisesCdf>>{}, near_loc, [](const auto& x) { return vonmises_logsf(x[0], x[2], x[1]); });
   add("vonmises_ppf", VonmisesPpf{}, fraction, [](const auto& x) { return vonmises_ppf(x[0], x[2], x[1]); });
   add("vonmises_isf", Upper<VonmisesPpf>{}, fraction, [](const auto& x) { return vonmises_isf(x[0], x[2], x[1]); });
+  add("vonmises_ilogcdf", OfLog<VonmisesPpf>{}, fraction, [](const auto& x) { return vonmises_ilogcdf(negative(x[0]), x[2], x[1]); });
+  add("vonmises_ilogsf", OfLog<Upper<VonmisesPpf>>{}, fraction, [](const auto& x) { return vonmises_ilogsf(negative(x[0]), x[2], x[1]); });
   add("truncnorm_logpdf", Truncnorm{}, unit, [](const auto& x) {
     const auto v = together<5>(x);
     return truncnorm_logpdf(v[0], -v[1], v[2] + 1, v[3], v[4]);
@@ -433,6 +447,8 @@ void for_each_distribution_function(const Add& add) {
   add("truncnorm_logsf", Log<Complement<TruncnormCdf>>{}, unit, [](const auto& x) { const auto v = together<5>(x); return truncnorm_logsf(v[0], -v[1], v[2] + 1, v[3], v[4]); });
   add("truncnorm_ppf", TruncnormPpf{}, fraction, [](const auto& x) { const auto v = together<5>(x); return truncnorm_ppf(v[0], -v[1], v[2] + 1, v[3], v[4]); });
   add("truncnorm_isf", Upper<TruncnormPpf>{}, fraction, [](const auto& x) { const auto v = together<5>(x); return truncnorm_isf(v[0], -v[1], v[2] + 1, v[3], v[4]); });
+  add("truncnorm_ilogcdf", OfLog<TruncnormPpf>{}, fraction, [](const auto& x) { const auto v = together<5>(x); return truncnorm_ilogcdf(-v[0], -v[1], v[2] + 1, v[3], v[4]); });
+  add("truncnorm_ilogsf", OfLog<Upper<TruncnormPpf>>{}, fraction, [](const auto& x) { const auto v = together<5>(x); return truncnorm_ilogsf(-v[0], -v[1], v[2] + 1, v[3], v[4]); });
   add("dirichlet_logpdf", Dirichlet2{}, fraction, [](const auto& x) {
     const auto v = together<3>(x);
     return dirichlet_logpdf(vector_of(v[0], 1 - v[0]), vector_of(v[1] + 2, v[2]));
@@ -447,24 +463,32 @@ void for_each_distribution_function(const Add& add) {
   add("gamma_logsf", Function<Gamma, logsf>{}, half_line, [](const auto& x) { return gamma_logsf(x[0], x[1], x[2], x[3]); });
   add("gamma_ppf", Function<Gamma, ppf>{}, fraction, [](const auto& x) { return gamma_ppf(x[0], x[1], x[2], x[3]); });
   add("gamma_isf", Function<Gamma, isf>{}, fraction, [](const auto& x) { return gamma_isf(x[0], x[1], x[2], x[3]); });
+  add("gamma_ilogcdf", Function<Gamma, ilogcdf>{}, fraction, [](const auto& x) { return gamma_ilogcdf(negative(x[0]), x[1], x[2], x[3]); });
+  add("gamma_ilogsf", Function<Gamma, ilogsf>{}, fraction, [](const auto& x) { return gamma_ilogsf(negative(x[0]), x[1], x[2], x[3]); });
   add("chi2_cdf", Function<Chi2, cdf>{}, half_line, [](const auto& x) { return chi2_cdf(x[0], x[1], x[2], x[3]); });
   add("chi2_sf", Function<Chi2, sf>{}, half_line, [](const auto& x) { return chi2_sf(x[0], x[1], x[2], x[3]); });
   add("chi2_logcdf", Function<Chi2, logcdf>{}, half_line, [](const auto& x) { return chi2_logcdf(x[0], x[1], x[2], x[3]); });
   add("chi2_logsf", Function<Chi2, logsf>{}, half_line, [](const auto& x) { return chi2_logsf(x[0], x[1], x[2], x[3]); });
   add("chi2_ppf", Function<Chi2, ppf>{}, fraction, [](const auto& x) { return chi2_ppf(x[0], x[1], x[2], x[3]); });
   add("chi2_isf", Function<Chi2, isf>{}, fraction, [](const auto& x) { return chi2_isf(x[0], x[1], x[2], x[3]); });
+  add("chi2_ilogcdf", Function<Chi2, ilogcdf>{}, fraction, [](const auto& x) { return chi2_ilogcdf(negative(x[0]), x[1], x[2], x[3]); });
+  add("chi2_ilogsf", Function<Chi2, ilogsf>{}, fraction, [](const auto& x) { return chi2_ilogsf(negative(x[0]), x[1], x[2], x[3]); });
   add("beta_cdf", BetaCdf{}, unit, [](const auto& x) { return beta_cdf(x[0], x[1], x[2], x[3], x[4]); });
   add("beta_sf", BetaSf{}, unit, [](const auto& x) { return beta_sf(x[0], x[1], x[2], x[3], x[4]); });
   add("beta_logcdf", Log<BetaCdf>{}, unit, [](const auto& x) { return beta_logcdf(x[0], x[1], x[2], x[3], x[4]); });
   add("beta_logsf", Log<BetaSf>{}, unit, [](const auto& x) { return beta_logsf(x[0], x[1], x[2], x[3], x[4]); });
   add("beta_ppf", BetaPpf{}, fraction, [](const auto& x) { return beta_ppf(x[0], x[1], x[2], x[3], x[4]); });
   add("beta_isf", Upper<BetaPpf>{}, fraction, [](const auto& x) { return beta_isf(x[0], x[1], x[2], x[3], x[4]); });
+  add("beta_ilogcdf", OfLog<BetaPpf>{}, fraction, [](const auto& x) { return beta_ilogcdf(negative(x[0]), x[1], x[2], x[3], x[4]); });
+  add("beta_ilogsf", OfLog<Upper<BetaPpf>>{}, fraction, [](const auto& x) { return beta_ilogsf(negative(x[0]), x[1], x[2], x[3], x[4]); });
   add("t_cdf", Function<T, cdf>{}, near_loc, [](const auto& x) { return t_cdf(x[0], x[1], x[2], x[3]); });
   add("t_sf", Function<T, sf>{}, near_loc, [](const auto& x) { return t_sf(x[0], x[1], x[2], x[3]); });
   add("t_logcdf", Function<T, logcdf>{}, near_loc, [](const auto& x) { return t_logcdf(x[0], x[1], x[2], x[3]); });
   add("t_logsf", Function<T, logsf>{}, near_loc, [](const auto& x) { return t_logsf(x[0], x[1], x[2], x[3]); });
   add("t_ppf", Function<T, ppf>{}, fraction, [](const auto& x) { return t_ppf(x[0], x[1], x[2], x[3]); });
   add("t_isf", Function<T, isf>{}, fraction, [](const auto& x) { return t_isf(x[0], x[1], x[2], x[3]); });
+  add("t_ilogcdf", Function<T, ilogcdf>{}, fraction, [](const auto& x) { return t_ilogcdf(negative(x[0]), x[1], x[2], x[3]); });
+  add("t_ilogsf", Function<T, ilogsf>{}, fraction, [](const auto& x) { return t_ilogsf(negative(x[0]), x[1], x[2], x[3]); });
   add("poisson_cdf", Complement<PoissonSf>{}, rate, [](const auto& x) { return poisson_cdf(3.5, x[0]); });
   add("poisson_sf", PoissonSf{}, rate, [](const auto& x) { return poisson_sf(3, x[0]); });
   add("poisson_logcdf", Log<Complement<PoissonSf>>{}, rate, [](const auto& x) { return poisson_logcdf(3.5, x[0]); });
