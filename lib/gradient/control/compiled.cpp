@@ -196,9 +196,11 @@ class Branches final : public BodyCall {
 };
 
 // The number of iterations of fori_loop, whose first variable is the counter and whose condition compares it with a
-// constant; negative if it is not known.
-std::int64_t iterations_of(const detail::FlatLoop& loop, std::span<const Body> bodies, const Tensor& counter) {
-  if (std::string_view(loop.name) != "fori_loop" || ops::is_abstract(counter)) return -1;
+// constant; negative if it is not known, as where values of effects stand before the counter.
+std::int64_t iterations_of(const detail::FlatLoop& loop, std::span<const Body> bodies, TensorSpan variables) {
+  if (std::string_view(loop.name) != "fori_loop") return -1;
+  const Tensor& counter = variables[0];
+  if (counter.dtype() != DType::int64 || ops::is_abstract(counter)) return -1;
   for (const program::Value& v : bodies[1].traced().program().values)
     if (v.origin == program::Value::Origin::constant && v.tensor.size() == 1 && v.tensor.dtype() == DType::int64)
       return std::max<std::int64_t>(0, codegen::integer_of(v.tensor) - codegen::integer_of(counter));
@@ -230,7 +232,7 @@ std::optional<Tensors> trace_loop(const detail::FlatLoop& loop, TensorSpan initi
   bodies[0].read_for_rules(std::move(moving));
   LoopOptions inner = options;
   inner.compiled = false;
-  if (const std::int64_t count = iterations_of(loop, bodies, initial[0]);
+  if (const std::int64_t count = iterations_of(loop, bodies, initial);
       count >= 0 && (inner.max_iterations < 0 || inner.max_iterations > count))
     inner.max_iterations = count;
   const Levels levels = Levels::now();
