@@ -79,18 +79,6 @@ std::int64_t largest_result(const program::Program& p) {
   return elements;
 }
 
-// The values that are computed from constants alone.
-std::vector<bool> fixed_values(const program::Program& p) {
-  std::vector<bool> fixed(p.values.size());
-  for (std::size_t v = 0; v < fixed.size(); ++v) fixed[v] = p.values[v].origin == program::Value::Origin::constant;
-  for (const program::Instruction& i : p.instructions) {
-    const bool all = std::all_of(i.inputs.begin(), i.inputs.end(),
-                                 [&](program::Index o) { return o == program::nothing || fixed[p.operands[o].value]; });
-    for (const program::Index v : i.outputs)
-      if (v != program::nothing) fixed[v] = all;
-  }
-  return fixed;
-}
 // Whether an instruction, or its derivative by an input that is not fixed, reads an input or output.
 class RuleReads {
  public:
@@ -120,32 +108,53 @@ class RuleReads {
   std::uint64_t followed_ = 0;  // inputs that are not fixed
   bool all_ = false;
 };
-// The row-major floating arguments whose elements no derivative of any order reads, nor a check that may throw: nothing
-// computed from them is what a rule reads. No tape follows a constant.
-[[gnu::cold, gnu::noinline]] std::vector<std::size_t> unread_arguments(const program::Program& p,
-                                                                       std::size_t arguments) {
-  const std::vector<bool> fixed = fixed_values(p);
-  // Of which arguments a value is computed, and those of them that are read.
-  Connections from(p.values.size(), arguments), read(1, arguments);
-  for (std::size_t i = 0; i < arguments; ++i) from.set(p.arguments[i], i);
-  for (const program::Instruction& i : p.instructions) {
-    const RuleReads reads(p, i, fixed);
+// Which arguments what a rule or a check reads is computed from, in the order of the instructions.
+class ReadArguments {
+ public:
+  ReadArguments(const program::Program& p, std::size_t arguments)
+      : p_(p), fixed_(p.values.size()), from_(p.values.size(), arguments), read_(1, arguments) {
+    for (std::size_t v = 0; v < fixed_.size(); ++v) fixed_[v] = p.values[v].origin == program::Value::Origin::constant;
+    for (std::size_t i = 0; i < arguments; ++i) from_.set(p.arguments[i], i);
+  }
+  void add(const program::Instruction& i) {
+    const RuleReads reads(p_, i, fixed_);
+    bool fixed = true;
     for (std::size_t n = 0; n < i.inputs.size(); ++n) {
       if (i.inputs[n] == program::nothing) continue;
-      const program::Index v = p.operands[i.inputs[n]].value;
-      if (reads.input(n)) read.add(0, from, v);
+      const program::Index v = p_.operands[i.inputs[n]].value;
+      fixed = fixed && fixed_[v];
+      if (reads.input(n)) read_.add(0, from_, v);
       for (const program::Index output : i.outputs)
-        if (output != program::nothing) from.add(output, from, v);
+        if (output != program::nothing) from_.add(output, from_, v);
     }
-    for (std::size_t k = 0; k < i.outputs.size(); ++k)
-      if (i.outputs[k] != program::nothing && reads.output(k)) read.add(0, from, i.outputs[k]);
+    for (std::size_t k = 0; k < i.outputs.size(); ++k) {
+      if (i.outputs[k] == program::nothing) continue;
+      fixed_[i.outputs[k]] = fixed;
+      if (reads.output(k)) read_.add(0, from_, i.outputs[k]);
+    }
   }
-  std::vector<std::size_t> list;
-  for (std::size_t i = 0; i < arguments; ++i) {
-    const Tensor& x = p.values[p.arguments[i]].tensor;
-    if (!read(0, i) && is_differentiable(x.dtype()) && detail::block(x)->contiguous()) list.push_back(i);
+  bool read(std::size_t argument) const { return read_(0, argument); }
+
+ private:
+  const program::Program& p_;
+  std::vector<bool> fixed_;  // values that are computed from constants alone: no tape follows them
+  Connections from_, read_;
+};
+// The row-major floating arguments whose elements no derivative of any order reads, nor a check that may throw.
+[[gnu::cold, gnu::noinline]] std::vector<std::size_t> unread_arguments(const program::Program& p,
+                                                                       std::size_t arguments) {
+  std::vector<std::size_t> unread;
+  for (std::size_t i = 0; i < arguments; ++i)
+    if (const Tensor& x = p.values[p.arguments[i]].tensor;
+        is_differentiable(x.dtype()) && detail::block(x)->contiguous())
+      unread.push_back(i);
+  ReadArguments found(p, arguments);
+  for (const program::Instruction& i : p.instructions) {
+    if (unread.empty()) break;
+    found.add(i);
+    std::erase_if(unread, [&](std::size_t argument) { return found.read(argument); });
   }
-  return list;
+  return unread;
 }
 
 }  // namespace
