@@ -131,7 +131,8 @@ class LoopSource {
     const csource::Blocks nest(w_);
     const std::string of_last = csource::cat({"(", (steps - Index(1)).text(), ") / ", std::to_string(length)});
     const Index c = w_.loop(decides_ ? Index(of_last) : Index((most_ - 1) / length), Index(-1), -1);
-    w_.repeat(static_cast<double>((most_ + length - 1) / length));
+    const std::int64_t segments = (most_ + length - 1) / length;
+    w_.repeat(static_cast<double>(segments));
     const Index start = c * length;
     std::vector<Array> taken, state;
     for (std::size_t k = 0; k < n_; ++k) {
