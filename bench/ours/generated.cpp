@@ -18,6 +18,8 @@
 #include <tuple>
 #include <vector>
 
+#include "rollout.hpp"
+
 using reel::Tensor;
 
 namespace {
@@ -25,41 +27,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-// ---- A planar quadrotor over 50 steps, as in compiled.cpp
-
-double rollout_by_hand(const double* thrusts, double* gradient) {
-  constexpr int steps = 50;
-  constexpr double h = 0.02, gravity = 9.81, arm = 4;
-  double xs[steps], zs[steps], angles[steps], sines[steps], cosines[steps];
-  double x = 0, z = 0, angle = 0, vx = 0, vz = 0, spin = 0, cost = 0;
-  for (int k = 0; k < steps; ++k) {
-    const double left = thrusts[2 * k], right = thrusts[2 * k + 1], thrust = left + right;
-    sines[k] = std::sin(angle);
-    cosines[k] = std::cos(angle);
-    vx -= h * (thrust * sines[k]);
-    vz += h * (thrust * cosines[k] - gravity);
-    spin += h * (arm * (left - right));
-    xs[k] = x += h * vx;
-    zs[k] = z += h * vz;
-    angles[k] = angle += h * spin;
-    cost += (x - 1) * (x - 1) + (z - 1) * (z - 1) + 0.1 * angle * angle;
-  }
-  double gx = 0, gz = 0, g_angle = 0, gvx = 0, gvz = 0, g_spin = 0;
-  for (int k = steps; k-- > 0;) {
-    const double thrust = thrusts[2 * k] + thrusts[2 * k + 1];
-    gx += 2 * (xs[k] - 1);
-    gz += 2 * (zs[k] - 1);
-    g_angle += 0.2 * angles[k];
-    gvx += h * gx;
-    gvz += h * gz;
-    g_spin += h * g_angle;
-    const double g_thrust = h * (gvz * cosines[k] - gvx * sines[k]);
-    gradient[2 * k] = g_thrust + arm * h * g_spin;
-    gradient[2 * k + 1] = g_thrust - arm * h * g_spin;
-    g_angle -= h * thrust * (gvx * cosines[k] + gvz * sines[k]);
-  }
-  return cost;
-}
+// ---- A planar quadrotor over 50 steps, as in rollout.hpp
 
 using State = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor>;
 State step_from(const State& s, const Tensor& u) {
@@ -173,7 +141,7 @@ int main(int argc, char** argv) {
   };
   double sum = 0;
   const std::vector<double> t =
-      times({[&] { sum += rollout_by_hand(input.data(), right); }, call(loops), call(straight)});
+      times({[&] { sum += bench::rollout_by_hand(input.data(), right); }, call(loops), call(straight)});
   for (int k = 0; k < 100; ++k)
     if (!(std::abs(gradient[k] - right[k]) <= 1e-9 * std::abs(right[k]))) return std::puts("gradients differ"), 1;
   std::printf("%s\n\n| program | time | by hand | ratio | text | generate | compile | operations |\n",
