@@ -824,22 +824,6 @@ class Compiled {
     };
     return {std::move(flat), structure, std::move(stand_ins.parameters)};
   }
-  // The same for a function that is traced apart from calls; the leaves of its arguments go to `tensors`.
-  template <class... A>
-  detail::FlatCall flat_call(detail::List<Tensor>& tensors, A&... args) const {
-    using Kept = detail::KeptFor<F, std::remove_cvref_t<A>...>;
-    static_assert(detail::takes_kept<F, Kept>, "the function does not take these arguments: see compile()");
-    detail::BoundObjects bound;
-    detail::CallArguments arguments;
-    arguments.bound = &bound;
-    add_all<Kept>(arguments, std::index_sequence_for<A...>(), args...);
-    tensors = std::move(arguments.tensors);
-    using Y = decltype(call_kept(f_, std::declval<Kept&>(), {}));
-    if constexpr (std::is_void_v<Y>)
-      return make_flat<std::tuple<>, Kept>(false, bound.variables, args...);
-    else
-      return make_flat<map_t<Tensor, Y>, Kept>(false, bound.variables, args...);
-  }
   friend struct detail::CompiledAccess;
 
   template <class Result, class Kept, class... A>
