@@ -18,6 +18,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -251,7 +252,7 @@ constexpr const char* abandoned = ".part.";  // in names that create() makes
 
 PrivateFolder::PrivateFolder(const std::string& name) : temporary_(is_privileged()) {
   if (temporary_) {
-    path_ = "/tmp/" + name + "-XXXXXX";
+    path_ = std::string(P_tmpdir) + "/" + name + "-XXXXXX";  // mkdtemp replaces the letters
     if (!::mkdtemp(path_.data())) fail_by_errno(path_);
     return;
   }
