@@ -1,8 +1,8 @@
 // Random programs with state: random_state [--seed S] [--count N] [--minutes M] [--only SEED] [--plan K] [--text]
-// [--shrink] [--distinct] [--failures N] [--without WORD]. Each program runs in a process of its
-// own, so that a crash is an outcome too. --only runs one program, and --text prints it; --shrink prints the smallest
-// program that fails alike, --distinct one for each kind of failure. --without leaves out a kind of statement by its
-// name, or one of:
+// [--shrink] [--distinct] [--failures N] [--without WORD] [--native]. Each program runs in a process of its own, so
+// that a crash is an outcome too. --only runs one program, and --text prints it; --shrink prints the smallest program
+// that fails alike, --distinct one for each kind of failure. --without leaves out a kind of statement by its name, or
+// one of:
 //   captured        rules of custom_gradient that capture intermediate values
 //   assign_in_body  assignments in bodies that derivatives run again
 //   budget          memory budgets
@@ -10,6 +10,7 @@
 //   check           CompileOptions::check
 //   by_variables, forward, second   derivatives by variables, in forward mode, of second and third order
 //   zeros           differences between 0 and -0
+// --native compiles with CompileOptions::native; values are then compared to rounding.
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -34,7 +35,7 @@ struct Settings {
   std::uint64_t seed = 1, only = 0;
   std::int64_t count = 150;
   double minutes = 0;
-  bool shrink = false, distinct = false, text = false;
+  bool shrink = false, distinct = false, text = false, native = false;
   int failures = 10, plan = -1;
   Without without;
 };
@@ -55,6 +56,8 @@ Settings parse(int argc, char** argv) {
       s.plan = std::atoi(next());
     else if (a == "--failures")
       s.failures = std::atoi(next());
+    else if (a == "--native")
+      s.native = true;
     else if (a == "--without")
       s.without.words.push_back(next());
     else if (a == "--shrink")
@@ -139,6 +142,7 @@ class Run {
   void one(std::uint64_t seed) {
     const Program p = generate(seed, s_.without);
     std::vector<Plan> plans = plans_of(p, s_.without);
+    for (Plan& plan : plans) plan.native = s_.native && plan.way == Way::whole;
     if (s_.plan >= 0) plans = {plans.at(static_cast<std::size_t>(s_.plan))};
     if (s_.text) std::printf("%s\n", text_of(p, plans.back()).c_str());
     ++programs_;

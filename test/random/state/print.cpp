@@ -407,7 +407,10 @@ class Printer {
     for (const int v : used_) t += "      std::cout << \"  \" << " + variable(v) + " << '\\n';\n";
     t += "    }\n  };\n";
     if (plan.way == Way::whole)
-      return t + "  if (argc > 1)\n    run(compile(" + inside + (plan.check ? ", {.check = 3}" : "") +
+      return t + "  if (argc > 1)\n    run(compile(" + inside +
+             (plan.native  ? ", {.native = true}"
+              : plan.check ? ", {.check = 3}"
+                           : "") +
              "));\n  else\n    run(" + inside + ");\n}\n";
     return t + "  run(" + inside + ");\n}\n";
   }

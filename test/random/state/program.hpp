@@ -80,6 +80,7 @@ struct Plan {
   Way way = Way::whole;
   int inside = 0;  ///< number of levels inside the compiled function
   bool check = false;
+  bool native = false;      ///< CompileOptions::native: compared to rounding
   bool same_zeros = false;  ///< takes 0 and -0 as the same bits
 };
 
