@@ -15,14 +15,14 @@ import tempfile
 
 root = pathlib.Path(__file__).resolve().parent.parent
 FALSE = {  # (file, finding of cppcheck 2.10): why it is none
-    ("include/reel/functions.hpp", "syntaxError"): "a lambda with template parameters, of C++20",
+    ("include/reel/compile.hpp", "uninitMemberVar"): "the member of a class is taken for that of its specialisation",
     ("include/reel/shape.hpp", "uninitMemberVar"): "the extents behind the rank are never read",
     ("lib/io/csv.cpp", "missingReturn"): "refuse() does not return",
     ("lib/io/safetensors.cpp", "missingReturn"): "refuse() does not return",
-    ("lib/ops/apply/apply.hpp", "syntaxError"): "a lambda with template parameters, of C++20",
+    ("lib/io/trees.cpp", "derefInvalidIteratorRedundantCheck"): "fail() does not return",
 }
 CHECKS = ["--quiet", "--std=c++20", "--language=c++", "--enable=warning,performance,portability", "--suppress=missingInclude",
-          "--suppress=unknownMacro", "--template={file}\t{line}\t{id}\t{message}"]
+          "--suppress=unknownMacro", "--suppress=passedByValue", "--template={file}\t{line}\t{id}\t{message}"]
 KINDS = {  # of gcc's findings: why they are no use in C++ yet (gcc 12 to 14)
     "use-of-uninitialized-value": "a class that a function returns in memory of the caller is taken for uninitialised",
     "possible-null-argument": "operator new throws instead of returning null",
@@ -34,23 +34,35 @@ reel::Tensor there_and_back(const reel::Tensor& x) { return reel::from_dlpack(re
 """
 
 
-def include_path(build):
-    return [f"-I{folder}" for folder in (root / "include", root / "lib", build.resolve() / "lib")]
+def include_path(top, build):
+    return [f"-I{folder}" for folder in (top / "include", top / "lib", build.resolve() / "lib")]
 
 
-def cppcheck(build, folders):
-    done = subprocess.run(["cppcheck", *CHECKS, *include_path(build), *folders], cwd=root, capture_output=True, text=True)
-    for line in done.stderr.splitlines():
-        parts = line.split("\t")
-        if len(parts) == 4:
-            yield os.path.relpath(parts[0], root) if parts[0].startswith("/") else parts[0], parts[2], f"{parts[0]}:{parts[1]}: {parts[3]} [{parts[2]}]"
-        else:
-            yield "", "", line
+def copy_for_cppcheck(folder):
+    """Copies the sources without the template parameters of lambdas: cppcheck gives a file up at the first of them."""
+    for source in [*(root / "include").rglob("*.hpp"), *(root / "lib").rglob("*.[ch]pp")]:
+        copy = folder / source.relative_to(root)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(re.sub(r"\]<[^<>]*>\(", "](", source.read_text()))
+
+
+def cppcheck(build, places):
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name).resolve()
+        copy_for_cppcheck(folder)
+        done = subprocess.run(["cppcheck", *CHECKS, *include_path(folder, build), *places], cwd=folder, capture_output=True, text=True)
+        for line in done.stderr.splitlines():
+            parts = line.split("\t")
+            if len(parts) == 4:
+                file = os.path.relpath(folder / parts[0], folder)
+                yield file, parts[2], f"{file}:{parts[1]}: {parts[3]} [{parts[2]}]"
+            else:
+                yield "", "", line
 
 
 def analyzer(build, compiler, source):
     without = [f"-Wno-analyzer-{kind}" for kind in KINDS]
-    command = [compiler, "-std=c++20", "-O1", "-fanalyzer", *without, "-c", "-o", os.devnull, *include_path(build), str(source)]
+    command = [compiler, "-std=c++20", "-O1", "-fanalyzer", *without, "-c", "-o", os.devnull, *include_path(root, build), str(source)]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
     return [line for line in done.stderr.splitlines() if re.search(r"(warning|error):", line)]
 

@@ -541,8 +541,10 @@ struct WeakNumber {
       return x.kind();
     else if constexpr (std::is_same_v<T, bool>)
       return OperandKind::weak_boolean;
+    else if constexpr (std::is_floating_point_v<T>)
+      return OperandKind::weak_floating;
     else
-      return std::is_floating_point_v<T> ? OperandKind::weak_floating : OperandKind::weak_integer;
+      return OperandKind::weak_integer;
   }
 };
 
