@@ -14,7 +14,9 @@ import whole
 from program import Failure, Program
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PEERS = {'libtorch': 'bench_libtorch', 'ADOL-C': 'bench_adolc', 'OpenBLAS': 'bench_openblas', 'FFTW': 'bench_fftw'}
+PEERS = {'libtorch': 'bench_libtorch', 'ADOL-C': 'bench_adolc', 'CppAD': 'bench_cppad', 'by hand': 'bench_by_hand',
+         'OpenBLAS': 'bench_openblas', 'FFTW': 'bench_fftw'}
+ONE_THREAD = {'ADOL-C', 'CppAD', 'by hand'}
 # Of the ops, --quick takes these, as float32.
 QUICK_OPS = {'add', 'divide', 'power', 'sqrt', 'exp', 'log', 'sin', 'tanh', 'erf', 'lgamma', 'relu', 'less', 'where',
              'sum', 'max', 'softmax', 'cumsum', 'sum over columns'}
@@ -87,8 +89,7 @@ def measured(context, counts, show):
             if not context.takes(name, threads):
                 continue
             show(f'{name}, {threads} threads')
-            # Scalar tapes have one thread.
-            found = [p for p in peers if name in p.cases and not (p.name == 'ADOL-C' and threads > 1)]
+            found = [p for p in peers if name in p.cases and not (p.name in ONE_THREAD and threads > 1)]
             for peer in found or [None]:
                 attempt(name, lambda: measure.measure(name, ours, peer, context.effort))
         for program in [ours] + peers:

@@ -7,7 +7,7 @@ import statistics
 
 OP = re.compile(r'^(?P<op>.+) (?P<dtype>f32|f64), n = (?P<n>1e\d)$')
 # Programs that use one thread: their rows with two say nothing new.
-ONE_THREAD = re.compile(r'^(tape: |1000 x|Rosenbrock|LSTM|rollout|gradient .* n = 1e3$)|32\^3|16-16-16-16|13-32-32-3')
+ONE_THREAD = re.compile(r'^(tape: |1000 x|Rosenbrock|LSTM|rollout|quadrotor|Lotka|Black-Scholes|gradient .* n = 1e3$)|32\^3|16-16-16-16|13-32-32-3')
 SECTIONS = ['Micro benchmarks', 'Whole programs', 'Tapes', 'Machine', 'Ops']
 
 

@@ -15,6 +15,7 @@ std::vector<Case> neural_cases();
 std::vector<Case> choosing_cases();
 std::vector<Case> factorisation_cases();
 std::vector<Case> compiled_cases();
+std::vector<Case> model_cases();
 std::vector<Case> linear_algebra_cases();
 std::vector<Case> distribution_cases();
 std::vector<Case> moving_cases();

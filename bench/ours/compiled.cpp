@@ -1,9 +1,8 @@
 // Compiled functions beside the same functions op by op. The peers have nothing to compile with: libtorch runs op by op
-// in both rows; ADOL-C records anew in one and evaluates one trace again in the other.
+// in both rows; ADOL-C and CppAD record anew in one and evaluate one trace again in the others.
 #include <reel/compile.hpp>
 
 #include "cases.hpp"
-#include "rollout.hpp"
 
 namespace bench {
 
@@ -76,22 +75,6 @@ std::vector<Case> compiled_cases() {
                        [] {
                          return body([f = compile(value_and_grad(rollout), {.native = true}),
                                       x = drawn({50, 2}, 1, 4.5, 5.5, DType::float64)] { return f(x); });
-                       },
-                   .tolerance = 1e-6});
-  cases.push_back({.name = "rollout of 50 steps, value and gradient, f64, by hand",
-                   .make =
-                       [] {
-                         const auto thrusts = uniform<double>(100, 4.5, 5.5, 1);
-                         const auto gradient = std::make_shared<std::vector<double>>(100);
-                         const auto f = [=] { return rollout_by_hand(thrusts.data(), gradient->data()); };
-                         return Body{[=] { gradient->at(0) += f(); },
-                                     [=] {
-                                       Checksum all;
-                                       const double cost = f();
-                                       all.add(&cost, 1);
-                                       all.add(gradient->data(), 100);
-                                       return all.value();
-                                     }};
                        },
                    .tolerance = 1e-6});
   return cases;

@@ -18,7 +18,7 @@
 #include <tuple>
 #include <vector>
 
-#include "rollout.hpp"
+#include "../peers/rollout.hpp"
 
 using reel::Tensor;
 
@@ -27,7 +27,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-// ---- A planar quadrotor over 50 steps, as in rollout.hpp
+// ---- A planar quadrotor over 50 steps, as in peers/rollout.hpp
 
 using State = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor>;
 State step_from(const State& s, const Tensor& u) {

@@ -18,7 +18,8 @@ int main(int argc, char** argv) {
   for (auto* cases :
        {bench::machine_cases, bench::scalar_cases, bench::array_cases, bench::network_cases, bench::neural_cases,
         bench::choosing_cases, bench::factorisation_cases, bench::linear_algebra_cases, bench::distribution_cases,
-        bench::moving_cases, bench::compiled_cases, bench::tape_cases, bench::transform_cases, bench::op_cases})
+        bench::moving_cases, bench::compiled_cases, bench::model_cases, bench::tape_cases, bench::transform_cases,
+        bench::op_cases})
     program.add(cases());
   return program.serve();
 }

@@ -1,7 +1,7 @@
 // ADOL-C, a scalar tape: every run records anew, as reel's cases do; "replay" rows use one trace again.
 #include <adolc/adolc.h>
 
-#include "../common/protocol.hpp"
+#include "../common/models.hpp"
 
 namespace {
 
@@ -61,23 +61,6 @@ adouble rosenbrock(const std::vector<adouble>& x) {
   return sum;
 }
 
-// As bench/ours/compiled.cpp.
-adouble rollout(const std::vector<adouble>& thrusts) {
-  constexpr double h = 0.02, gravity = 9.81, arm = 4;
-  adouble x = 0, z = 0, angle = 0, vx = 0, vz = 0, spin = 0, cost = 0;
-  for (std::size_t k = 0; k < 50; ++k) {
-    const adouble left = thrusts[2 * k], right = thrusts[2 * k + 1], thrust = left + right;
-    vx -= h * (thrust * sin(angle));
-    vz += h * (thrust * cos(angle) - gravity);
-    spin += h * (arm * (left - right));
-    x += h * vx;
-    z += h * vz;
-    angle += h * spin;
-    cost += (x - 1) * (x - 1) + (z - 1) * (z - 1) + 0.1 * (angle * angle);
-  }
-  return cost;
-}
-
 // By the trace of the last case. Keeping the forward sweep makes fos_reverse possible.
 std::vector<double> value_and_gradient(const std::vector<double>& x) {
   const int n = static_cast<int>(x.size());
@@ -124,17 +107,18 @@ int main() {
       for (std::size_t j = 0; j < i; ++j) full[j * n + i] = full[i * n + j];
     return full;
   });
-  const auto thrusts = [] { return bench::uniform<double>(100, 4.5, 5.5, 1); };
-  program.add(Case{.name = "rollout of 50 steps, value and gradient, f64", .make = [=] {
-                     return body([x = thrusts()] {
-                       trace(x, rollout);
-                       return value_and_gradient(x);
-                     });
-                   }});
-  program.add(Case{.name = "rollout of 50 steps, value and gradient, f64, compiled", .make = [=] {
-                     const Vector x = thrusts();
-                     trace(x, rollout);
-                     return body([x] { return value_and_gradient(x); });
-                   }});
+  bench::models::for_each([&]<class Model>(Model model) {
+    const std::string name = bench::models::row_name(model);
+    const Vector x = Model::inputs();
+    program.add(bench::models::case_of(name, [x] {
+      trace(x, Model::template value<adouble>);
+      return value_and_gradient(x);
+    }));
+    for (const char* how : {", compiled", ", native"})
+      program.add(Case{.name = name + how, .make = [x] {
+                         trace(x, Model::template value<adouble>);
+                         return body([x] { return value_and_gradient(x); });
+                       }});
+  });
   return program.serve();
 }
