@@ -12,10 +12,10 @@
 // - Jacobians through a loop, by what its body reads besides its arguments: they agree to rounding.
 // - Of first order by a tensor or variable of which a body gathers rows: they agree to rounding. Op by op they are
 //   IndexedSlices, in a program they are dense.
-// - Of a loop with a memory_budget, on a persistent tape that still records: they agree to rounding.
 // - By what only a branch or loop body reads that does not run, and by the initial value of a variable that every step
 //   of a while_loop replaces: op by op there is none, in a program they are zeros of either sign.
 // An optimiser with state leaves out what has no gradient, and rows that slices do not name; it steps on zeros.
+// In other cases a memory_budget changes no bit of a value or a first derivative, in a program or not.
 //
 // Each tensor that f receives is one of its own, as in JAX: not the same tensor as another argument, or as one that f
 // captures, even if the caller passes that. A tape in f that watches a parameter follows what is computed from this

@@ -7,6 +7,7 @@
 #include "catch.hpp"
 #include "support/bits.hpp"
 #include "support/ramp.hpp"
+#include "support/warnings.hpp"
 
 using namespace reel;
 using support::ramp;
@@ -24,9 +25,9 @@ struct Shared {
 };
 
 void check_bits(const Function& f, const Shared& s) {
-  const auto by = [f](const Source& source) {
-    return [f, source](const Tensor& x) {
-      GradientTape t;
+  const auto by = [f](const Source& source, bool persistent = false) {
+    return [f, source, persistent](const Tensor& x) {
+      GradientTape t({.persistent = persistent});
       if (!source.is_variable()) t.watch(source.tensor());
       const Tensor y = f(x);
       return *t.gradient(sum(y * cos(y)), {source}, {.unconnected_gradients = UnconnectedGradients::zero})[0];
@@ -38,11 +39,19 @@ void check_bits(const Function& f, const Shared& s) {
       return sum(y * cos(y));
     })(x);
   };
+  const WarningLog quiet;  // persistent tapes record their own replays
   for (int k = 0; k < 4; ++k) {
     INFO("at " << k);
     const Tensor x = sin(ramp({5}, .1 + k) * (1. + k)) * .8;
     CHECK(same_bits(compile(by(s.w))(x), by(s.w)(x)));
     CHECK(same_bits(compile(by(s.c))(x), by(s.c)(x)));
+    for (const Source& source : {Source(s.w), Source(s.c)}) {  // derivatives that a tape follows
+      CHECK(same_bits(by(source, true)(x), by(source)(x)));
+      CHECK(same_bits(compile(by(source, true))(x), by(source)(x)));
+      GradientTape around;
+      around.watch(x);
+      CHECK(same_bits(by(source)(x), compile(by(source))(x)));
+    }
     CHECK(same_bits(compile(by_x)(x), by_x(x)));
     CHECK(same_bits(grad(compile([f](const Tensor& z) { return sum(f(z)); }))(x),
                     grad([f](const Tensor& z) { return sum(f(z)); })(x)));
@@ -81,18 +90,29 @@ TEST_CASE("bits of gradients in programs: fori_loop, while_loop, loops in loops"
 
 TEST_CASE("bits of gradients in programs: scans under every budget") {
   const Shared s;
-  for (const std::int64_t budget : {0, 1, 4000})
+  for (const std::int64_t budget : {0, 1, 4000, 40000})
     for (const std::int64_t steps : {4, 70}) {
       INFO("budget " << budget << ", steps " << steps);
       const LoopOptions o{.memory_budget = budget};
       const Tensor rows = sin(ramp({steps, 5}, .1) * 5.);
       const auto check_scan = [&](const auto& f) {
-        check_bits(
-            [=](const Tensor& x) {
-              const auto [last, all] = scan(f, std::pair(x, x * .5), rows, o);
-              return sum(all.first * all.second, {0}) + last.first * last.second;
-            },
-            s);
+        const auto with = [=](const LoopOptions& options) {
+          return [=](const Tensor& x) {
+            const auto [last, all] = scan(f, std::pair(x, x * .5), rows, options);
+            return sum(all.first * all.second, {0}) + last.first * last.second;
+          };
+        };
+        check_bits(with(o), s);
+        const Tensor x = cos(ramp({5}, .4));
+        const auto gradients = [&](const LoopOptions& options) {
+          GradientTape t;
+          t.watch(x), t.watch(s.c);
+          const Tensor y = with(options)(x);
+          return t.gradient(sum(y * cos(y)), std::tuple(x, s.c, s.w));
+        };
+        const auto [by_x, by_c, by_w] = gradients(o);
+        const auto [x0, c0, w0] = gradients({});
+        CHECK((same_bits(*by_x, *x0) && same_bits(*by_c, *c0) && same_bits(*by_w, *w0)));
       };
       using State = std::pair<Tensor, Tensor>;
       check_scan([s](const State& z, const Tensor& e) {  // the next state is an output, and passed on twice

@@ -37,6 +37,12 @@ Tensors abstract_like(TensorSpan list) {
   return all;
 }
 
+std::vector<Gradient> as_gradients(TensorSpan list) {
+  std::vector<Gradient> all;
+  for (const Tensor& x : list) all.push_back(x.defined() ? Gradient(x) : Gradient());
+  return all;
+}
+
 Tensors dense_all(std::span<const Gradient> list) {
   Tensors all;
   for (const Gradient& g : list) all.push_back(g ? g.dense() : Tensor());
@@ -204,12 +210,6 @@ struct RunAgain {
   }
 };
 
-std::vector<Gradient> as_gradients(TensorSpan list) {
-  std::vector<Gradient> all;
-  for (const Tensor& x : list) all.push_back(x.defined() ? Gradient(x) : Gradient());
-  return all;
-}
-
 Tensors defined_among(TensorSpan list) {
   Tensors some;
   for (const Tensor& x : list)
@@ -242,7 +242,7 @@ Tensors Composite::record(const std::shared_ptr<Composite>& c, TensorSpan result
 std::vector<Gradient> Composite::pull(std::span<const Gradient> g, std::int64_t rows) {
   const Tensors seeds = dense_all(g);
   if (!inputs.followed(defined_among(seeds))) return pull_unfollowed(g, rows);
-  return like.empty() ? pull_again(g, rows) : as_gradients(derivative_as_entry(seeds, true));
+  return like.empty() ? pull_followed(g, rows) : as_gradients(derivative_as_entry(seeds, true));
 }
 
 Tensors Composite::push(TensorSpan t) {
@@ -255,6 +255,7 @@ std::vector<Gradient> Composite::pull_again(std::span<const Gradient> g, std::in
   const Tensors arguments = identities(inputs.arguments);
   const std::vector<Source> sources = inputs.sources(arguments);
   watch_differentiable(tape, sources);
+  inputs.reads.values();  // tapes give values ids of their own, which steps of loops have to know as captured
   const Tensors results = run([this](TensorSpan x) { return run_again(x); }, arguments);
   if (results.size() != g.size())
     fail<ValueError>(name, "the function gave {} tensors when it was run again for its derivative, {} before",
@@ -273,28 +274,15 @@ Tensors Composite::push_again(TensorSpan tangents) {
   return dense_all(list);
 }
 
-// The first run of the entry decides which derivatives exist.
 Tensors Composite::derivative_as_entry(TensorSpan directions, bool pulls) const {
-  const Tensors shapes = pulls ? abstract_like(joined({inputs.arguments, inputs.read})) : like;
-  const auto exists = std::make_shared<std::vector<bool>>();
-  std::vector<bool> given;
-  for (const Tensor& d : directions) given.push_back(d.defined());
-  const detail::FlatFunction f = [c = Composite(*this), shapes, exists, given, pulls](TensorSpan y) {
-    const std::size_t count = c.inputs.arguments.size();
+  const auto derive = [c = Composite(*this), pulls](TensorSpan run_arguments, TensorSpan along) {
     Composite here = c;
-    here.inputs.arguments.assign(y.begin(), y.begin() + static_cast<std::ptrdiff_t>(count));
-    Tensors along(given.size());
-    for (std::size_t k = 0, next = count; k < given.size(); ++k)
-      if (given[k]) along[k] = y[next++];
-    const Tensors all = pulls ? dense_all(here.pull_again(as_gradients(along), 0)) : here.push_again(along);
-    std::vector<Derived> list;
-    for (std::size_t i = 0; i < all.size(); ++i) list.push_back({all[i], shapes[i].dtype(), shapes[i].shape()});
-    return existing(list, *exists);
+    here.inputs.arguments.assign(run_arguments.begin(), run_arguments.end());
+    return pulls ? dense_all(here.pull_again(as_gradients(along), 0)) : here.push_again(along);
   };
   const ops::FrozenReads same_values = inputs.same_reads();
-  Tensors some = autodiff::recomputed(name, f, joined({inputs.arguments, defined_among(directions)}));
-  const detail::List<Tensor> list = with_gaps(some, *exists);
-  return {list.begin(), list.end()};
+  return recomputed_derivative(name, derive, inputs.arguments, directions,
+                               pulls ? abstract_like(joined({inputs.arguments, inputs.read})) : like);
 }
 
 }  // namespace autodiff
@@ -348,12 +336,44 @@ std::vector<Tensor> composite(const char* name, const FlatFunction& first, FlatF
 
 namespace autodiff {
 
-Tensors recomputed(const char* name, const detail::FlatFunction& f, TensorSpan arguments) {
+namespace {
+
+// The last `terms` arguments are replaced by zeros without memory once the tapes know the entry.
+Tensors recomputed(const char* name, const detail::FlatFunction& f, TensorSpan arguments, std::size_t terms) {
   if (!any_tape()) return f(arguments);
   const auto c = std::make_shared<Composite>(name, f);
-  const Tensors results = c->first_run(arguments, [&](TensorSpan x, const tape::Capture&) { return f(x); });
+  Tensors results = c->first_run(arguments, [&](TensorSpan x, const tape::Capture&) { return f(x); });
   c->like = abstract_like(results);
-  return c->record(c, results);
+  results = c->record(c, results);
+  const tape::Suspend unrecorded;
+  for (Tensor& x : std::span(c->inputs.arguments).last(terms)) x = broadcast_to(zeros({}, x.dtype()), x.shape());
+  return results;
+}
+
+}  // namespace
+
+Tensors recomputed(const char* name, const detail::FlatFunction& f, TensorSpan arguments) {
+  return recomputed(name, f, arguments, 0);
+}
+
+Tensors recomputed_derivative(const char* name, const DerivativeFunction& f, TensorSpan arguments,
+                              TensorSpan directions, const Tensors& like, std::size_t terms) {
+  const auto exists = std::make_shared<std::vector<bool>>();
+  std::vector<bool> given;
+  for (const Tensor& d : directions) given.push_back(d.defined());
+  const detail::FlatFunction of_defined = [f, like, exists, given, count = arguments.size()](TensorSpan y) {
+    Tensors along(given.size());
+    for (std::size_t k = 0, next = count; k < given.size(); ++k)
+      if (given[k]) along[k] = y[next++];
+    const Tensors all = f(y.first(count), along);
+    std::vector<Derived> list;
+    for (std::size_t i = 0; i < all.size(); ++i) list.push_back({all[i], like[i].dtype(), like[i].shape()});
+    return existing(list, *exists);
+  };
+  Tensors some = recomputed(name, of_defined, joined({arguments, defined_among(directions)}),
+                            defined_among(directions.last(terms)).size());
+  const detail::List<Tensor> list = with_gaps(some, *exists);
+  return {list.begin(), list.end()};
 }
 
 }  // namespace autodiff

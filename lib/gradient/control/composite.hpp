@@ -133,6 +133,10 @@ struct Composite {
   virtual std::vector<Gradient> pull_unfollowed(std::span<const Gradient> g, std::int64_t rows) {
     return pull_again(g, rows);
   }
+  /// The gradient as recorded ops, if it is not an entry.
+  virtual std::vector<Gradient> pull_followed(std::span<const Gradient> g, std::int64_t rows) {
+    return pull_again(g, rows);
+  }
 
  private:
   std::vector<Gradient> pull(std::span<const Gradient> g, std::int64_t rows);
@@ -148,5 +152,12 @@ struct Composite {
 /// f(arguments) as one entry that keeps only its inputs. Its derivatives are such entries too: a tape that
 /// differentiates them keeps inputs and cotangents.
 Tensors recomputed(const char* name, const detail::FlatFunction& f, TensorSpan arguments);
+/// The same for a derivative: f takes directions too, and results may be missing, as directions may. Which results
+/// exist is decided by the first run. `like`: their dtypes and shapes. `terms`: how many of the last directions f only
+/// adds to results; the entry does not keep these.
+using DerivativeFunction = Callback<Tensors(TensorSpan arguments, TensorSpan directions)>;
+Tensors recomputed_derivative(const char* name, const DerivativeFunction& f, TensorSpan arguments,
+                              TensorSpan directions, const Tensors& like, std::size_t terms = 0);
+std::vector<Gradient> as_gradients(TensorSpan list);
 
 }  // namespace reel::autodiff

@@ -252,11 +252,10 @@ void collect(const Block& b, unsigned& reads, unsigned& assigns, Contents& c) {
   }
 }
 
-// The order of the derivatives that a program takes itself; whether bodies gather rows, there are loops, these have
-// budgets, and tapes are persistent.
+// The order of the derivatives that a program takes itself; whether bodies gather rows, and there are loops.
 struct Derivatives {
   int order = 0;
-  bool gathers = false, loops = false, budget = false, persistent = false;
+  bool gathers = false, loops = false;
 };
 void collect(const Block& b, bool body, Derivatives& d) {
   int order = 0;
@@ -267,8 +266,6 @@ void collect(const Block& b, bool body, Derivatives& d) {
     order = std::max(order, inner.order + (s.kind == Kind::step) + tape * (s.style == 7 ? 2 : 1));
     d.gathers |= inner.gathers || (body && s.kind == Kind::gather);
     d.loops |= inner.loops || (s.kind >= Kind::while_loop && s.kind <= Kind::scan);
-    d.budget |= inner.budget || s.budget > 0;
-    d.persistent |= inner.persistent || (tape && (s.style == 1 || s.style == 2));
   }
   d.order = std::max(d.order, order);
 }
@@ -329,13 +326,10 @@ bool rounds(const Program& p, const Plan& plan) {
   if (!has_bodies(p.body)) return false;
   Derivatives d;
   collect(p.body, false, d);
-  const auto any_level = [&](int style) {
-    return std::any_of(plan.levels.begin(), plan.levels.end(),
-                       [&](const Level& l) { return !l.forward && l.style == style; });
-  };
-  const bool persistent = d.persistent || any_level(1), jacobian = any_level(5);
+  const bool jacobian = std::any_of(plan.levels.begin(), plan.levels.end(),
+                                    [](const Level& l) { return !l.forward && l.style == 5; });
   const int order = static_cast<int>(plan.levels.size()) + d.order;
-  return order > 1 || (order == 1 && (d.gathers || (d.loops && jacobian) || (d.budget && persistent)));
+  return order > 1 || (order == 1 && (d.gathers || (d.loops && jacobian)));
 }
 
 }  // namespace random_state
