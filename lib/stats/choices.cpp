@@ -1,62 +1,78 @@
-#include <algorithm>
-#include <cmath>
-#include <utility>
-#include <vector>
+// Parts of a tensor, shuffled or chosen at random: gathered.
+#include <reel/ops/index.hpp>
+#include <reel/ops/pointwise.hpp>
+#include <reel/stats/samplers.hpp>
 
-#include "loops/loops.hpp"
-#include "loops/make/philox.hpp"
-#include "stats/variates.hpp"
+#include "core/fail.hpp"
+#include "stats/samplers.hpp"
+#include "tape/observe/observe.hpp"
 
-namespace reel::loops {
+namespace reel {
+
+namespace ops {
+
 namespace {
 
-// A random word for a place, from blocks at this position whose upper half no other draw has.
-std::uint64_t word_of_place(RandomStream from, std::int64_t place) {
-  const auto i = static_cast<std::uint64_t>(place);
-  const auto low = [](std::uint64_t v) { return static_cast<std::uint32_t>(v); };
-  constexpr std::uint32_t own = 5;  // elements of variates have 1 to 4
-  const Bits128 r = philox({low(from.first), low(from.first >> 32), low(i), own + low(i >> 32)},
-                           {low(from.seed), low(from.seed >> 32)});
-  return r[0] | std::uint64_t{r[1]} << 32;
+// The extent of x along the axis. Normalises `axis`.
+std::int64_t parts_along(const char* op, const Tensor& x, std::int64_t& axis) {
+  const std::int64_t rank = x.rank();
+  if (axis < -rank || axis >= rank) fail<IndexError>(op, "axis {} is not one of x, whose shape is {}", axis, x.shape());
+  if (axis < 0) axis += rank;
+  return x.shape()[axis];
+}
+
+// Checks the arguments of random_choice too.
+std::int64_t parts_to_choose(const char* op, const Tensor& x, std::int64_t count, bool replace, std::int64_t& axis) {
+  const std::int64_t n = parts_along(op, x, axis);
+  if (count < 0 || (count > 0 && n == 0))
+    fail<ValueError>(op, "count is {}, of {} parts along axis {}", count, n, axis);
+  if (!replace && count > n)
+    fail<ValueError>(op, "count is {}, but only {} parts can be chosen once; replace them", count, n);
+  return n;
 }
 
 }  // namespace
 
-WeightCheck draw_choices(RandomStream from, const Tensor& weights, bool replace, const Tensor& y) {
-  const auto* w = reinterpret_cast<const double*>(detail::block(weights)->data);
-  const std::int64_t n = weights.size(), count = y.size();
-  auto* to = detail::mutable_data<std::int64_t>(y);
-  std::vector<double> sums(static_cast<std::size_t>(n));
-  // Powers of 2 keep the sum in range.
-  constexpr int exponent_max = 1000;  // of 1023
-  const double most = n > 0 ? *std::max_element(w, w + n) : 0,
-               unit = most > 0 ? std::ldexp(1, std::min(-std::ilogb(most), exponent_max)) : 1;
-  double sum = 0;
-  WeightCheck check;
-  for (std::int64_t i = 0; i < n; ++i) {
-    if (!(w[i] >= 0) || std::isinf(w[i])) {
-      check.refused = i, check.value = w[i];
-      return check;
-    }
-    if (w[i] > 0) ++check.positives;
-    sums[static_cast<std::size_t>(i)] = sum += w[i] * unit;
-  }
-  if (check.positives < (replace ? std::min<std::int64_t>(count, 1) : count)) return check;
-  if (replace) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      const auto block = random_block(from.seed, from.first + static_cast<std::uint64_t>(i / 2));
-      const double u = unit_double(block[static_cast<std::size_t>(i % 2)]) * sum;
-      to[i] = std::min<std::int64_t>(std::upper_bound(sums.begin(), sums.end(), u) - sums.begin(), n - 1);
-    }
-    return check;
-  }
-  // The first of exponential waiting times with these rates.
-  std::vector<std::pair<double, std::int64_t>> times;
-  for (std::int64_t i = 0; i < n; ++i)
-    if (w[i] > 0) times.emplace_back(-portable_log(open_unit(word_of_place(from, i))) / (w[i] * unit), i);
-  std::partial_sort(times.begin(), times.begin() + count, times.end());
-  for (std::int64_t i = 0; i < count; ++i) to[i] = times[static_cast<std::size_t>(i)].second;
-  return check;
+}  // namespace ops
+
+Tensor random_shuffle(Generator& generator, const Operand& operand, std::int64_t axis) {
+  constexpr const char* op = "random_shuffle";
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::to_tensor(op, operand);
+  const std::int64_t n = ops::parts_along(op, x, axis);
+  return gather(x, ops::named(op, [&] { return random_permutation(generator, n); }), axis);
 }
 
-}  // namespace reel::loops
+Tensor random_choice(Generator& generator, const Operand& operand, std::int64_t count, bool replace,
+                     std::int64_t axis) {
+  constexpr const char* op = "random_choice";
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::to_tensor(op, operand);
+  const std::int64_t n = ops::parts_to_choose(op, x, count, replace, axis);
+  if (!replace) {
+    const Tensor places = ops::named(op, [&] { return random_permutation(generator, n); });
+    return gather(x, places(range_to(count)), axis);
+  }
+  ops::require_shape(op, {count});
+  const Tensor u = ops::named(op, [&] { return random_uniform(generator, {count}); });
+  const Tensor places = floor(u * static_cast<double>(n));
+  return gather(x, cast(minimum(places, static_cast<double>(n - 1)), DType::int64), axis);
+}
+
+Tensor random_choice(Generator& generator, const Operand& operand, std::int64_t count, const Tensor& weights,
+                     bool replace, std::int64_t axis) {
+  constexpr const char* op = "random_choice";
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::to_tensor(op, operand);
+  const std::int64_t n = ops::parts_to_choose(op, x, count, replace, axis);
+  ops::require_defined(op, weights, "weights");
+  ops::require_shape(op, {count});
+  if (is_complex(weights.dtype())) fail<TypeError>(op, "weights are {}; they must be real", weights.dtype());
+  if (weights.shape() != Shape{n})
+    fail<ShapeError>(op, "weights have the shape {}, for {} parts along axis {}", weights.shape(), n, axis);
+  const Tensor places =
+      ops::weighted_choices(generator, ops::cast_to(stop_gradient(weights), DType::float64), count, replace);
+  return gather(x, places, axis);
+}
+
+}  // namespace reel

@@ -7,7 +7,7 @@
 #include "special/functions.hpp"
 #include "stats/converted.hpp"
 #include "stats/gamma_density.hpp"
-#include "stats/incomplete.hpp"
+#include "stats/tails.hpp"
 
 namespace reel::ops {
 

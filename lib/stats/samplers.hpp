@@ -20,6 +20,13 @@ Tensor uniform_numbers(const char* op, Generator& generator, const Shape& shape,
 Tensor variates(const char* op, loops::Variate v, Generator& generator, const Shape& shape, DType dtype,
                 std::initializer_list<const Operand*> parameters);
 
+/// The scale, or NaN where it is not above 0.
+Tensor scale_or_nan(const Operand& x);
+
+/// loc + scale z for draws z by rejection. NaN where the scale is not above 0.
+Tensor scaled_variates(const char* op, loops::Variate v, Generator& generator, const Shape& shape, DType dtype,
+                       std::initializer_list<const Operand*> parameters, const Operand& loc, const Operand& scale);
+
 /// `quantile` of uniform numbers for `precision`, in `dtype`.
 template <class Quantile>
 Tensor quantile_samples(const char* op, Generator& generator, const Shape& shape, DType dtype, DType precision,

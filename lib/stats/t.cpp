@@ -1,5 +1,12 @@
 // Student's distribution of a degrees of freedom.
+#include <numbers>
+#include <reel/special.hpp>
+#include <reel/stats/tails.hpp>
+
+#include "special/functions.hpp"
 #include "stats/gamma_density.hpp"
+#include "stats/implicit_samples.hpp"
+#include "stats/tails.hpp"
 
 namespace reel::ops {
 namespace {
@@ -36,3 +43,90 @@ constexpr Distribution t_distribution =
 }  // namespace reel::ops
 
 REEL_DENSITIES_1(t)
+
+namespace reel::ops {
+namespace {
+
+using std::numbers::ln2;
+
+// The probability beyond z >= 0, or its logarithm, with r = z / sqrt(df): up to r = 1 by 1 minus the part near 0, of
+// which betainc has all digits; then by the tail, whose first term is all of it where 1 + r^2 rounds to r^2. About 0 by
+// four terms of the density's series, as z^2 has a slope of 0: with s = z^2 (df + 1) / df the next one is below s^4
+// / 30.
+Tensor t_beyond(const char* op, bool logarithm, const Tensor& z, const Tensor& df) {
+  constexpr double series_max = 0.01;  // of the root of s: the next term is below 4e-18
+  const Tensor r = z / sqrt(df), near_0 = less(z * sqrt(1 + 1 / df), series_max), middle = less(r, 1),
+               far = greater(r, square_dominates);
+  const Tensor half = 0.5 * df, root = full({}, 0.5, df.dtype());
+  const Tensor inner = where(logical_and(middle, logical_not(near_0)), r, 0.5);
+  const Tensor outer = where(logical_or(middle, far), 2, r);
+  const Tensor in_middle =
+      incomplete_beta(op, logarithm ? Tail::logsf : Tail::sf, root, half, square(inner) / (1 + square(inner)));
+  const Tensor in_tail = incomplete_beta(op, logarithm ? Tail::logcdf : Tail::cdf, half, root, 1 / (1 + square(outer)));
+  const Tensor last = -df * log(where(far, r, 1)) - log(df) - betaln(half, 0.5);
+  const Tensor close = where(near_0, z, 0), t = square(close) / df;
+  const Tensor series = 1 - (df + 1) * t * (1. / 6 - (df + 3) * t * (1. / 40 - (df + 5) * t * (1. / 336)));
+  const Tensor start = close * exp(t_logpdf(0, df)) * series;
+  if (!logarithm)
+    return where(near_0, 0.5 - start, where(middle, 0.5 * in_middle, where(far, exp(last), 0.5 * in_tail)));
+  return where(near_0, log1p(-2 * start) - ln2, where(far, last, where(middle, in_middle, in_tail) - ln2));
+}
+
+Tensor t_tail(const char* op, Tail tail, const Operand& x, const Operand& df, const Operand& loc,
+              const Operand& scale) {
+  const tape::OpScope scope(x);
+  const Placed p(op, {&x, &df, &loc, &scale}, -infinity, infinity);
+  // The parts of the derivative by df nearly cancel for large df: too much for float32.
+  const Tensor z = cast_to(p.z, DType::float64), all_df = cast_to(p.c.x[1], DType::float64);
+  const Tensor towards = is_lower(tail) ? -z : z, small = greater_equal(towards, 0);
+  const Tensor beyond = t_beyond(op, is_log(tail), where(small, towards, -towards), all_df);
+  return p.finish(tail, where(small, beyond, is_log(tail) ? log1mexp(-beyond) : 1 - beyond));
+}
+
+// The value, with the implicit derivatives of the primitive.
+Tensor student_quantile(const char* op, loops::SpecialFunction f, const Tensor& p, const Tensor& df) {
+  const Shape shape = broadcast_shapes(op, p.shape(), df.shape());
+  const Tensor all_p = broadcast_to(p, shape), all_df = broadcast_to(df, shape);
+  return student_sample(all_df, all_p, apply_special(op, f, {&all_p, &all_df}), f == loops::SpecialFunction::t_ilogcdf);
+}
+
+}  // namespace
+}  // namespace reel::ops
+
+namespace reel {
+
+// clang-format off
+REEL_TAILS(t, (const Operand& x, const Operand& df, const Operand& loc, const Operand& scale), (x, df, loc, scale), t_tail)
+// clang-format on
+
+Tensor t_ppf(const Operand& p, const Operand& df, const Operand& loc, const Operand& scale) {
+  const tape::OpScope scope(p);
+  const ops::Quantile q("t_ppf", {&p, &df, &loc, &scale});
+  return q.finish(ops::student_quantile("t_ppf", loops::SpecialFunction::t_ppf, q.c.x[0], q.c.x[1]));
+}
+
+Tensor t_isf(const Operand& p, const Operand& df, const Operand& loc, const Operand& scale) {
+  const tape::OpScope scope(p);
+  const ops::Quantile q("t_isf", {&p, &df, &loc, &scale});
+  return q.finish(-ops::student_quantile("t_isf", loops::SpecialFunction::t_ppf, q.c.x[0], q.c.x[1]));
+}
+
+Tensor t_ilogcdf(const Operand& y, const Operand& df, const Operand& loc, const Operand& scale) {
+  const tape::OpScope scope(y);
+  const ops::Quantile q("t_ilogcdf", {&y, &df, &loc, &scale});
+  return q.finish(ops::student_quantile("t_ilogcdf", loops::SpecialFunction::t_ilogcdf, q.c.x[0], q.c.x[1]));
+}
+
+Tensor t_ilogsf(const Operand& y, const Operand& df, const Operand& loc, const Operand& scale) {
+  const tape::OpScope scope(y);
+  const ops::Quantile q("t_ilogsf", {&y, &df, &loc, &scale});
+  return q.finish(-ops::student_quantile("t_ilogsf", loops::SpecialFunction::t_ilogcdf, q.c.x[0], q.c.x[1]));
+}
+
+Tensor t_rvs(Generator& generator, const Shape& shape, const Operand& df, const Operand& loc, const Operand& scale,
+             DType dtype) {
+  const tape::OpScope scope(df);
+  return ops::scaled_variates("t_rvs", loops::Variate::student_t, generator, shape, dtype, {&df}, loc, scale);
+}
+
+}  // namespace reel

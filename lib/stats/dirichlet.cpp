@@ -1,12 +1,13 @@
-// Densities of vectors of <reel/stats/joint.hpp>, by triangular solves and sums.
+// The Dirichlet distribution of vectors whose sum is 1.
+#include <reel/nn/normalization.hpp>
 #include <reel/ops/index.hpp>
-#include <reel/ops/linalg.hpp>
 #include <reel/ops/reduce.hpp>
 #include <reel/special.hpp>
 #include <reel/stats/joint.hpp>
+#include <reel/stats/samplers.hpp>
 
-#include "linalg/matrices.hpp"
 #include "stats/converted.hpp"
+#include "stats/samplers.hpp"
 #include "tape/observe/observe.hpp"
 
 namespace reel {
@@ -14,12 +15,6 @@ namespace reel {
 namespace ops {
 
 namespace {
-
-void require_vectors(const char* op, const Tensor& x, const char* operand, std::int64_t n) {
-  if (x.rank() > 0 && x.shape()[-1] == n) return;
-  fail<ShapeError>(op, "{} has the shape {}, but its last axis must have {} elements, as the matrices have rows",
-                   operand, x.shape(), n);
-}
 
 // The square root of the unit roundoff of x's own dtype: the tolerance for sums of probabilities.
 double root_of_unit(DType d) {
@@ -29,24 +24,6 @@ double root_of_unit(DType d) {
 }  // namespace
 
 }  // namespace ops
-
-Tensor multivariate_normal_logpdf(const Operand& x, const Operand& mean, const Operand& cholesky_factor) {
-  constexpr const char* op = "multivariate_normal_logpdf";
-  const tape::OpScope scope(x);
-  const ops::Converted c(op, {&x, &mean, &cholesky_factor});
-  const Tensor factor = ops::valid_factor(op, ops::square_operand(op, c.x[2], "cholesky_factor"), c.x);
-  const std::int64_t n = factor.shape()[-1];
-  ops::require_vectors(op, c.x[0], "x", n);
-  if (c.x[1].rank() > 0) ops::require_vectors(op, c.x[1], "mean", n);
-  const Tensor far = isinf(c.x[0]), d = where(far, 0, c.x[0]) - c.x[1];
-  Shape batch = factor.shape();
-  batch.pop_back();
-  ops::broadcast_shapes(op, batch, d.shape());
-  const Tensor y = triangular_solve(factor, expand_dims(d, -1));
-  const Tensor value =
-      -0.5 * sum(square(y), {-2, -1}) - sum(log(diagonal(factor)), -1) - static_cast<double>(n) * ops::log_root_2pi;
-  return ops::cast_to(ops::minus_infinity_outside(value, any(far, -1)), c.result);
-}
 
 Tensor dirichlet_logpdf(const Operand& x, const Operand& alpha) {
   constexpr const char* op = "dirichlet_logpdf";
@@ -63,6 +40,15 @@ Tensor dirichlet_logpdf(const Operand& x, const Operand& alpha) {
   const Tensor inside = where(logical_and(all_out, logical_not(isnan(p))), 0.5, p);
   const Tensor value = sum(xlogy(a - 1, inside) - lgamma(a), -1) + lgamma(sum(a, -1));
   return ops::cast_to(ops::minus_infinity_outside(value, outside), c.result);
+}
+
+Tensor dirichlet_rvs(Generator& generator, const Shape& shape, const Operand& alpha, DType dtype) {
+  constexpr const char* op = "dirichlet_rvs";
+  const tape::OpScope scope(alpha);
+  if (shape.rank() == 0) fail<ShapeError>(op, "the shape has no axis; its last one is that of the vectors");
+  const DType drawn = ops::check_samples(op, shape, dtype, {&alpha});
+  return ops::cast_to(softmax(ops::variates(op, loops::Variate::log_gamma, generator, shape, drawn, {&alpha}), -1),
+                      dtype);
 }
 
 }  // namespace reel

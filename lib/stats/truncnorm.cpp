@@ -1,15 +1,8 @@
-// Truncated normal distributions and von Mises's distribution of <reel/stats/joint.hpp>, and samples of the former.
-// Those of the truncated normal distribution are elementwise functions of lanes, of x, a, b, loc and scale.
-#include <numbers>
-#include <reel/ops/index.hpp>
-#include <reel/special.hpp>
-#include <reel/stats/divergences.hpp>
+// The truncated normal distribution, by elementwise functions of lanes, of x, a, b, loc and scale.
 #include <reel/stats/joint.hpp>
 #include <reel/stats/samplers.hpp>
 
-#include "ops/attributes.hpp"
 #include "ops/elementwise/composed.hpp"
-#include "special/functions.hpp"
 #include "stats/converted.hpp"
 #include "stats/norm.hpp"
 #include "stats/numbers.hpp"
@@ -23,35 +16,6 @@ namespace ops {
 namespace {
 
 using X = const Lane*;
-using std::numbers::pi;
-
-// log(exp(-kappa) i0(kappa)) for kappa >= expansion_min, by DLMF 10.40.1: terms from the 13th on are below 3e-18.
-constexpr double expansion_min = 50;
-constexpr int expansion_terms = 12;
-Lane log_i0e_far(const Lane& kappa) {
-  const Lane k = where(kappa >= expansion_min, kappa, expansion_min), inverse = 1 / k;
-  Lane sum = 0 * k + 1;
-  for (int n = expansion_terms; n >= 1; --n) sum = 1 + sum * inverse * ((2. * n - 1) * (2. * n - 1) / (8. * n));
-  return log(sum) - 0.5 * log(k) - log_root_2pi;
-}
-
-// 1 - i1(kappa) / i0(kappa) for kappa >= expansion_min: minus the derivative of the logarithm above.
-Lane ratio_rest_far(const Lane& kappa) {
-  const Lane k = where(kappa >= expansion_min, kappa, expansion_min), inverse = 1 / k;
-  Lane sum = 0 * k + 1, slope = 0 * k;  // by log(inverse)
-  for (int n = expansion_terms; n >= 1; --n) {
-    const Lane factor = inverse * ((2. * n - 1) * (2. * n - 1) / (8. * n));
-    slope = factor * (slope + sum);
-    sum = 1 + sum * factor;
-  }
-  return inverse * (0.5 + slope / sum);
-}
-
-// -2 kappa sin(d / 2)^2, d = x - loc; infinite x are replaced.
-Lane vonmises_exponent(X x) {
-  const Lane s = sin(0.5 * (where(isinf(x[0]), 0, x[0]) - x[1]));
-  return -2 * x[2] * s * s;
-}
 
 // A part of the interval [a, b], both replaced by finite numbers.
 struct Part {
@@ -145,23 +109,6 @@ Lane truncnorm_tail(X x) {
   return where(isnan(unclamped), not_a_number, bounded_value);
 }
 
-}  // namespace
-
-// In the far tail by Newton's steps from the first terms of its expansion at -inf.
-Lane log_ndtr_inverse(const Lane& l) {
-  constexpr double root_of_half_pi = 1.25331413731550025121;
-  constexpr double tail = -80;     // of l: exp(-80) is normal in float32 as well, and ndtri finds its quantile
-  constexpr double inside = -100;  // replaces l above the tail
-  constexpr int steps = 5;         // each squares the error, of less than 0.01; one more makes second derivatives right
-  const LaneMask far = l < tail;
-  const Lane target = where(far, l, inside), twice = -2 * target;
-  Lane x = -sqrt(twice - log_2pi - log(twice - log_2pi - log(twice)));
-  for (int i = 0; i < steps; ++i) x = x - (log_ndtr(x) - target) * root_of_half_pi * erfcx(-root_of_half * x);
-  return where(far, x, ndtri(exp(where(far, -1, l))));
-}
-
-namespace {
-
 // log(p): of a tiny p by a power of 2, so that its derivatives and those of the quantile are summed before they
 // overflow.
 Lane log_of_part(const Lane& p) {
@@ -212,13 +159,9 @@ Lane mirrored_quantile(X x) {
   return 0. - quantile(mirrored);
 }
 
-enum BoundedFunction : std::size_t { vonmises_power, log_i0e_above, ratio_rest_above, of_truncnorm };
 enum class TruncnormFunction : std::size_t { logpdf, pdf, cdf, sf, logcdf, logsf, ppf, isf, ilogcdf, ilogsf, rvs };
 // In the order of the enumerators.
-constexpr Composed bounded_functions[] = {
-    {"vonmises_exponent", vonmises_exponent},
-    {"log_i0e", [](X x) { return log_i0e_far(x[0]); }},
-    {"vonmises_kl", [](X x) { return ratio_rest_far(x[0]); }},
+constexpr Composed truncnorm_functions[] = {
     {"truncnorm_logpdf", truncnorm_density<true>},
     {"truncnorm_pdf", truncnorm_density<false>},
     {"truncnorm_cdf", truncnorm_tail<Tail::cdf>},
@@ -231,49 +174,10 @@ constexpr Composed bounded_functions[] = {
     {"truncnorm_ilogsf", mirrored_quantile<truncnorm_quantile_of_log>, DType::float64},
     {"truncnorm_rvs", truncnorm_quantile},
 };
-constinit const ComposedOps bounded(bounded_functions);
+constinit const ComposedOps truncnorm_ops(truncnorm_functions);
 Tensor truncnorm(TruncnormFunction f, const Operand& x, const Operand& a, const Operand& b, const Operand& loc,
                  const Operand& scale) {
-  return bounded.call(of_truncnorm + static_cast<std::size_t>(f), {&x, &a, &b, &loc, &scale});
-}
-
-// log(i0(kappa)) - kappa: near 0 without the kink of i0e.
-Tensor log_i0e(const Tensor& kappa) {
-  const Tensor low = less(kappa, 1), high = greater_equal(kappa, expansion_min);
-  const Tensor in_low = where(low, kappa, 0), in_middle = where(logical_or(low, high), 1, kappa);
-  const Operand all(kappa);
-  return where(low, log(i0(in_low)) - in_low, where(high, bounded.call(log_i0e_above, {&all}), log(i0e(in_middle))));
-}
-
-// 1 - i1(kappa) / i0(kappa).
-Tensor ratio_rest(const Tensor& kappa) {
-  const Tensor high = greater_equal(kappa, expansion_min), low = where(high, 1, kappa);
-  const Operand all(kappa);
-  return where(high, bounded.call(ratio_rest_above, {&all}), 1 - i1(low) / i0(low));
-}
-Tensor valid_kappa(const Tensor& kappa) { return where(greater_equal(kappa, 0), kappa, not_a_number); }
-
-Tensor vonmises_density(const char* op, bool logarithm, const Operand& x, const Operand& kappa, const Operand& loc) {
-  const tape::OpScope scope(x);
-  const Converted c(op, {&x, &loc, &kappa});
-  broadcast_all(op, c.x);
-  const Tensor k = valid_kappa(c.x[2]);
-  const Operand at(c.x[0]), origin(c.x[1]), concentration(k);
-  const Tensor power = bounded.call(vonmises_power, {&at, &origin, &concentration});
-  const Tensor value = minus_infinity_outside(power - log_i0e(k) - log_2pi, isinf(c.x[0]));
-  return cast_to(logarithm ? value : exp(value), c.result);
-}
-
-// The upper tail is the lower one at the mirrored angle.
-Tensor vonmises_tail(const char* op, Tail tail, const Operand& x, const Operand& kappa, const Operand& loc) {
-  const tape::OpScope scope(x);
-  const Converted c(op, {&x, &kappa, &loc});
-  broadcast_all(op, c.x);
-  const Tensor d = c.x[0] - c.x[2], below = less(d, -pi), above = greater(d, pi);
-  const Tensor z = where(logical_or(below, above), 0, d), angle = is_lower(tail) ? z : -z, k = valid_kappa(c.x[1]);
-  const auto f = is_log(tail) ? loops::SpecialFunction::vonmises_logcdf : loops::SpecialFunction::vonmises_cdf;
-  const Tensor inside = apply_special(op, f, {&k, &angle});
-  return cast_to(beside(below, at_bottom(tail), above, at_top(tail), inside), c.result);
+  return truncnorm_ops.call(static_cast<std::size_t>(f), {&x, &a, &b, &loc, &scale});
 }
 
 }  // namespace
@@ -281,57 +185,14 @@ Tensor vonmises_tail(const char* op, Tail tail, const Operand& x, const Operand&
 }  // namespace ops
 
 // clang-format off
-#define REEL_VONMISES(kind) Tensor vonmises_##kind(const Operand& x, const Operand& kappa, const Operand& loc) { return ops::vonmises_tail("vonmises_" #kind, ops::Tail::kind, x, kappa, loc); }
-REEL_VONMISES(cdf) REEL_VONMISES(sf) REEL_VONMISES(logcdf) REEL_VONMISES(logsf)
 #define REEL_TRUNCNORM(kind) Tensor truncnorm_##kind(const Operand& x, const Operand& a, const Operand& b, const Operand& loc, const Operand& scale) { return ops::truncnorm(ops::TruncnormFunction::kind, x, a, b, loc, scale); }
 REEL_TRUNCNORM(logpdf) REEL_TRUNCNORM(pdf) REEL_TRUNCNORM(cdf) REEL_TRUNCNORM(sf) REEL_TRUNCNORM(logcdf) REEL_TRUNCNORM(logsf) REEL_TRUNCNORM(ppf) REEL_TRUNCNORM(isf)
 REEL_TRUNCNORM(ilogcdf) REEL_TRUNCNORM(ilogsf)
 #undef REEL_TRUNCNORM
-#undef REEL_VONMISES
-Tensor vonmises_logpdf(const Operand& x, const Operand& kappa, const Operand& loc) { return ops::vonmises_density("vonmises_logpdf", true, x, kappa, loc); }
-Tensor vonmises_pdf(const Operand& x, const Operand& kappa, const Operand& loc) { return ops::vonmises_density("vonmises_pdf", false, x, kappa, loc); }
-// clang-format on
+    // clang-format on
 
-namespace ops {
-namespace {
-
-// By the probability beyond the angle, of which there is as much beyond the opposite one.
-Tensor vonmises_quantile(const char* op, bool upper, const Operand& p, const Operand& kappa, const Operand& loc,
-                         loops::SpecialFunction f = loops::SpecialFunction::vonmises_ppf) {
-  const tape::OpScope scope(p);
-  const Converted c(op, {&p, &kappa, &loc});
-  broadcast_all(op, c.x);
-  const Tensor angle = apply_special(op, f, {&c.x[1], &c.x[0]});
-  return cast_to(upper ? c.x[2] - angle : c.x[2] + angle, c.result);
-}
-
-}  // namespace
-}  // namespace ops
-
-Tensor vonmises_ppf(const Operand& p, const Operand& kappa, const Operand& loc) {
-  return ops::vonmises_quantile("vonmises_ppf", false, p, kappa, loc);
-}
-Tensor vonmises_isf(const Operand& p, const Operand& kappa, const Operand& loc) {
-  return ops::vonmises_quantile("vonmises_isf", true, p, kappa, loc);
-}
-Tensor vonmises_ilogcdf(const Operand& y, const Operand& kappa, const Operand& loc) {
-  return ops::vonmises_quantile("vonmises_ilogcdf", false, y, kappa, loc, loops::SpecialFunction::vonmises_ilogcdf);
-}
-Tensor vonmises_ilogsf(const Operand& y, const Operand& kappa, const Operand& loc) {
-  return ops::vonmises_quantile("vonmises_ilogsf", true, y, kappa, loc, loops::SpecialFunction::vonmises_ilogcdf);
-}
-
-Tensor vonmises_kl(const Operand& kappa1, const Operand& loc1, const Operand& kappa2, const Operand& loc2) {
-  const tape::OpScope scope(kappa1);
-  const ops::Converted c("vonmises_kl", {&kappa1, &loc1, &kappa2, &loc2});
-  ops::broadcast_all("vonmises_kl", c.x);
-  const Tensor k1 = ops::valid_kappa(c.x[0]), k2 = ops::valid_kappa(c.x[2]), rest = ops::ratio_rest(k1);
-  const Tensor of_kappa = ops::log_i0e(k2) - ops::log_i0e(k1) + (k2 - k1) * rest;
-  return ops::cast_to(of_kappa + 2 * (1 - rest) * k2 * square(sin(0.5 * (c.x[1] - c.x[3]))), c.result);
-}
-
-Tensor truncnorm_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& b, const Operand& loc,
-                     const Operand& scale, DType dtype) {
+    Tensor truncnorm_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& b,
+                         const Operand& loc, const Operand& scale, DType dtype) {
   const tape::OpScope scope(a);
   const Tensor u = ops::uniform_numbers("truncnorm_rvs", generator, shape, dtype, {&a, &b, &loc, &scale});
   return ops::cast_to(ops::truncnorm(ops::TruncnormFunction::rvs, u, a, b, loc, scale), dtype);
