@@ -1,5 +1,6 @@
 // Pooling. max_pool2d keeps the position in the window of each result; scattering to and gathering from these positions
-// are each other's transposes. avg_pool2d is a convolution of each channel with ones.
+// are each other's transposes. avg_pool2d is a convolution of each channel with ones. A sequence is an image of one
+// row; a volume is pooled in planes, then along the depth.
 #include <algorithm>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
@@ -129,6 +130,40 @@ Tensor counts(const loops::WindowAxis& axis, DType dtype, bool column) {
   return column ? reshape(all, {axis.results, 1}) : all;
 }
 
+// ---- Sequences and volumes
+
+using Axis = loops::WindowAxis;
+using Axes3d = std::array<Axis, 3>;
+constexpr const char *sequence_axes = "[batch, channels, length]",
+                     *volume_axes = "[batch, channels, depth, height, width]";
+
+// The image of one row that a sequence is: views.
+Tensor as_image(const Tensor& x) { return expand_dims(x, 2); }
+Tensor as_sequence(const Tensor& x) { return squeeze(x, 2); }
+
+// f of images [batch, channels * depth, height, width], then g of [batch, channels, depth, height * width].
+template <class F, class G>
+Tensor pool_planes_then_depth(const Tensor& x, const Axes3d& a, const F& f, const G& g) {
+  const Shape s = x.shape();
+  const Tensor planes = f(reshape(x, {s[0], s[1] * s[2], s[3], s[4]}));
+  const Tensor pooled = g(reshape(planes, {s[0], s[1], s[2], a[1].results * a[2].results}));
+  return reshape(pooled, {s[0], s[1], a[0].results, a[1].results, a[2].results});
+}
+
+Axes3d volume_windows(const char* op, const Shape& shape, const std::array<AxisOptions, 3>& options,
+                      std::int64_t groups = 1) {
+  check_windows(op, options, groups);
+  Axes3d axes;
+  window_axes(op, shape, options, axes);
+  return axes;
+}
+Axis sequence_windows(const char* op, const Shape& shape, const AxisOptions& options, std::int64_t groups = 1) {
+  check_windows(op, {&options, 1}, groups);
+  Axis axis;
+  window_axes(op, shape, {&options, 1}, {&axis, 1});
+  return axis;
+}
+
 }  // namespace
 }  // namespace ops
 
@@ -163,6 +198,70 @@ Tensor avg_pool2d(const Operand& operand, const Size2d& window, const AvgPool2dO
                            ? full({}, static_cast<double>(window[0]) * static_cast<double>(window[1]), x.dtype())
                            : ops::counts(c.rows, x.dtype(), true) * ops::counts(c.columns, x.dtype(), false);
   return reshape(sums / count, ops::result_shape(x, c));
+}
+
+Tensor max_pool1d(const Operand& operand, std::int64_t window, const MaxPool1dOptions& options) {
+  constexpr const char* op = "max_pool1d";
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::image_operand(op, operand, "x", ops::sequence_axes, 3);
+  const std::int64_t stride = ops::stride_of(options.stride, window);
+  const loops::WindowAxis axis =
+      ops::sequence_windows(op, x.shape(), ops::sequence_options(window, stride, options.dilation, options.padding));
+  ops::without_padding(op, axis, "length", x.shape());
+  return ops::as_sequence(
+      max_pool2d(ops::as_image(x), {1, window}, {{1, stride}, {{0, 0}, ops::sides_of(axis)}, {1, options.dilation}}));
+}
+
+Tensor avg_pool1d(const Operand& operand, std::int64_t window, const AvgPool1dOptions& options) {
+  constexpr const char* op = "avg_pool1d";
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::image_operand(op, operand, "x", ops::sequence_axes, 3);
+  const std::int64_t stride = ops::stride_of(options.stride, window);
+  const loops::WindowAxis axis =
+      ops::sequence_windows(op, x.shape(), ops::sequence_options(window, stride, 1, options.padding));
+  return ops::as_sequence(avg_pool2d(ops::as_image(x), {1, window},
+                                     {{1, stride}, {{0, 0}, ops::sides_of(axis)}, options.count_include_padding}));
+}
+
+Tensor max_pool3d(const Operand& operand, const Size3d& window, const MaxPool3dOptions& options) {
+  constexpr const char* op = "max_pool3d";
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::image_operand(op, operand, "x", ops::volume_axes, 5);
+  const auto along =
+      ops::volume_options(window, ops::stride_of(options.stride, window), options.dilation, options.padding);
+  const ops::Axes3d a = ops::volume_windows(op, x.shape(), along);
+  for (std::size_t d = 0; d < 3; ++d) ops::without_padding(op, a[d], along[d].name, x.shape());
+  return ops::pool_planes_then_depth(
+      x, a,
+      [&](const Tensor& planes) {
+        return max_pool2d(
+            planes, {window[1], window[2]},
+            {{a[1].stride, a[2].stride}, {ops::sides_of(a[1]), ops::sides_of(a[2])}, {a[1].dilation, a[2].dilation}});
+      },
+      [&](const Tensor& columns) {
+        return max_pool2d(columns, {window[0], 1},
+                          {{a[0].stride, 1}, {ops::sides_of(a[0]), {0, 0}}, {a[0].dilation, 1}});
+      });
+}
+
+Tensor avg_pool3d(const Operand& operand, const Size3d& window, const AvgPool3dOptions& options) {
+  constexpr const char* op = "avg_pool3d";
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::image_operand(op, operand, "x", ops::volume_axes, 5);
+  if (ops::is_half(x.dtype()))
+    return ops::in_float32(x, [&](const Tensor& wide) { return avg_pool3d(wide, window, options); });
+  const ops::Axes3d a = ops::volume_windows(
+      op, x.shape(), ops::volume_options(window, ops::stride_of(options.stride, window), {1, 1, 1}, options.padding));
+  const bool include = options.count_include_padding;
+  return ops::pool_planes_then_depth(
+      x, a,
+      [&](const Tensor& planes) {
+        return avg_pool2d(planes, {window[1], window[2]},
+                          {{a[1].stride, a[2].stride}, {ops::sides_of(a[1]), ops::sides_of(a[2])}, include});
+      },
+      [&](const Tensor& columns) {
+        return avg_pool2d(columns, {window[0], 1}, {{a[0].stride, 1}, {ops::sides_of(a[0]), {0, 0}}, include});
+      });
 }
 
 }  // namespace reel

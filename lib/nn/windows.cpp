@@ -182,6 +182,11 @@ Tensor image_operand(const char* op, const Operand& x, const char* operand, cons
   return t;
 }
 
+Size2d sides_of(const loops::WindowAxis& a) {
+  const std::int64_t covered = (a.results - 1) * a.stride + (a.taps - 1) * a.dilation + 1;
+  return {a.before, a.results == 0 ? 0 : std::max<std::int64_t>(covered - a.extent - a.before, 0)};
+}
+
 WindowAttributes attributes_of(const loops::WindowGeometry& c) {
   const auto &r = c.rows, &s = c.columns;
   return {c.groups, r.extent, r.taps,    r.results, r.stride,   r.dilation, r.before,

@@ -1,7 +1,6 @@
-// Convolution and pooling of sequences and volumes, composed of those of images.
+// Convolution of sequences and volumes, composed of that of images.
 // 1. A sequence is an image of one row.
 // 2. A volume is convolved once per tap along the kernel's depth, with the depth folded into the batch axis.
-// 3. A volume is pooled in planes, then along the depth.
 // Operands are checked here, so that errors name the public op.
 #include <reel/nn/volumes.hpp>
 #include <reel/ops/index.hpp>
@@ -23,12 +22,6 @@ constexpr const char *sequence_axes = "[batch, channels, length]",
 
 using Axis = loops::WindowAxis;
 using Axes3d = std::array<Axis, 3>;
-
-// Padding before and after, for as many results as elements.
-Size2d sides_of(const Axis& a) {
-  const std::int64_t covered = (a.results - 1) * a.stride + (a.taps - 1) * a.dilation + 1;
-  return {a.before, a.results == 0 ? 0 : std::max<std::int64_t>(covered - a.extent - a.before, 0)};
-}
 
 // The image of one row that a sequence is: views.
 Tensor as_image(const Tensor& x) { return expand_dims(x, 2); }
@@ -116,15 +109,6 @@ Tensor conv3d_transpose_of(const Axes3d& a, std::int64_t groups, const Tensor& x
       [&](const Reached& r) { return along_depth(r.plane, r.last - r.first, a[0].stride); });
 }
 
-// f of images [batch, channels * depth, height, width], then g of [batch, channels, depth, height * width].
-template <class F, class G>
-Tensor pool_planes_then_depth(const Tensor& x, const Axes3d& a, const F& f, const G& g) {
-  const Shape s = x.shape();
-  const Tensor planes = f(reshape(x, {s[0], s[1] * s[2], s[3], s[4]}));
-  const Tensor pooled = g(reshape(planes, {s[0], s[1], s[2], a[1].results * a[2].results}));
-  return reshape(pooled, {s[0], s[1], a[0].results, a[1].results, a[2].results});
-}
-
 Axes3d volume_windows(const char* op, const Shape& shape, const std::array<AxisOptions, 3>& options,
                       std::int64_t groups = 1) {
   check_windows(op, options, groups);
@@ -169,29 +153,6 @@ Tensor conv1d_transpose(const Operand& x, const Operand& w, const Conv1dTranspos
       {{1, options.stride}, {{0, 0}, ops::sides_of(axis)}, {1, options.dilation}, options.groups, {1, axis.extent}}));
 }
 
-Tensor max_pool1d(const Operand& operand, std::int64_t window, const MaxPool1dOptions& options) {
-  constexpr const char* op = "max_pool1d";
-  const tape::OpScope scope(operand);
-  const Tensor x = ops::image_operand(op, operand, "x", ops::sequence_axes, 3);
-  const std::int64_t stride = ops::stride_of(options.stride, window);
-  const loops::WindowAxis axis =
-      ops::sequence_windows(op, x.shape(), ops::sequence_options(window, stride, options.dilation, options.padding));
-  ops::without_padding(op, axis, "length", x.shape());
-  return ops::as_sequence(
-      max_pool2d(ops::as_image(x), {1, window}, {{1, stride}, {{0, 0}, ops::sides_of(axis)}, {1, options.dilation}}));
-}
-
-Tensor avg_pool1d(const Operand& operand, std::int64_t window, const AvgPool1dOptions& options) {
-  constexpr const char* op = "avg_pool1d";
-  const tape::OpScope scope(operand);
-  const Tensor x = ops::image_operand(op, operand, "x", ops::sequence_axes, 3);
-  const std::int64_t stride = ops::stride_of(options.stride, window);
-  const loops::WindowAxis axis =
-      ops::sequence_windows(op, x.shape(), ops::sequence_options(window, stride, 1, options.padding));
-  return ops::as_sequence(avg_pool2d(ops::as_image(x), {1, window},
-                                     {{1, stride}, {{0, 0}, ops::sides_of(axis)}, options.count_include_padding}));
-}
-
 Tensor conv3d(const Operand& x, const Operand& w, const Conv3dOptions& options) {
   constexpr const char* op = "conv3d";
   const tape::OpScope scope(x);
@@ -219,47 +180,6 @@ Tensor conv3d_transpose(const Operand& x, const Operand& w, const Conv3dTranspos
   ops::check_transposed_kernel(op, a.shape(), kernel, options.groups);
   const DType d = a.dtype(), wide = ops::widened(d);
   return ops::cast_to(ops::conv3d_transpose_of(axes, options.groups, ops::cast_to(a, wide), ops::cast_to(b, wide)), d);
-}
-
-Tensor max_pool3d(const Operand& operand, const Size3d& window, const MaxPool3dOptions& options) {
-  constexpr const char* op = "max_pool3d";
-  const tape::OpScope scope(operand);
-  const Tensor x = ops::image_operand(op, operand, "x", ops::volume_axes, 5);
-  const auto along =
-      ops::volume_options(window, ops::stride_of(options.stride, window), options.dilation, options.padding);
-  const ops::Axes3d a = ops::volume_windows(op, x.shape(), along);
-  for (std::size_t d = 0; d < 3; ++d) ops::without_padding(op, a[d], along[d].name, x.shape());
-  return ops::pool_planes_then_depth(
-      x, a,
-      [&](const Tensor& planes) {
-        return max_pool2d(
-            planes, {window[1], window[2]},
-            {{a[1].stride, a[2].stride}, {ops::sides_of(a[1]), ops::sides_of(a[2])}, {a[1].dilation, a[2].dilation}});
-      },
-      [&](const Tensor& columns) {
-        return max_pool2d(columns, {window[0], 1},
-                          {{a[0].stride, 1}, {ops::sides_of(a[0]), {0, 0}}, {a[0].dilation, 1}});
-      });
-}
-
-Tensor avg_pool3d(const Operand& operand, const Size3d& window, const AvgPool3dOptions& options) {
-  constexpr const char* op = "avg_pool3d";
-  const tape::OpScope scope(operand);
-  const Tensor x = ops::image_operand(op, operand, "x", ops::volume_axes, 5);
-  if (ops::is_half(x.dtype()))
-    return ops::in_float32(x, [&](const Tensor& wide) { return avg_pool3d(wide, window, options); });
-  const ops::Axes3d a = ops::volume_windows(
-      op, x.shape(), ops::volume_options(window, ops::stride_of(options.stride, window), {1, 1, 1}, options.padding));
-  const bool include = options.count_include_padding;
-  return ops::pool_planes_then_depth(
-      x, a,
-      [&](const Tensor& planes) {
-        return avg_pool2d(planes, {window[1], window[2]},
-                          {{a[1].stride, a[2].stride}, {ops::sides_of(a[1]), ops::sides_of(a[2])}, include});
-      },
-      [&](const Tensor& columns) {
-        return avg_pool2d(columns, {window[0], 1}, {{a[0].stride, 1}, {ops::sides_of(a[0]), {0, 0}}, include});
-      });
 }
 
 }  // namespace reel
