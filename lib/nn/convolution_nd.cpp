@@ -13,15 +13,14 @@ namespace reel {
 namespace ops {
 namespace {
 
-constexpr const char *sequence_axes = "[batch, channels, length]",
-                     *volume_axes = "[batch, channels, depth, height, width]",
-                     *sequence_results = "[batch, filters, length]",
+constexpr const char *sequence_results = "[batch, filters, length]",
                      *volume_results = "[batch, filters, depth, height, width]",
                      *sequence_kernel = "[filters, channels / groups, taps]",
                      *volume_kernel = "[filters, channels / groups, depth, height, width]";
 
 using Axis = loops::WindowAxis;
 using Axes3d = std::array<Axis, 3>;
+constexpr Axis single = {1, 1, 1, 1, 1, 0};
 
 // The image of one row that a sequence is: views.
 Tensor as_image(const Tensor& x) { return expand_dims(x, 2); }
@@ -86,9 +85,9 @@ Tensor sum_of_taps(const Axis& depth, const Tensor& x, const Tensor& w, const Sh
   return y;
 }
 
-Tensor conv3d_of(const Axes3d& a, std::int64_t groups, const Tensor& x, const Tensor& w) {
+Tensor conv3d_of(const Axes3d& a, Padding::Rule rule, std::int64_t groups, const Tensor& x, const Tensor& w) {
   const Conv2dOptions plane = {
-      {a[1].stride, a[2].stride}, {sides_of(a[1]), sides_of(a[2])}, {a[1].dilation, a[2].dilation}, groups};
+      {a[1].stride, a[2].stride}, padding_of(rule, a[1], a[2]), {a[1].dilation, a[2].dilation}, groups};
   return sum_of_taps(
       a[0], x, w, {x.shape()[0], w.shape()[0], a[0].results, a[1].results, a[2].results},
       [&](const Tensor& images, const Tensor& kernel) { return conv2d(images, kernel, plane); },
@@ -96,9 +95,9 @@ Tensor conv3d_of(const Axes3d& a, std::int64_t groups, const Tensor& x, const Te
       [](const Reached& r) { return along_depth(r.first, r.last - r.first, 1); });
 }
 
-Tensor conv3d_transpose_of(const Axes3d& a, std::int64_t groups, const Tensor& x, const Tensor& w) {
+Tensor conv3d_transpose_of(const Axes3d& a, Padding::Rule rule, std::int64_t groups, const Tensor& x, const Tensor& w) {
   const Conv2dTransposeOptions plane = {{a[1].stride, a[2].stride},
-                                        {sides_of(a[1]), sides_of(a[2])},
+                                        padding_of(rule, a[1], a[2]),
                                         {a[1].dilation, a[2].dilation},
                                         groups,
                                         {a[1].extent, a[2].extent}};
@@ -109,34 +108,23 @@ Tensor conv3d_transpose_of(const Axes3d& a, std::int64_t groups, const Tensor& x
       [&](const Reached& r) { return along_depth(r.plane, r.last - r.first, a[0].stride); });
 }
 
-Axes3d volume_windows(const char* op, const Shape& shape, const std::array<AxisOptions, 3>& options,
-                      std::int64_t groups = 1) {
-  check_windows(op, options, groups);
-  Axes3d axes;
-  window_axes(op, shape, options, axes);
-  return axes;
-}
-Axis sequence_windows(const char* op, const Shape& shape, const AxisOptions& options, std::int64_t groups = 1) {
-  check_windows(op, {&options, 1}, groups);
-  Axis axis;
-  window_axes(op, shape, {&options, 1}, {&axis, 1});
-  return axis;
-}
-
 }  // namespace
 }  // namespace ops
 
 Tensor conv1d(const Operand& x, const Operand& w, const Conv1dOptions& options) {
   constexpr const char* op = "conv1d";
   const tape::OpScope scope(x);
-  const auto [a, b] = ops::operands_of(op, x, w, ops::sequence_axes, ops::sequence_kernel, 3);
-  const loops::WindowAxis axis = ops::sequence_windows(
-      op, a.shape(), ops::sequence_options(b.shape()[2], options.stride, options.dilation, options.padding),
-      options.groups);
+  const auto [a, b] = ops::operands_of(op, x, w, ops::axes_text[0], ops::sequence_kernel, 3);
+  const ops::AxisOptions along = ops::sequence_options(b.shape()[2], options.stride, options.dilation, options.padding);
+  ops::check_windows(op, {&along, 1}, options.groups);
+  loops::WindowAxis axis;
+  ops::window_axes(op, a.shape(), {&along, 1}, {&axis, 1});
   ops::check_kernel(op, a.shape(), b.shape(), options.groups);
-  return ops::as_sequence(
-      conv2d(ops::as_image(a), ops::as_image(b),
-             {{1, options.stride}, {{0, 0}, ops::sides_of(axis)}, {1, options.dilation}, options.groups}));
+  return ops::as_sequence(conv2d(ops::as_image(a), ops::as_image(b),
+                                 {{1, options.stride},
+                                  ops::padding_of(options.padding.rule, ops::single, axis),
+                                  {1, options.dilation},
+                                  options.groups}));
 }
 
 Tensor conv1d_transpose(const Operand& x, const Operand& w, const Conv1dTransposeOptions& options) {
@@ -148,23 +136,28 @@ Tensor conv1d_transpose(const Operand& x, const Operand& w, const Conv1dTranspos
   loops::WindowAxis axis;
   ops::window_axes_from_results(op, a.shape(), {&along, 1}, {&options.size, 1}, {&axis, 1});
   ops::check_transposed_kernel(op, a.shape(), b.shape(), options.groups);
-  return ops::as_sequence(conv2d_transpose(
-      ops::as_image(a), ops::as_image(b),
-      {{1, options.stride}, {{0, 0}, ops::sides_of(axis)}, {1, options.dilation}, options.groups, {1, axis.extent}}));
+  return ops::as_sequence(conv2d_transpose(ops::as_image(a), ops::as_image(b),
+                                           {{1, options.stride},
+                                            ops::padding_of(options.padding.rule, ops::single, axis),
+                                            {1, options.dilation},
+                                            options.groups,
+                                            {1, axis.extent}}));
 }
 
 Tensor conv3d(const Operand& x, const Operand& w, const Conv3dOptions& options) {
   constexpr const char* op = "conv3d";
   const tape::OpScope scope(x);
-  const auto [a, b] = ops::operands_of(op, x, w, ops::volume_axes, ops::volume_kernel, 5);
+  const auto [a, b] = ops::operands_of(op, x, w, ops::axes_text[2], ops::volume_kernel, 5);
   const Shape kernel = b.shape();
-  const ops::Axes3d axes = ops::volume_windows(
-      op, a.shape(),
-      ops::volume_options({kernel[2], kernel[3], kernel[4]}, options.stride, options.dilation, options.padding),
-      options.groups);
+  const auto along =
+      ops::volume_options({kernel[2], kernel[3], kernel[4]}, options.stride, options.dilation, options.padding);
+  ops::check_windows(op, along, options.groups);
+  ops::Axes3d axes;
+  ops::window_axes(op, a.shape(), along, axes);
   ops::check_kernel(op, a.shape(), kernel, options.groups);
   const DType d = a.dtype(), wide = ops::widened(d);
-  return ops::cast_to(ops::conv3d_of(axes, options.groups, ops::cast_to(a, wide), ops::cast_to(b, wide)), d);
+  return ops::cast_to(
+      ops::conv3d_of(axes, options.padding.rule, options.groups, ops::cast_to(a, wide), ops::cast_to(b, wide)), d);
 }
 
 Tensor conv3d_transpose(const Operand& x, const Operand& w, const Conv3dTransposeOptions& options) {
@@ -179,7 +172,9 @@ Tensor conv3d_transpose(const Operand& x, const Operand& w, const Conv3dTranspos
   ops::window_axes_from_results(op, a.shape(), along, options.size, axes);
   ops::check_transposed_kernel(op, a.shape(), kernel, options.groups);
   const DType d = a.dtype(), wide = ops::widened(d);
-  return ops::cast_to(ops::conv3d_transpose_of(axes, options.groups, ops::cast_to(a, wide), ops::cast_to(b, wide)), d);
+  return ops::cast_to(ops::conv3d_transpose_of(axes, options.padding.rule, options.groups, ops::cast_to(a, wide),
+                                               ops::cast_to(b, wide)),
+                      d);
 }
 
 }  // namespace reel

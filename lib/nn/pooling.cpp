@@ -16,7 +16,8 @@ namespace reel {
 namespace ops {
 namespace {
 
-constexpr const char* image_axes = "[batch, channels, height, width]";
+using Axis = loops::WindowAxis;
+
 constexpr std::int64_t most_taps = 1 << 24;  // the kernels count positions in float32
 
 // x [..., rows, columns] with other extents of the last two axes.
@@ -115,11 +116,11 @@ constexpr Primitive max_primitive = {.rule = linear<scatter_saved, gather_saved>
                                      .write_c = write_max_pool};
 
 // Whether no window along the axis meets padding.
-bool unpadded(const loops::WindowAxis& axis) {
+bool unpadded(const Axis& axis) {
   return axis.before == 0 && (axis.results - 1) * axis.stride + axis.taps <= axis.extent;
 }
 // The number of elements of the axis in each window, as [n, 1] or [n].
-Tensor counts(const loops::WindowAxis& axis, DType dtype, bool column) {
+Tensor counts(const Axis& axis, DType dtype, bool column) {
   detail::List<double> n;
   for (std::int64_t i = 0; i < axis.results; ++i) {
     const std::int64_t start = i * axis.stride - axis.before;
@@ -130,138 +131,99 @@ Tensor counts(const loops::WindowAxis& axis, DType dtype, bool column) {
   return column ? reshape(all, {axis.results, 1}) : all;
 }
 
-// ---- Sequences and volumes
-
-using Axis = loops::WindowAxis;
-using Axes3d = std::array<Axis, 3>;
-constexpr const char *sequence_axes = "[batch, channels, length]",
-                     *volume_axes = "[batch, channels, depth, height, width]";
-
-// The image of one row that a sequence is: views.
-Tensor as_image(const Tensor& x) { return expand_dims(x, 2); }
-Tensor as_sequence(const Tensor& x) { return squeeze(x, 2); }
-
-// f of images [batch, channels * depth, height, width], then g of [batch, channels, depth, height * width].
-template <class F, class G>
-Tensor pool_planes_then_depth(const Tensor& x, const Axes3d& a, const F& f, const G& g) {
-  const Shape s = x.shape();
-  const Tensor planes = f(reshape(x, {s[0], s[1] * s[2], s[3], s[4]}));
-  const Tensor pooled = g(reshape(planes, {s[0], s[1], s[2], a[1].results * a[2].results}));
-  return reshape(pooled, {s[0], s[1], a[0].results, a[1].results, a[2].results});
-}
-
-Axes3d volume_windows(const char* op, const Shape& shape, const std::array<AxisOptions, 3>& options,
-                      std::int64_t groups = 1) {
-  check_windows(op, options, groups);
-  Axes3d axes;
-  window_axes(op, shape, options, axes);
+using ImageAxes = std::array<AxisOptions, 2>;
+std::array<Axis, 2> axes_of_images(const char* op, const Tensor& x, const ImageAxes& along) {
+  std::array<Axis, 2> axes;
+  window_axes(op, x.shape(), along, axes);
   return axes;
 }
-Axis sequence_windows(const char* op, const Shape& shape, const AxisOptions& options, std::int64_t groups = 1) {
-  check_windows(op, {&options, 1}, groups);
-  Axis axis;
-  window_axes(op, shape, {&options, 1}, {&axis, 1});
-  return axis;
+
+// Images [batch, channels, height, width], whose windows are checked.
+using PoolImages = Tensor(const char* op, const Tensor& x, const ImageAxes& along, bool include_padding);
+
+Tensor max_of_images(const char* op, const Tensor& x, const ImageAxes& along, bool) {
+  if (is_half(x.dtype()))
+    return in_float32(x, [&](const Tensor& wide) { return max_of_images(op, wide, along, false); });
+  const auto [rows, columns] = axes_of_images(op, x, along);
+  const loops::WindowGeometry c = {1, without_padding(op, rows, along[0].name, x.shape()),
+                                   without_padding(op, columns, along[1].name, x.shape())};
+  if (c.rows.taps > most_taps / std::max<std::int64_t>(c.columns.taps, 1))
+    fail<ShapeError>(op, "a window of {} x {} elements is too large for {}; use max over the axes", c.rows.taps,
+                     c.columns.taps, x.shape());
+  return apply(max_primitive, {&x}, attributes_of(c));
+}
+
+Tensor mean_of_images(const char* op, const Tensor& x, const ImageAxes& along, bool include_padding) {
+  const auto [rows, columns] = axes_of_images(op, x, along);
+  const Padding::Rule rule = along[0].rule == along[1].rule ? along[0].rule : Padding::given;
+  const Shape shape = x.shape();
+  const Tensor images = reshape(x, {shape[0] * shape[1], 1, shape[2], shape[3]});
+  const Tensor sums = conv2d(images, ones({1, 1, rows.taps, columns.taps}, x.dtype()),
+                             {.stride = {rows.stride, columns.stride}, .padding = padding_of(rule, rows, columns)});
+  const Tensor count = include_padding || (unpadded(rows) && unpadded(columns))
+                           ? full({}, static_cast<double>(rows.taps) * static_cast<double>(columns.taps), x.dtype())
+                           : counts(rows, x.dtype(), true) * counts(columns, x.dtype(), false);
+  return reshape(sums / count, resized(x, rows.results, columns.results));
+}
+
+// Sequences, images or volumes, by the number of axes.
+Tensor pool(const char* op, const Operand& operand, std::span<const AxisOptions> along, PoolImages* images,
+            bool include_padding = false) {
+  const int n = static_cast<int>(along.size());
+  const Tensor x = image_operand(op, operand, "x", axes_text[n - 1], n + 2);
+  const bool rounds = images == mean_of_images;  // a volume once, not in each of two steps
+  if (rounds && is_half(x.dtype()))
+    return in_float32(x, [&](const Tensor& wide) { return pool(op, wide, along, images, include_padding); });
+  check_windows(op, along, 1);
+  std::array<Axis, 3> axes;
+  window_axes(op, x.shape(), along, axes);
+  if (!rounds)
+    for (std::size_t d = 0; d < along.size(); ++d) without_padding(op, axes[d], along[d].name, x.shape());
+  constexpr AxisOptions single = {"", 1, 1, 1, Padding::same, {}};
+  const auto of_images = [&](const Tensor& y, const AxisOptions& rows, const AxisOptions& columns) {
+    return images(op, y, {rows, columns}, include_padding);
+  };
+  if (n == 1) return squeeze(of_images(expand_dims(x, 2), single, along[0]), 2);
+  if (n == 2) return of_images(x, along[0], along[1]);
+  const Shape s = x.shape();
+  const Tensor planes = of_images(reshape(x, {s[0], s[1] * s[2], s[3], s[4]}), along[1], along[2]);
+  const std::int64_t rows = axes[1].results, columns = axes[2].results;
+  const Tensor pooled = of_images(reshape(planes, {s[0], s[1], s[2], rows * columns}), along[0], single);
+  return reshape(pooled, {s[0], s[1], axes[0].results, rows, columns});
 }
 
 }  // namespace
 }  // namespace ops
 
-Tensor max_pool2d(const Operand& operand, const Size2d& window, const MaxPool2dOptions& options) {
-  const tape::OpScope scope(operand);
-  const Tensor x = ops::image_operand("max_pool2d", operand, "x", ops::image_axes);
-  if (ops::is_half(x.dtype()))
-    return ops::in_float32(x, [&](const Tensor& wide) { return max_pool2d(wide, window, options); });
-  loops::WindowGeometry c = ops::window_geometry(
-      "max_pool2d", x.shape(), {window, ops::stride_of(options.stride, window), options.dilation, options.padding});
-  c.rows = ops::without_padding("max_pool2d", c.rows, "height", x.shape());
-  c.columns = ops::without_padding("max_pool2d", c.columns, "width", x.shape());
-  if (c.rows.taps > ops::most_taps / std::max<std::int64_t>(c.columns.taps, 1))
-    fail<ShapeError>("max_pool2d", "a window of {} x {} elements is too large for {}; use max over the axes",
-                     c.rows.taps, c.columns.taps, x.shape());
-  return ops::apply(ops::max_primitive, {&x}, ops::attributes_of(c));
+Tensor max_pool1d(const Operand& x, std::int64_t window, const MaxPool1dOptions& o) {
+  const tape::OpScope scope(x);
+  const ops::AxisOptions along = ops::sequence_options(window, ops::stride_of(o.stride, window), o.dilation, o.padding);
+  return ops::pool("max_pool1d", x, {&along, 1}, ops::max_of_images);
 }
-
-Tensor avg_pool2d(const Operand& operand, const Size2d& window, const AvgPool2dOptions& options) {
-  const tape::OpScope scope(operand);
-  const Tensor x = ops::image_operand("avg_pool2d", operand, "x", ops::image_axes);
-  if (ops::is_half(x.dtype()))
-    return ops::in_float32(x, [&](const Tensor& wide) { return avg_pool2d(wide, window, options); });
-  const Size2d stride = ops::stride_of(options.stride, window);
-  const loops::WindowGeometry c =
-      ops::window_geometry("avg_pool2d", x.shape(), {window, stride, {1, 1}, options.padding});
-  const Shape shape = x.shape();
-  const Tensor images = reshape(x, {shape[0] * shape[1], 1, shape[2], shape[3]});
-  const Tensor sums =
-      conv2d(images, ones({1, 1, window[0], window[1]}, x.dtype()), {.stride = stride, .padding = options.padding});
-  const Tensor count = options.count_include_padding || (ops::unpadded(c.rows) && ops::unpadded(c.columns))
-                           ? full({}, static_cast<double>(window[0]) * static_cast<double>(window[1]), x.dtype())
-                           : ops::counts(c.rows, x.dtype(), true) * ops::counts(c.columns, x.dtype(), false);
-  return reshape(sums / count, ops::result_shape(x, c));
+Tensor avg_pool1d(const Operand& x, std::int64_t window, const AvgPool1dOptions& o) {
+  const tape::OpScope scope(x);
+  const ops::AxisOptions along = ops::sequence_options(window, ops::stride_of(o.stride, window), 1, o.padding);
+  return ops::pool("avg_pool1d", x, {&along, 1}, ops::mean_of_images, o.count_include_padding);
 }
-
-Tensor max_pool1d(const Operand& operand, std::int64_t window, const MaxPool1dOptions& options) {
-  constexpr const char* op = "max_pool1d";
-  const tape::OpScope scope(operand);
-  const Tensor x = ops::image_operand(op, operand, "x", ops::sequence_axes, 3);
-  const std::int64_t stride = ops::stride_of(options.stride, window);
-  const loops::WindowAxis axis =
-      ops::sequence_windows(op, x.shape(), ops::sequence_options(window, stride, options.dilation, options.padding));
-  ops::without_padding(op, axis, "length", x.shape());
-  return ops::as_sequence(
-      max_pool2d(ops::as_image(x), {1, window}, {{1, stride}, {{0, 0}, ops::sides_of(axis)}, {1, options.dilation}}));
+Tensor max_pool2d(const Operand& x, const Size2d& window, const MaxPool2dOptions& o) {
+  const tape::OpScope scope(x);
+  const auto along = ops::image_options(window, ops::stride_of(o.stride, window), o.dilation, o.padding);
+  return ops::pool("max_pool2d", x, along, ops::max_of_images);
 }
-
-Tensor avg_pool1d(const Operand& operand, std::int64_t window, const AvgPool1dOptions& options) {
-  constexpr const char* op = "avg_pool1d";
-  const tape::OpScope scope(operand);
-  const Tensor x = ops::image_operand(op, operand, "x", ops::sequence_axes, 3);
-  const std::int64_t stride = ops::stride_of(options.stride, window);
-  const loops::WindowAxis axis =
-      ops::sequence_windows(op, x.shape(), ops::sequence_options(window, stride, 1, options.padding));
-  return ops::as_sequence(avg_pool2d(ops::as_image(x), {1, window},
-                                     {{1, stride}, {{0, 0}, ops::sides_of(axis)}, options.count_include_padding}));
+Tensor avg_pool2d(const Operand& x, const Size2d& window, const AvgPool2dOptions& o) {
+  const tape::OpScope scope(x);
+  const auto along = ops::image_options(window, ops::stride_of(o.stride, window), {1, 1}, o.padding);
+  return ops::pool("avg_pool2d", x, along, ops::mean_of_images, o.count_include_padding);
 }
-
-Tensor max_pool3d(const Operand& operand, const Size3d& window, const MaxPool3dOptions& options) {
-  constexpr const char* op = "max_pool3d";
-  const tape::OpScope scope(operand);
-  const Tensor x = ops::image_operand(op, operand, "x", ops::volume_axes, 5);
-  const auto along =
-      ops::volume_options(window, ops::stride_of(options.stride, window), options.dilation, options.padding);
-  const ops::Axes3d a = ops::volume_windows(op, x.shape(), along);
-  for (std::size_t d = 0; d < 3; ++d) ops::without_padding(op, a[d], along[d].name, x.shape());
-  return ops::pool_planes_then_depth(
-      x, a,
-      [&](const Tensor& planes) {
-        return max_pool2d(
-            planes, {window[1], window[2]},
-            {{a[1].stride, a[2].stride}, {ops::sides_of(a[1]), ops::sides_of(a[2])}, {a[1].dilation, a[2].dilation}});
-      },
-      [&](const Tensor& columns) {
-        return max_pool2d(columns, {window[0], 1},
-                          {{a[0].stride, 1}, {ops::sides_of(a[0]), {0, 0}}, {a[0].dilation, 1}});
-      });
+Tensor max_pool3d(const Operand& x, const Size3d& window, const MaxPool3dOptions& o) {
+  const tape::OpScope scope(x);
+  const auto along = ops::volume_options(window, ops::stride_of(o.stride, window), o.dilation, o.padding);
+  return ops::pool("max_pool3d", x, along, ops::max_of_images);
 }
-
-Tensor avg_pool3d(const Operand& operand, const Size3d& window, const AvgPool3dOptions& options) {
-  constexpr const char* op = "avg_pool3d";
-  const tape::OpScope scope(operand);
-  const Tensor x = ops::image_operand(op, operand, "x", ops::volume_axes, 5);
-  if (ops::is_half(x.dtype()))
-    return ops::in_float32(x, [&](const Tensor& wide) { return avg_pool3d(wide, window, options); });
-  const ops::Axes3d a = ops::volume_windows(
-      op, x.shape(), ops::volume_options(window, ops::stride_of(options.stride, window), {1, 1, 1}, options.padding));
-  const bool include = options.count_include_padding;
-  return ops::pool_planes_then_depth(
-      x, a,
-      [&](const Tensor& planes) {
-        return avg_pool2d(planes, {window[1], window[2]},
-                          {{a[1].stride, a[2].stride}, {ops::sides_of(a[1]), ops::sides_of(a[2])}, include});
-      },
-      [&](const Tensor& columns) {
-        return avg_pool2d(columns, {window[0], 1}, {{a[0].stride, 1}, {ops::sides_of(a[0]), {0, 0}}, include});
-      });
+Tensor avg_pool3d(const Operand& x, const Size3d& window, const AvgPool3dOptions& o) {
+  const tape::OpScope scope(x);
+  const auto along = ops::volume_options(window, ops::stride_of(o.stride, window), {1, 1, 1}, o.padding);
+  return ops::pool("avg_pool3d", x, along, ops::mean_of_images, o.count_include_padding);
 }
 
 }  // namespace reel

@@ -34,6 +34,12 @@ Size2d sides(const AxisOptions& o, std::int64_t extent) {
   return {all / 2, all - all / 2};
 }
 
+// Padding before and after, for as many results as the axis has.
+Size2d sides_of(const loops::WindowAxis& a) {
+  const std::int64_t covered = (a.results - 1) * a.stride + (a.taps - 1) * a.dilation + 1;
+  return {a.before, a.results == 0 ? 0 : std::max<std::int64_t>(covered - a.extent - a.before, 0)};
+}
+
 std::array<AxisOptions, 2> options_of(const WindowOptions& o) {
   return image_options(o.window, o.stride, o.dilation, o.padding);
 }
@@ -182,9 +188,9 @@ Tensor image_operand(const char* op, const Operand& x, const char* operand, cons
   return t;
 }
 
-Size2d sides_of(const loops::WindowAxis& a) {
-  const std::int64_t covered = (a.results - 1) * a.stride + (a.taps - 1) * a.dilation + 1;
-  return {a.before, a.results == 0 ? 0 : std::max<std::int64_t>(covered - a.extent - a.before, 0)};
+Padding padding_of(Padding::Rule rule, const loops::WindowAxis& rows, const loops::WindowAxis& columns) {
+  if (rule == Padding::same) return rule;
+  return {sides_of(rows), sides_of(columns)};
 }
 
 WindowAttributes attributes_of(const loops::WindowGeometry& c) {

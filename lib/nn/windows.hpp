@@ -53,8 +53,8 @@ void check_transposed_kernel(const char* op, const Shape& results, const Shape& 
 /// The same windows without taps that always meet padding. ValueError if a window meets nothing else.
 loops::WindowAxis without_padding(const char* op, loops::WindowAxis axis, const char* name, const Shape& image);
 
-/// Padding before and after, for as many results as elements.
-Size2d sides_of(const loops::WindowAxis& axis);
+/// The padding of images with these windows. By the rule `same` images without elements have no results.
+Padding padding_of(Padding::Rule rule, const loops::WindowAxis& rows, const loops::WindowAxis& columns);
 
 /// Windows over an image, checked.
 loops::WindowGeometry window_geometry(const char* op, const Shape& image, const WindowOptions& options);

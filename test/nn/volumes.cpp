@@ -524,6 +524,28 @@ TEST_CASE("lp_pool: windows of zeros, squares that would overflow, second deriva
   CHECK(curvature.to_vector()[0] == Approx(0.2).epsilon(1e-14));
 }
 
+TEST_CASE("sequences and volumes without elements: by the rule same there are no results, as of images") {
+  const Tensor x = ones({2, 4, 0}), v = ones({2, 4, 3, 0, 5}), w = ones({6, 4, 3}), k = ones({6, 4, 2, 3, 2});
+  constexpr auto same = Padding::same;
+  CHECK(max_pool2d(ones({2, 4, 0, 5}), {3, 3}, {.padding = same}).shape() == Shape{2, 4, 0, 2});
+  CHECK(max_pool1d(x, 3, {.padding = same}).shape() == Shape{2, 4, 0});
+  CHECK(avg_pool1d(x, 3, {.padding = same}).shape() == Shape{2, 4, 0});
+  CHECK(conv1d(x, w, {.padding = same}).shape() == Shape{2, 6, 0});
+  CHECK(conv1d_transpose(ones({2, 6, 0}), w, {.padding = same}).shape() == Shape{2, 4, 0});
+  CHECK(max_pool3d(v, {2, 3, 2}, {.padding = same}).shape() == Shape{2, 4, 2, 0, 3});
+  CHECK(avg_pool3d(v, {2, 3, 2}, {.padding = same}).shape() == Shape{2, 4, 2, 0, 3});
+  CHECK(conv3d_transpose(ones({2, 6, 3, 0, 5}), k, {.padding = same}).shape() == Shape{2, 4, 3, 0, 5});
+  GradientTape tape;
+  tape.watch(v);
+  tape.watch(k);
+  const Tensor y = conv3d(v, k, {.padding = same});
+  CHECK(y.shape() == Shape{2, 6, 3, 0, 5});
+  const auto grads = tape.gradient(sum(y), {v, k});
+  CHECK((*grads[0]).shape() == v.shape());
+  CHECK(array_equal(*grads[1], zeros(k.shape())));
+  CHECK_THROWS_WITH(avg_pool1d(x, 3), Contains("avg_pool1d: the window's length"));
+}
+
 TEST_CASE("sequences and volumes: errors name the op, the operand and the remedy") {
   const Tensor x = ones({1, 2, 4}), v = ones({1, 2, 3, 3, 3});
   CHECK_THROWS_WITH(conv1d(v, x), Contains("conv1d: x must be [batch, channels, length]"));
