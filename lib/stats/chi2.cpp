@@ -1,6 +1,5 @@
 // The chi-squared distribution: twice a gamma variate of half the degrees of freedom.
 #include <numbers>
-#include <reel/special.hpp>
 #include <reel/stats/tails.hpp>
 
 #include "stats/gamma.hpp"
@@ -19,33 +18,10 @@ constexpr Distribution chi2_distribution = of_density(
 
 REEL_DENSITIES_1(chi2)
 
+REEL_TAILS(chi2, (const Operand& x, const Operand& df, const Operand& loc, const Operand& scale), gamma_tail,
+           gamma_quantile, x, df, loc, scale, 0.5)
+
 namespace reel {
-
-// clang-format off
-REEL_TAILS(chi2, (const Operand& x, const Operand& df, const Operand& loc, const Operand& scale), (x, df, loc, scale), gamma_tail, , 0.5)
-// clang-format on
-
-Tensor chi2_ppf(const Operand& p, const Operand& df, const Operand& loc, const Operand& scale) {
-  const tape::OpScope scope(p);
-  const ops::Quantile q("chi2_ppf", {&p, &df, &loc, &scale});
-  return q.finish(2 * gammaincinv(0.5 * q.c.x[1], q.c.x[0]));
-}
-
-Tensor chi2_ilogcdf(const Operand& y, const Operand& df, const Operand& loc, const Operand& scale) {
-  return ops::gamma_quantile_of_log("chi2_ilogcdf", loops::SpecialFunction::log_gammaincinv, {&y, &df, &loc, &scale},
-                                    0.5);
-}
-
-Tensor chi2_ilogsf(const Operand& y, const Operand& df, const Operand& loc, const Operand& scale) {
-  return ops::gamma_quantile_of_log("chi2_ilogsf", loops::SpecialFunction::log_gammainccinv, {&y, &df, &loc, &scale},
-                                    0.5);
-}
-
-Tensor chi2_isf(const Operand& p, const Operand& df, const Operand& loc, const Operand& scale) {
-  const tape::OpScope scope(p);
-  const ops::Quantile q("chi2_isf", {&p, &df, &loc, &scale});
-  return q.finish(2 * gammainccinv(0.5 * q.c.x[1], q.c.x[0]));
-}
 
 Tensor chi2_rvs(Generator& generator, const Shape& shape, const Operand& df, const Operand& loc, const Operand& scale,
                 DType dtype) {

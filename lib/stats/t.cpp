@@ -83,45 +83,25 @@ Tensor t_tail(const char* op, Tail tail, const Operand& x, const Operand& df, co
   return p.finish(tail, where(small, beyond, is_log(tail) ? log1mexp(-beyond) : 1 - beyond));
 }
 
-// The value, with the implicit derivatives of the primitive.
-Tensor student_quantile(const char* op, loops::SpecialFunction f, const Tensor& p, const Tensor& df) {
-  const Shape shape = broadcast_shapes(op, p.shape(), df.shape());
-  const Tensor all_p = broadcast_to(p, shape), all_df = broadcast_to(df, shape);
-  return student_sample(all_df, all_p, apply_special(op, f, {&all_p, &all_df}), f == loops::SpecialFunction::t_ilogcdf);
+// The value, with the implicit derivatives of the primitive. The upper tail is the lower one mirrored.
+Tensor t_quantile(const char* op, Tail t, const Operand& p, const Operand& df, const Operand& loc,
+                  const Operand& scale) {
+  const tape::OpScope scope(p);
+  const Quantile q(op, {&p, &df, &loc, &scale});
+  const Shape shape = broadcast_shapes(op, q.c.x[0].shape(), q.c.x[1].shape());
+  const Tensor all_p = broadcast_to(q.c.x[0], shape), all_df = broadcast_to(q.c.x[1], shape);
+  const auto f = is_log(t) ? loops::SpecialFunction::t_ilogcdf : loops::SpecialFunction::t_ppf;
+  const Tensor z = student_sample(all_df, all_p, apply_special(op, f, {&all_p, &all_df}), is_log(t));
+  return q.finish(is_lower(t) ? z : -z);
 }
 
 }  // namespace
 }  // namespace reel::ops
 
+REEL_TAILS(t, (const Operand& x, const Operand& df, const Operand& loc, const Operand& scale), t_tail, t_quantile, x,
+           df, loc, scale)
+
 namespace reel {
-
-// clang-format off
-REEL_TAILS(t, (const Operand& x, const Operand& df, const Operand& loc, const Operand& scale), (x, df, loc, scale), t_tail)
-// clang-format on
-
-Tensor t_ppf(const Operand& p, const Operand& df, const Operand& loc, const Operand& scale) {
-  const tape::OpScope scope(p);
-  const ops::Quantile q("t_ppf", {&p, &df, &loc, &scale});
-  return q.finish(ops::student_quantile("t_ppf", loops::SpecialFunction::t_ppf, q.c.x[0], q.c.x[1]));
-}
-
-Tensor t_isf(const Operand& p, const Operand& df, const Operand& loc, const Operand& scale) {
-  const tape::OpScope scope(p);
-  const ops::Quantile q("t_isf", {&p, &df, &loc, &scale});
-  return q.finish(-ops::student_quantile("t_isf", loops::SpecialFunction::t_ppf, q.c.x[0], q.c.x[1]));
-}
-
-Tensor t_ilogcdf(const Operand& y, const Operand& df, const Operand& loc, const Operand& scale) {
-  const tape::OpScope scope(y);
-  const ops::Quantile q("t_ilogcdf", {&y, &df, &loc, &scale});
-  return q.finish(ops::student_quantile("t_ilogcdf", loops::SpecialFunction::t_ilogcdf, q.c.x[0], q.c.x[1]));
-}
-
-Tensor t_ilogsf(const Operand& y, const Operand& df, const Operand& loc, const Operand& scale) {
-  const tape::OpScope scope(y);
-  const ops::Quantile q("t_ilogsf", {&y, &df, &loc, &scale});
-  return q.finish(-ops::student_quantile("t_ilogsf", loops::SpecialFunction::t_ilogcdf, q.c.x[0], q.c.x[1]));
-}
 
 Tensor t_rvs(Generator& generator, const Shape& shape, const Operand& df, const Operand& loc, const Operand& scale,
              DType dtype) {

@@ -34,6 +34,31 @@ Tensor incomplete_beta(const char* op, Tail t, const Tensor& a, const Tensor& b,
   }
 }
 
+Tensor invert_incomplete_gamma(const char* op, Tail t, const Tensor& a, const Tensor& p) {
+  switch (t) {
+    case Tail::cdf:
+      return gammaincinv(a, p);
+    case Tail::sf:
+      return gammainccinv(a, p);
+    case Tail::logcdf:
+      return apply_special(op, Function::log_gammaincinv, {&a, &p});
+    default:
+      return apply_special(op, Function::log_gammainccinv, {&a, &p});
+  }
+}
+Tensor invert_incomplete_beta(const char* op, Tail t, const Tensor& a, const Tensor& b, const Tensor& p) {
+  switch (t) {
+    case Tail::cdf:
+      return betaincinv(a, b, p);
+    case Tail::sf:
+      return betainccinv(a, b, p);
+    case Tail::logcdf:
+      return apply_special(op, Function::log_betaincinv, {&a, &b, &p});
+    default:
+      return apply_special(op, Function::log_betainccinv, {&a, &b, &p});
+  }
+}
+
 Placed::Placed(const char* op, std::initializer_list<const Operand*> operands, double low, double high)
     : c(op, operands) {
   broadcast_all(op, c.x);

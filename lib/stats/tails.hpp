@@ -9,6 +9,9 @@ namespace reel::ops {
 Tensor incomplete_gamma(const char* op, Tail t, const Tensor& a, const Tensor& x);
 /// betainc(a, b, x), betaincc(a, b, x) or the logarithm of either.
 Tensor incomplete_beta(const char* op, Tail t, const Tensor& a, const Tensor& b, const Tensor& x);
+/// The x where the former is p, and where the latter is.
+Tensor invert_incomplete_gamma(const char* op, Tail t, const Tensor& a, const Tensor& p);
+Tensor invert_incomplete_beta(const char* op, Tail t, const Tensor& a, const Tensor& b, const Tensor& p);
 
 // Operands of a continuous distribution: x, shape parameters, loc, scale. Where x is outside the support it is replaced
 // by a number inside, and the value by a constant.
@@ -29,11 +32,15 @@ struct Quantile {
 }  // namespace reel::ops
 
 // clang-format off
-// Four public functions of a distribution by ops::tail(name of the function, kind of tail, arguments).
-#define REEL_TAIL(distribution, kind, parameters, arguments, tail, ...) \
-  Tensor distribution##_##kind parameters { return ops::tail(#distribution "_" #kind, ops::Tail::kind, REEL_LIST arguments __VA_ARGS__); }
-#define REEL_TAILS(distribution, parameters, arguments, ...) \
-  REEL_TAIL(distribution, cdf, parameters, arguments, __VA_ARGS__) REEL_TAIL(distribution, sf, parameters, arguments, __VA_ARGS__) \
-  REEL_TAIL(distribution, logcdf, parameters, arguments, __VA_ARGS__) REEL_TAIL(distribution, logsf, parameters, arguments, __VA_ARGS__)
-#define REEL_LIST(...) __VA_ARGS__
+// The public functions of the distribution NAME, by functions of namespace ops: tail(op, kind, arguments...), and
+// quantile(op, the kind that it inverts, arguments...).
+#define REEL_TAIL(name, kind, of, parameters, function, ...) \
+  Tensor name##_##kind parameters { return ops::function(#name "_" #kind, ops::Tail::of, __VA_ARGS__); }
+#define REEL_TAILS(name, parameters, tail, quantile, ...) \
+  namespace reel { \
+  REEL_TAIL(name, cdf, cdf, parameters, tail, __VA_ARGS__) REEL_TAIL(name, sf, sf, parameters, tail, __VA_ARGS__) \
+  REEL_TAIL(name, logcdf, logcdf, parameters, tail, __VA_ARGS__) REEL_TAIL(name, logsf, logsf, parameters, tail, __VA_ARGS__) \
+  REEL_TAIL(name, ppf, cdf, parameters, quantile, __VA_ARGS__) REEL_TAIL(name, isf, sf, parameters, quantile, __VA_ARGS__) \
+  REEL_TAIL(name, ilogcdf, logcdf, parameters, quantile, __VA_ARGS__) REEL_TAIL(name, ilogsf, logsf, parameters, quantile, __VA_ARGS__) \
+  }
 // clang-format on

@@ -4,12 +4,13 @@
 #include <reel/stats/divergences.hpp>
 #include <reel/stats/joint.hpp>
 #include <reel/stats/samplers.hpp>
+#include <reel/stats/tails.hpp>
 
 #include "ops/elementwise/composed.hpp"
 #include "special/functions.hpp"
-#include "stats/converted.hpp"
 #include "stats/numbers.hpp"
 #include "stats/samplers.hpp"
+#include "stats/tails.hpp"
 #include "tape/observe/observe.hpp"
 
 namespace reel {
@@ -99,38 +100,30 @@ Tensor vonmises_tail(const char* op, Tail tail, const Operand& x, const Operand&
 }
 
 // By the probability beyond the angle, of which there is as much beyond the opposite one.
-Tensor vonmises_quantile(const char* op, bool upper, const Operand& p, const Operand& kappa, const Operand& loc,
-                         loops::SpecialFunction f = loops::SpecialFunction::vonmises_ppf) {
+Tensor vonmises_quantile(const char* op, Tail tail, const Operand& p, const Operand& kappa, const Operand& loc) {
   const tape::OpScope scope(p);
   const Converted c(op, {&p, &kappa, &loc});
   broadcast_all(op, c.x);
+  const auto f = is_log(tail) ? loops::SpecialFunction::vonmises_ilogcdf : loops::SpecialFunction::vonmises_ppf;
   const Tensor angle = apply_special(op, f, {&c.x[1], &c.x[0]});
-  return cast_to(upper ? c.x[2] - angle : c.x[2] + angle, c.result);
+  return cast_to(is_lower(tail) ? c.x[2] + angle : c.x[2] - angle, c.result);
 }
 
 }  // namespace
 
 }  // namespace ops
+}  // namespace reel
 
-// clang-format off
-#define REEL_VONMISES(kind) Tensor vonmises_##kind(const Operand& x, const Operand& kappa, const Operand& loc) { return ops::vonmises_tail("vonmises_" #kind, ops::Tail::kind, x, kappa, loc); }
-REEL_VONMISES(cdf) REEL_VONMISES(sf) REEL_VONMISES(logcdf) REEL_VONMISES(logsf)
-#undef REEL_VONMISES
-Tensor vonmises_logpdf(const Operand& x, const Operand& kappa, const Operand& loc) { return ops::vonmises_density("vonmises_logpdf", true, x, kappa, loc); }
-Tensor vonmises_pdf(const Operand& x, const Operand& kappa, const Operand& loc) { return ops::vonmises_density("vonmises_pdf", false, x, kappa, loc); }
-// clang-format on
+REEL_TAILS(vonmises, (const Operand& x, const Operand& kappa, const Operand& loc), vonmises_tail, vonmises_quantile, x,
+           kappa, loc)
 
-Tensor vonmises_ppf(const Operand& p, const Operand& kappa, const Operand& loc) {
-  return ops::vonmises_quantile("vonmises_ppf", false, p, kappa, loc);
+namespace reel {
+
+Tensor vonmises_logpdf(const Operand& x, const Operand& kappa, const Operand& loc) {
+  return ops::vonmises_density("vonmises_logpdf", true, x, kappa, loc);
 }
-Tensor vonmises_isf(const Operand& p, const Operand& kappa, const Operand& loc) {
-  return ops::vonmises_quantile("vonmises_isf", true, p, kappa, loc);
-}
-Tensor vonmises_ilogcdf(const Operand& y, const Operand& kappa, const Operand& loc) {
-  return ops::vonmises_quantile("vonmises_ilogcdf", false, y, kappa, loc, loops::SpecialFunction::vonmises_ilogcdf);
-}
-Tensor vonmises_ilogsf(const Operand& y, const Operand& kappa, const Operand& loc) {
-  return ops::vonmises_quantile("vonmises_ilogsf", true, y, kappa, loc, loops::SpecialFunction::vonmises_ilogcdf);
+Tensor vonmises_pdf(const Operand& x, const Operand& kappa, const Operand& loc) {
+  return ops::vonmises_density("vonmises_pdf", false, x, kappa, loc);
 }
 
 Tensor vonmises_kl(const Operand& kappa1, const Operand& loc1, const Operand& kappa2, const Operand& loc2) {
