@@ -1,4 +1,4 @@
-// pinv, lstsq (Golub and Pereyra 1973, "The differentiation of pseudo-inverses"), and solutions by Cholesky factors.
+// pinv, lstsq (Golub and Pereyra 1973, "The differentiation of pseudo-inverses").
 #include <cmath>
 #include <reel/ops/parts.hpp>
 
@@ -130,26 +130,6 @@ Tensor lstsq(const Operand& a, const Operand& b, const RankOptions& options) {
   const Tensor z = ops::apply(ops::lstsq_primitive, {&left, &right}, ops::words(rtol));
   const Tensor result = vector ? squeeze(z, -1) : z;
   return ops::is_half(dtype) ? cast(result, dtype) : result;
-}
-
-Tensor cholesky_solve(const Operand& l, const Operand& b) {
-  const tape::OpScope scope(l);
-  const Operand* both[] = {&l, &b};
-  const DType dtype = ops::common_dtype("cholesky_solve", both);
-  constexpr auto caller = ops::Caller::cholesky_solve;
-  const bool vector = ops::to_tensor("cholesky_solve", b, "b").rank() == 1;
-  const Tensor half = ops::triangular_solve_for(caller, l, b, {});
-  const Tensor x = ops::conjugated(
-      ops::triangular_solve_for(caller, l, ops::conjugated(half), {.lower = true, .transpose = true}, vector));
-  return ops::is_half(dtype) ? cast(x, dtype) : x;
-}
-
-Tensor cholesky_inverse(const Operand& l) {
-  const tape::OpScope scope(l);
-  const Tensor x = ops::square_matrices("cholesky_inverse", l, "l");
-  const Tensor unit = broadcast_to(eye(x.shape().back(), x.dtype()), x.shape());
-  const Tensor half = ops::triangular_solve_for(ops::Caller::cholesky_inverse, x, unit, {}, false);
-  return ops::in_dtype_of(l, ops::adjoint_product("cholesky_inverse", half, half));
 }
 
 }  // namespace reel
