@@ -4,7 +4,7 @@
 #include <reel/ops/make.hpp>
 #include <reel/ops/reduce.hpp>
 
-#include "interpolate/quantity.hpp"
+#include "interpolate/cold_tensor.hpp"
 #include "ops/promote.hpp"
 
 namespace reel::ops {

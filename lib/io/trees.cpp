@@ -7,7 +7,7 @@
 
 #include "core/fail.hpp"
 #include "ops/apply/effect.hpp"
-#include "optim/state.hpp"
+#include "optim/optimizer_state.hpp"
 #include "tape/variable.hpp"
 
 namespace reel::detail {

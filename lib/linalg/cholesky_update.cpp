@@ -1,5 +1,5 @@
 // cholesky_update. Its derivative is that of cholesky at l l^H + x x^H (downdate: - x x^H), which is not formed.
-#include "linalg/factorisation.hpp"
+#include "linalg/gauge.hpp"
 #include "linalg/rank_one_update.hpp"
 
 namespace reel {

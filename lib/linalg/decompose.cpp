@@ -12,9 +12,9 @@
 
 #include "core/fail.hpp"
 #include "kernels/baseline/copy.hpp"
-#include "linalg/codes.hpp"
 #include "linalg/lapack/decompositions.hpp"
 #include "linalg/lapack/plain.hpp"
+#include "linalg/lapack_codes.hpp"
 #include "linalg/plain_factors.hpp"
 #include "loops/loops.hpp"
 #include "loops/product/matrices.hpp"

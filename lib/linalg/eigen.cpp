@@ -1,6 +1,6 @@
 // eigh, eigvalsh, eig and eigvals. eigvalsh and eigvals use LAPACK's routines for values only, also under a tape, so
 // that a tape changes no bit. Their rules compute the vectors.
-#include "linalg/factorisation.hpp"
+#include "linalg/gauge.hpp"
 
 namespace reel {
 namespace ops {

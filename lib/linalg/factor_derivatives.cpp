@@ -10,8 +10,8 @@
 #include <type_traits>
 
 #include "kernels/baseline/copy.hpp"
-#include "linalg/codes.hpp"
-#include "linalg/dense.hpp"
+#include "linalg/dense_factors.hpp"
+#include "linalg/lapack_codes.hpp"
 #include "loops/loops.hpp"
 #include "loops/product/matrices.hpp"
 #include "loops/product/tiled_product.hpp"

@@ -11,9 +11,9 @@
 #include <type_traits>
 
 #include "core/fail.hpp"
-#include "linalg/codes.hpp"
-#include "linalg/dense.hpp"
-#include "linalg/scaled.hpp"
+#include "linalg/dense_factors.hpp"
+#include "linalg/lapack_codes.hpp"
+#include "linalg/scaled_number.hpp"
 #include "loops/loops.hpp"
 #include "loops/product/matrices.hpp"
 

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <reel/ops/parts.hpp>
 
-#include "linalg/factorisation.hpp"
+#include "linalg/gauge.hpp"
 
 namespace reel {
 namespace ops {

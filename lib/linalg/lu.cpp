@@ -3,7 +3,7 @@
 #include <reel/ops/sorting.hpp>
 
 #include "linalg/factor_derivatives.hpp"
-#include "linalg/factorisation.hpp"
+#include "linalg/gauge.hpp"
 #include "linalg/write.hpp"
 #include "loops/loops.hpp"
 

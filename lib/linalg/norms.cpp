@@ -4,7 +4,7 @@
 #include <reel/linalg/functions.hpp>
 #include <reel/linalg/products.hpp>
 
-#include "linalg/factorisation.hpp"
+#include "linalg/gauge.hpp"
 #include "linalg/singular_values.hpp"
 
 namespace reel {

@@ -1,5 +1,5 @@
 // qr and lq. Of a wide matrix [x y] with square x = q u: r = [u w], w = q^H y.
-#include "linalg/factorisation.hpp"
+#include "linalg/gauge.hpp"
 #include "linalg/write.hpp"
 
 namespace reel {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "linalg/codes.hpp"
+#include "linalg/lapack_codes.hpp"
 #include "loops/loops.hpp"
 #include "loops/product/matrices.hpp"
 

@@ -1,6 +1,6 @@
 // svd and svdvals (Townsend 2016, "Differentiating the singular value decomposition"; the imaginary diagonal of complex
 // matrices: Wan and Zhang 2019, arXiv:1909.02659).
-#include "linalg/factorisation.hpp"
+#include "linalg/gauge.hpp"
 
 namespace reel {
 namespace ops {

@@ -17,7 +17,7 @@
 #include "linalg/matrices.hpp"
 #include "loops/loops.hpp"
 #include "nn/attention_loops.hpp"
-#include "nn/rows.hpp"
+#include "nn/last_axis.hpp"
 #include "ops/apply/apply.hpp"
 
 namespace reel {

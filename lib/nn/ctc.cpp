@@ -12,8 +12,8 @@
 #include "loops/elementwise/cast.hpp"
 #include "loops/loops.hpp"
 #include "nn/ctc_loops.hpp"
+#include "nn/last_axis.hpp"
 #include "nn/recurrent.hpp"
-#include "nn/rows.hpp"
 #include "ops/apply/apply.hpp"
 
 namespace reel {

@@ -6,7 +6,7 @@
 #include <reel/ops/index.hpp>
 
 #include "linalg/matrices.hpp"
-#include "nn/rows.hpp"
+#include "nn/last_axis.hpp"
 
 namespace reel {
 namespace ops {

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "loops/reduce/rows.hpp"
-#include "nn/rows.hpp"
+#include "nn/last_axis.hpp"
 
 namespace reel::ops {
 

@@ -5,8 +5,8 @@
 #include <reel/ops/make.hpp>
 
 #include "loops/loops.hpp"
+#include "nn/last_axis.hpp"
 #include "nn/rope_loops.hpp"
-#include "nn/rows.hpp"
 #include "ops/apply/apply.hpp"
 
 namespace reel {

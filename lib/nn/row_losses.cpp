@@ -6,7 +6,7 @@
 #include <reel/ops/index.hpp>
 
 #include "loops/index/classes.hpp"
-#include "nn/rows.hpp"
+#include "nn/last_axis.hpp"
 #include "ops/elementwise/composed.hpp"
 
 namespace reel {

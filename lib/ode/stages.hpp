@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/fail.hpp"
-#include "interpolate/quantity.hpp"
+#include "interpolate/cold_tensor.hpp"
 #include "tape/record.hpp"
 
 namespace reel::autodiff {

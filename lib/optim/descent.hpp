@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "optim/line_search.hpp"
-#include "optim/saved.hpp"
+#include "optim/minimizer_state.hpp"
 
 namespace reel::optim {
 

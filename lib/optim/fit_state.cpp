@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "optim/least_squares.hpp"
-#include "optim/saved.hpp"
+#include "optim/minimizer_state.hpp"
 
 namespace reel::optim {
 

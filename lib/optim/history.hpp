@@ -4,7 +4,7 @@
 #include <deque>
 #include <limits>
 
-#include "optim/saved.hpp"
+#include "optim/minimizer_state.hpp"
 
 namespace reel::optim {
 

@@ -13,7 +13,7 @@
 
 #include "core/fail.hpp"
 #include "optim/least_squares.hpp"
-#include "optim/loss.hpp"
+#include "optim/robust_loss.hpp"
 #include "tape/record.hpp"
 
 namespace reel {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "optim/line_search.hpp"
-#include "optim/saved.hpp"
+#include "optim/minimizer_state.hpp"
 
 namespace reel {
 namespace optim {

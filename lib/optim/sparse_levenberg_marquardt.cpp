@@ -12,8 +12,8 @@
 
 #include "core/fail.hpp"
 #include "optim/least_squares.hpp"
-#include "optim/loss.hpp"
-#include "optim/saved.hpp"
+#include "optim/minimizer_state.hpp"
+#include "optim/robust_loss.hpp"
 #include "sparse/factors.hpp"
 #include "sparse/normal_matrix.hpp"
 #include "sparse/patterns.hpp"

@@ -14,7 +14,7 @@
 #include "gradient/gradient.hpp"
 #include "loops/index/table_rows.hpp"
 #include "ops/apply/apply.hpp"
-#include "optim/state.hpp"
+#include "optim/optimizer_state.hpp"
 #include "optim/update.hpp"
 #include "tape/tape.hpp"
 

@@ -16,7 +16,7 @@
 #include "ops/apply/effect.hpp"
 #include "ops/elementwise/trace.hpp"
 #include "ops/index/rows.hpp"
-#include "optim/state.hpp"
+#include "optim/optimizer_state.hpp"
 #include "tape/record.hpp"
 
 namespace reel {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "sparse/analysis.hpp"
+#include "sparse/symbolic_analysis.hpp"
 
 namespace reel::optim {
 

@@ -6,7 +6,7 @@
 #include <reel/stats/joint.hpp>
 #include <reel/stats/samplers.hpp>
 
-#include "stats/converted.hpp"
+#include "stats/operands.hpp"
 #include "stats/samplers.hpp"
 #include "tape/observe/observe.hpp"
 

@@ -5,8 +5,8 @@
 #include <reel/stats/tails.hpp>
 
 #include "special/functions.hpp"
-#include "stats/converted.hpp"
 #include "stats/gamma_density.hpp"
+#include "stats/operands.hpp"
 #include "stats/tails.hpp"
 
 namespace reel::ops {

@@ -8,7 +8,7 @@
 #include <reel/stats/samplers.hpp>
 
 #include "ops/elementwise/composed.hpp"
-#include "stats/numbers.hpp"
+#include "stats/constants.hpp"
 #include "stats/samplers.hpp"
 #include "tape/observe/observe.hpp"
 

@@ -9,8 +9,8 @@
 
 #include "linalg/matrices.hpp"
 #include "ops/elementwise/composed.hpp"
-#include "stats/converted.hpp"
-#include "stats/numbers.hpp"
+#include "stats/constants.hpp"
+#include "stats/operands.hpp"
 #include "tape/observe/observe.hpp"
 
 namespace reel {

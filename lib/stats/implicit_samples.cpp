@@ -9,7 +9,7 @@
 #include "ops/apply/effect.hpp"
 #include "ops/attributes.hpp"
 #include "special/functions.hpp"
-#include "stats/numbers.hpp"
+#include "stats/constants.hpp"
 
 namespace reel::ops {
 

@@ -8,7 +8,7 @@
 #include <reel/stats/samplers.hpp>
 
 #include "linalg/matrices.hpp"
-#include "stats/converted.hpp"
+#include "stats/operands.hpp"
 #include "stats/samplers.hpp"
 #include "tape/observe/observe.hpp"
 

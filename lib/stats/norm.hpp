@@ -1,7 +1,7 @@
 // The standard normal distribution in lanes, for distributions made of it.
 #pragma once
 #include "ops/elementwise/composed.hpp"
-#include "stats/numbers.hpp"
+#include "stats/constants.hpp"
 
 namespace reel::ops {
 

@@ -1,7 +1,7 @@
 // Distribution functions and quantiles of distributions made of several ops: their operands, what they are outside the
 // support, and the incomplete gamma and beta functions of <reel/special.hpp> as tails.
 #pragma once
-#include "stats/converted.hpp"
+#include "stats/operands.hpp"
 
 namespace reel::ops {
 

@@ -3,9 +3,9 @@
 #include <reel/stats/samplers.hpp>
 
 #include "ops/elementwise/composed.hpp"
-#include "stats/converted.hpp"
+#include "stats/constants.hpp"
 #include "stats/norm.hpp"
-#include "stats/numbers.hpp"
+#include "stats/operands.hpp"
 #include "stats/samplers.hpp"
 #include "tape/observe/observe.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "ops/elementwise/composed.hpp"
 #include "special/functions.hpp"
-#include "stats/numbers.hpp"
+#include "stats/constants.hpp"
 #include "stats/samplers.hpp"
 #include "stats/tails.hpp"
 #include "tape/observe/observe.hpp"

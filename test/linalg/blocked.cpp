@@ -9,7 +9,7 @@
 
 #include "catch.hpp"
 #include "kernels/dispatch.hpp"
-#include "linalg/dense.hpp"
+#include "linalg/dense_factors.hpp"
 #include "support/numbers.hpp"
 
 using namespace reel;

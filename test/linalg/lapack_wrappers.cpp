@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "../catch.hpp"
-#include "linalg/codes.hpp"
 #include "linalg/lapack/decompositions.hpp"
 #include "linalg/lapack/lapack.hpp"
+#include "linalg/lapack_codes.hpp"
 #include "support/out_of_memory.hpp"
 
 using namespace reel::kernels;

@@ -6,7 +6,7 @@
 #include <reel/testing.hpp>
 
 #include "../catch.hpp"
-#include "optim/loss.hpp"
+#include "optim/robust_loss.hpp"
 #include "support/bits.hpp"
 
 using namespace reel;

@@ -3,7 +3,7 @@
 #include <reel/optim.hpp>
 #include <vector>
 
-#include "optim/state.hpp"
+#include "optim/optimizer_state.hpp"
 
 namespace support {
 

@@ -7,7 +7,7 @@
 
 #include "catch.hpp"
 #include "linalg/check.hpp"
-#include "sparse/analysis.hpp"
+#include "sparse/symbolic_analysis.hpp"
 #include "support/calls.hpp"
 #include "support/numbers.hpp"
 

@@ -1,7 +1,7 @@
 // Functions of whole rows: the softmax family, the losses made of it, layer_norm, batch_norm.
 #include "kernels/rows.hpp"
 
-#include "kernels/reduction/normalise.hpp"
+#include "kernels/reduction/normalize.hpp"
 #include "kernels/reduction/softmax.hpp"
 
 namespace reel::kernels {

@@ -8,12 +8,12 @@
 #include <limits>
 #include <type_traits>
 
-#include "linalg/codes.hpp"
-#include "linalg/dense.hpp"
+#include "linalg/dense_factors.hpp"
 #include "linalg/determinant/determinant.hpp"
 #include "linalg/determinant/expansion.hpp"
 #include "linalg/determinant/pivots.hpp"
 #include "linalg/determinant/series.hpp"
+#include "linalg/lapack_codes.hpp"
 #include "loops/loops.hpp"
 #include "loops/product/matmul.hpp"
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "linalg/scaled.hpp"
+#include "linalg/scaled_number.hpp"
 #include "loops/product/matrices.hpp"
 
 namespace reel::loops::determinants {

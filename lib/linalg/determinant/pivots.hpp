@@ -6,7 +6,7 @@
 #pragma once
 #include <limits>
 
-#include "linalg/dense.hpp"
+#include "linalg/dense_factors.hpp"
 #include "linalg/determinant/directional_derivative.hpp"
 #include "linalg/determinant/series.hpp"
 

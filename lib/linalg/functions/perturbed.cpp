@@ -6,10 +6,10 @@
 #include <limits>
 
 #include "core/block.hpp"
-#include "linalg/codes.hpp"
 #include "linalg/factorise.hpp"
 #include "linalg/functions/elements.hpp"
 #include "linalg/functions/schur.hpp"
+#include "linalg/lapack_codes.hpp"
 #include "loops/loops.hpp"
 #include "loops/product/matmul.hpp"
 #include "loops/product/matrices.hpp"

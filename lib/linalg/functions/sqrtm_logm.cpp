@@ -7,9 +7,9 @@
 #include <numbers>
 
 #include "core/block.hpp"
-#include "linalg/codes.hpp"
 #include "linalg/functions/perturbed.hpp"
 #include "linalg/functions/schur.hpp"
+#include "linalg/lapack_codes.hpp"
 #include "loops/loops.hpp"
 #include "loops/product/matmul.hpp"
 #include "loops/product/matrices.hpp"

@@ -5,7 +5,7 @@
 
 #include "ops/elementwise/composed.hpp"
 #include "ops/promote.hpp"
-#include "stats/numbers.hpp"
+#include "stats/constants.hpp"
 
 namespace reel::ops {
 

@@ -4,7 +4,7 @@
 #include <reel/ops/indexing.hpp>
 #include <reel/ops/make.hpp>
 
-#include "nn/rows.hpp"
+#include "nn/last_axis.hpp"
 #include "ops/index/indices.hpp"
 
 namespace reel {

@@ -1,4 +1,4 @@
-#include "optim/saved.hpp"
+#include "optim/minimizer_state.hpp"
 
 #include <reel/ops/make.hpp>
 

@@ -1,4 +1,4 @@
-#include "optim/state.hpp"
+#include "optim/optimizer_state.hpp"
 
 #include <cmath>
 #include <reel/ops/make.hpp>

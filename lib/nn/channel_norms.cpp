@@ -7,7 +7,7 @@
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 
-#include "nn/rows.hpp"
+#include "nn/last_axis.hpp"
 
 namespace reel {
 namespace ops {

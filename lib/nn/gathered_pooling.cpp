@@ -7,7 +7,7 @@
 #include <reel/ops/make.hpp>
 
 #include "linalg/matrices.hpp"
-#include "nn/rows.hpp"
+#include "nn/last_axis.hpp"
 #include "nn/windows.hpp"
 #include "ops/index/indices.hpp"
 #include "ops/reduce/reduction.hpp"

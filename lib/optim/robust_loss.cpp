@@ -1,4 +1,4 @@
-#include "optim/loss.hpp"
+#include "optim/robust_loss.hpp"
 
 #include <cmath>
 

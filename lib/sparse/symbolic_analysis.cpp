@@ -1,4 +1,4 @@
-#include "sparse/analysis.hpp"
+#include "sparse/symbolic_analysis.hpp"
 
 #include <algorithm>
 #include <mutex>

@@ -9,7 +9,7 @@
 #include "loops/index/classes.hpp"
 #include "loops/make/fill.hpp"
 #include "loops/reduce/rows.hpp"
-#include "nn/rows.hpp"
+#include "nn/last_axis.hpp"
 
 namespace reel {
 

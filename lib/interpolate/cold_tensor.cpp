@@ -1,4 +1,4 @@
-#include "interpolate/quantity.hpp"
+#include "interpolate/cold_tensor.hpp"
 
 #include <utility>
 

@@ -11,7 +11,7 @@
 
 #include "linalg/factorise.hpp"
 #include "linalg/functions/perturbed.hpp"
-#include "linalg/functions/small.hpp"
+#include "linalg/functions/small_perturbed.hpp"
 #include "loops/product/matrices.hpp"
 
 namespace reel::loops::functions {

@@ -12,7 +12,7 @@
 
 #include "csource/steps.hpp"
 #include "loops/reduce/normalize.hpp"
-#include "nn/rows.hpp"
+#include "nn/last_axis.hpp"
 #include "ops/shape/view.hpp"
 
 namespace reel {

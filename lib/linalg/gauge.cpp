@@ -1,4 +1,4 @@
-#include "linalg/factorisation.hpp"
+#include "linalg/gauge.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "linalg/dense.hpp"
+#include "linalg/dense_factors.hpp"
 
 #include <complex>
 #include <string_view>
