@@ -20,7 +20,7 @@ constexpr const char *sequence_results = "[batch, filters, length]",
 
 using Axis = loops::WindowAxis;
 using Axes3d = std::array<Axis, 3>;
-constexpr Axis single = {1, 1, 1, 1, 1, 0};
+constexpr Axis one_row = {1, 1, 1, 1, 1, 0};
 
 // The image of one row that a sequence is: views.
 Tensor as_image(const Tensor& x) { return expand_dims(x, 2); }
@@ -122,7 +122,7 @@ Tensor conv1d(const Operand& x, const Operand& w, const Conv1dOptions& options) 
   ops::check_kernel(op, a.shape(), b.shape(), options.groups);
   return ops::as_sequence(conv2d(ops::as_image(a), ops::as_image(b),
                                  {{1, options.stride},
-                                  ops::padding_of(options.padding.rule, ops::single, axis),
+                                  ops::padding_of(options.padding.rule, ops::one_row, axis),
                                   {1, options.dilation},
                                   options.groups}));
 }
@@ -138,7 +138,7 @@ Tensor conv1d_transpose(const Operand& x, const Operand& w, const Conv1dTranspos
   ops::check_transposed_kernel(op, a.shape(), b.shape(), options.groups);
   return ops::as_sequence(conv2d_transpose(ops::as_image(a), ops::as_image(b),
                                            {{1, options.stride},
-                                            ops::padding_of(options.padding.rule, ops::single, axis),
+                                            ops::padding_of(options.padding.rule, ops::one_row, axis),
                                             {1, options.dilation},
                                             options.groups,
                                             {1, axis.extent}}));

@@ -179,16 +179,16 @@ Tensor pool(const char* op, const Operand& operand, std::span<const AxisOptions>
   window_axes(op, x.shape(), along, axes);
   if (!rounds)
     for (std::size_t d = 0; d < along.size(); ++d) without_padding(op, axes[d], along[d].name, x.shape());
-  constexpr AxisOptions single = {"", 1, 1, 1, Padding::same, {}};
+  constexpr AxisOptions one = {"", 1, 1, 1, Padding::same, {}};
   const auto of_images = [&](const Tensor& y, const AxisOptions& rows, const AxisOptions& columns) {
     return images(op, y, {rows, columns}, include_padding);
   };
-  if (n == 1) return squeeze(of_images(expand_dims(x, 2), single, along[0]), 2);
+  if (n == 1) return squeeze(of_images(expand_dims(x, 2), one, along[0]), 2);
   if (n == 2) return of_images(x, along[0], along[1]);
   const Shape s = x.shape();
   const Tensor planes = of_images(reshape(x, {s[0], s[1] * s[2], s[3], s[4]}), along[1], along[2]);
   const std::int64_t rows = axes[1].results, columns = axes[2].results;
-  const Tensor pooled = of_images(reshape(planes, {s[0], s[1], s[2], rows * columns}), along[0], single);
+  const Tensor pooled = of_images(reshape(planes, {s[0], s[1], s[2], rows * columns}), along[0], one);
   return reshape(pooled, {s[0], s[1], axes[0].results, rows, columns});
 }
 

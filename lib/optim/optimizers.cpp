@@ -25,8 +25,8 @@ void SGD::step(std::span<const Gradient> gradients, std::span<const Variable> va
   const optim::NamedOption rate{&options.learning_rate, "learning_rate"}, decay{&options.momentum, "momentum"};
   // The choice of the formula is not an effect: a traced program has it fixed.
   if (!(OptimizerAccess::peek(options.momentum) > 0))
-    optim::step_all<optim::Descent>(parts, variables, {rate},
-                                    [](const Variable&) { return optim::VariableState<0>{}; });
+    optim::step_all<optim::PlainDescent>(parts, variables, {rate},
+                                         [](const Variable&) { return optim::VariableState<0>{}; });
   else if (options.nesterov)
     optim::step_all<optim::Nesterov>(parts, variables, {rate, decay}, optim::memory_in(states_));
   else

@@ -5,7 +5,7 @@
 namespace reel::optim {
 namespace {  // optimizers.cpp alone includes it
 
-struct Descent {
+struct PlainDescent {
   static constexpr const char* name = "SGD";
   using Options = SGDOptions;
   static constexpr std::size_t options = 1;  // the rate alone
