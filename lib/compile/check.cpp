@@ -62,7 +62,7 @@ program::Program traced_program(const char* owner, const FlatFunction& f, std::s
 
 namespace {
 
-using program::Index, program::Instruction, program::Program, program::Value;
+using program::Instruction, program::Program, program::Value;
 
 class Comparison {
  public:
@@ -118,7 +118,7 @@ class Comparison {
         return fmt::format("{}: in its {}, {}", b.operation.name, now[k].name, text);
     return {};
   }
-  std::string difference(Index a, Index b) const {
+  std::string difference(program::Index a, program::Index b) const {
     if ((a == program::nothing) != (b == program::nothing)) return "is another";
     if (a == program::nothing) return {};
     const program::Operand &x = before_.operands[a], &y = now_.operands[b];

@@ -13,8 +13,6 @@
 namespace reel::loops {
 namespace {
 
-using reel::detail::block;
-
 double conjugate(double x) { return x; }
 std::complex<double> conjugate(const std::complex<double>& x) { return std::conj(x); }
 double pivot_size(double x) { return std::abs(x); }
@@ -22,7 +20,7 @@ double pivot_size(const std::complex<double>& x) { return std::abs(x.real()) + s
 
 template <class T>
 T* elements(const Tensor& x) {
-  return reinterpret_cast<T*>(block(x)->data);
+  return reinterpret_cast<T*>(detail::block(x)->data);
 }
 
 // Calls solve(one, x, scratch) for each system of the batch, where `one` is the matrix, of `size` elements, and scratch
@@ -223,7 +221,7 @@ Shape batch_behind(const Tensor& x, int own_axes) {
 
 template <class F>
 FactorInfo with_elements(const Tensor& x, const F& f) {
-  return is_complex(block(x)->dtype) ? f(std::complex<double>()) : f(double());
+  return is_complex(detail::block(x)->dtype) ? f(std::complex<double>()) : f(double());
 }
 
 }  // namespace

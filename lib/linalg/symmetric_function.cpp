@@ -32,23 +32,23 @@ namespace reel {
 namespace autodiff {
 namespace {
 
-using Function = Callback<Tensor(const Tensor&)>;
+using ElementFunction = Callback<Tensor(const Tensor&)>;
 
 constexpr const char* function_name = "symmetric_function";
 
 // The derivative of f of this order at each element.
-Tensor derivative(const Function& f, const Tensor& x, std::size_t order) {
+Tensor derivative(const ElementFunction& f, const Tensor& x, std::size_t order) {
   if (order == 0) return f(x);
   return jvp([&](const Tensor& y) { return derivative(f, y, order - 1); }, x, ones_like(x), detail::no_line).second;
 }
 
 // Points and weights of a rule of Gauss and Legendre on [0, 1].
-struct Rule {
+struct Quadrature {
   std::vector<double> points, weights;
 };
-Rule gauss(std::size_t count) {
+Quadrature gauss(std::size_t count) {
   const auto rule = [](std::initializer_list<std::pair<double, double>> halves) {
-    Rule r;
+    Quadrature r;
     for (const auto& [x, w] : halves)
       for (const double sign : {-1.0, 1.0})
         if (sign > 0 || x > 0) {
@@ -68,7 +68,7 @@ Rule gauss(std::size_t count) {
 
 // The points of a rule on the simplex of the nodes x, and their weights: x_0 + s_1 (x_1 - x_0) + s_2 (x_2 - x_1) + ...
 // over 1 >= s_1 >= s_2 >= ... with s_i = t_1 ... t_i.
-void add_points(const std::vector<Tensor>& x, const Rule& rule, std::size_t level, const Tensor& point, double s,
+void add_points(const std::vector<Tensor>& x, const Quadrature& rule, std::size_t level, const Tensor& point, double s,
                 double weight, std::vector<Tensor>& points, std::vector<double>& weights) {
   if (level == x.size()) {
     points.push_back(point);
@@ -82,7 +82,7 @@ void add_points(const std::vector<Tensor>& x, const Rule& rule, std::size_t leve
     add_points(x, rule, level + 1, point + s * t * (x[level] - x[level - 1]), s * t, scaled, points, weights);
   }
 }
-Tensor mean_on_simplex(const Function& f, const std::vector<Tensor>& x, std::size_t count) {
+Tensor mean_on_simplex(const ElementFunction& f, const std::vector<Tensor>& x, std::size_t count) {
   std::vector<Tensor> points;
   std::vector<double> weights;
   add_points(x, gauss(count), 1, x[0], 1, 1, points, weights);
@@ -96,7 +96,7 @@ Tensor mean_on_simplex(const Function& f, const std::vector<Tensor>& x, std::siz
 struct Estimate {
   Tensor value, error;
 };
-Estimate divided_difference(const Function& f, const std::vector<Tensor>& x) {
+Estimate divided_difference(const ElementFunction& f, const std::vector<Tensor>& x) {
   const double eps = detail::epsilon(x[0].dtype());
   if (x.size() == 1) {
     const Tensor value = f(x[0]);
@@ -118,7 +118,7 @@ Tensor adjoint(const Tensor& x) { return conj(moveaxis(x, -1, -2)); }
 Tensor hermitian(const Tensor& x) { return 0.5 * (x + adjoint(x)); }
 
 // The differences f[w_i0, ..., w_ik] of the eigenvalues w [..., n], as [..., n, ..., n].
-Tensor differences(const Function& f, const Tensor& w, std::size_t order) {
+Tensor differences(const ElementFunction& f, const Tensor& w, std::size_t order) {
   Shape shape = w.shape();
   const std::int64_t n = shape.back();
   shape.pop_back();
@@ -134,7 +134,7 @@ Tensor differences(const Function& f, const Tensor& w, std::size_t order) {
 }
 
 // The derivative of f(x[0]) along x[1], x[2], ..., unrecorded.
-Tensor contraction(const Function& f, const std::vector<Tensor>& x) {
+Tensor contraction(const ElementFunction& f, const std::vector<Tensor>& x) {
   const auto [w, v] = eigh(hermitian(x[0]));
   const std::size_t order = x.size() - 1;
   if (order == 0) {
@@ -166,7 +166,7 @@ Tensor contraction(const Function& f, const std::vector<Tensor>& x) {
 }
 
 // The same, recorded. Cotangents and tangents become directions.
-Tensor differentiable(const Function& f, const std::vector<Tensor>& x) {
+Tensor differentiable(const ElementFunction& f, const std::vector<Tensor>& x) {
   const auto with = [f](std::vector<Tensor> inputs, std::size_t i, const Tensor& direction) {
     if (i == 0)
       inputs.push_back(direction);

@@ -18,7 +18,7 @@ constexpr std::size_t inputs = loops::node_operands;  // g, x, y, w, z
 
 // An operand of a step: a number, an input, or the value of an earlier step, which the op may overwrite if nobody reads
 // it later.
-struct Source {
+struct StepOperand {
   enum class Kind : std::uint8_t { number, input, value, last_use } kind = Kind::number;
   std::size_t index = 0;  // of the input or step
   double number = 0;
@@ -28,7 +28,7 @@ struct Step {
   Opcode opcode;
   std::size_t arity, function;          // as in a Node
   const PointwisePrimitive* primitive;  // of a value; null for others
-  Source operands[pointwise_arity_max];
+  StepOperand operands[pointwise_arity_max];
 };
 
 std::vector<Step> steps_of(const loops::Graph& graph) {
@@ -44,23 +44,23 @@ std::vector<Step> steps_of(const loops::Graph& graph) {
               {}};
     for (; step.arity < pointwise_arity_max && node.in[step.arity] >= 0; ++step.arity) {
       const auto from = static_cast<std::size_t>(node.in[step.arity]);
-      Source& source = step.operands[step.arity];
+      StepOperand& source = step.operands[step.arity];
       if (from < inputs)
-        source = {Source::Kind::input, from};
+        source = {StepOperand::Kind::input, from};
       else if (graph.nodes[from].opcode == Opcode::literal)
         source.number = loops::literal_value(graph.nodes[from]);
       else
-        source = {Source::Kind::value, step_of[from]};
+        source = {StepOperand::Kind::value, step_of[from]};
     }
     step_of[i] = steps.size();
     steps.push_back(step);
   }
   std::vector<bool> read(steps.size());
   for (std::size_t i = steps.size(); i-- > 0;)
-    for (Source& source : steps[i].operands)
-      if (source.kind == Source::Kind::value && !read[source.index]) {
+    for (StepOperand& source : steps[i].operands)
+      if (source.kind == StepOperand::Kind::value && !read[source.index]) {
         read[source.index] = true;
-        source.kind = Source::Kind::last_use;
+        source.kind = StepOperand::Kind::last_use;
       }
   return steps;
 }
@@ -77,13 +77,13 @@ const std::vector<Step>& steps_of(std::size_t definition, std::size_t k) {
   return *steps;
 }
 
-Operand operand(const Source& source, const Tensor* const* in, Tensor* values) {
+Operand operand(const StepOperand& source, const Tensor* const* in, Tensor* values) {
   switch (source.kind) {
-    case Source::Kind::number:
+    case StepOperand::Kind::number:
       return source.number;
-    case Source::Kind::input:
+    case StepOperand::Kind::input:
       return *in[source.index];
-    case Source::Kind::value:
+    case StepOperand::Kind::value:
       return values[source.index];
     default:
       return std::move(values[source.index]);

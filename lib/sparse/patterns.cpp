@@ -121,11 +121,11 @@ namespace {
 using Numbers = std::vector<std::int64_t>;
 
 // The pattern of pairs, and of each pair the index of its position.
-struct Positions {
+struct PatternPositions {
   autodiff::CompressedRows pattern;
   Numbers of;
 };
-Positions positions_of(const char* op, const Tensor& rows, const Tensor& columns, const Shape& shape) {
+PatternPositions positions_of(const char* op, const Tensor& rows, const Tensor& columns, const Shape& shape) {
   if (shape.rank() != 2 || shape[0] < 0 || shape[1] < 0)
     fail<ShapeError>(op, "the shape is {}, must be of rows and columns", shape);
   if (rows.rank() != 1 || rows.shape() != columns.shape())
@@ -150,7 +150,7 @@ Positions positions_of(const char* op, const Tensor& rows, const Tensor& columns
   Numbers next(starts.begin(), starts.end() - 1);
   for (std::size_t k = 0; k < i.size(); ++k)
     sorted[static_cast<std::size_t>(next[static_cast<std::size_t>(i[k])]++)] = {j[k], k};
-  Positions made{{shape[1], {0}, {}}, Numbers(i.size())};
+  PatternPositions made{{shape[1], {0}, {}}, Numbers(i.size())};
   Numbers& list = made.pattern.columns;
   for (std::size_t row = 0; row + 1 < starts.size(); ++row) {
     const auto begin = sorted.begin() + starts[row], end = sorted.begin() + starts[row + 1];
@@ -176,7 +176,7 @@ Csr coo_to_csr(const Tensor& rows, const Tensor& columns, const Tensor& values, 
   if (values.shape() != rows.shape())
     fail<ShapeError>(op, "values have shape {}, rows {}: there must be one for each pair", values.shape(),
                      rows.shape());
-  const Positions made = positions_of(op, rows, columns, shape);
+  const PatternPositions made = positions_of(op, rows, columns, shape);
   const std::int64_t count = static_cast<std::int64_t>(made.pattern.columns.size());
   return {autodiff::to_pattern(made.pattern), segment_sum(values, from_data(made.of), count)};
 }

@@ -167,7 +167,7 @@ struct Angle {
       : turns(std::nearbyint(phi / pi)), s(alternating(turns) * std::sin(phi)), c(alternating(turns) * std::cos(phi)) {}
 };
 /// The integral of (1 - m sin(t)^2)^(-1/2) from 0 to phi, or of its inverse, as a function of m; phi is a number.
-Taylor incomplete(const Angle& phi, const Taylor& m, bool second) {
+Taylor incomplete_integral(const Angle& phi, const Taylor& m, bool second) {
   const Real s = phi.s;
   const Taylor m1 = 1 - m, x = constant(m, phi.c * phi.c), y = x + s * s * m1, one = constant(m, 1);
   Taylor value = s * carlson_f(x, y, one);
@@ -205,7 +205,7 @@ Real legendre_incomplete(const Arguments& a, bool second) {
   const bool slope = second && a.orders[1] > 0;
   const Orders o = {0, a.orders[1] - static_cast<int>(slope)};
   const Taylor t = Taylor::variable(o, m, 1);
-  return derivative(slope ? incomplete_second_slope(Angle(phi), t) : incomplete(Angle(phi), t, second));
+  return derivative(slope ? incomplete_second_slope(Angle(phi), t) : incomplete_integral(Angle(phi), t, second));
 }
 
 }  // namespace

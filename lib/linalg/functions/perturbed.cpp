@@ -16,10 +16,10 @@
 
 namespace reel::loops {
 
-using reel::detail::block, reel::detail::empty;
+using reel::detail::empty;
 
-double* numbers(const Tensor& x) { return reinterpret_cast<double*>(block(x)->data); }
-std::int64_t number_count(const Tensor& x) { return is_complex(block(x)->dtype) ? 2 * x.size() : x.size(); }
+double* numbers(const Tensor& x) { return reinterpret_cast<double*>(detail::block(x)->data); }
+std::int64_t number_count(const Tensor& x) { return is_complex(detail::block(x)->dtype) ? 2 * x.size() : x.size(); }
 
 namespace {
 

@@ -308,7 +308,7 @@ bool stacks(const Shape& batch, const Factor& a, const Factor& b, Factor& all) {
   return true;
 }
 
-bool run(const Product& p) {
+bool multiply_any(const Product& p) {
   bool called = false;
   visit(p.dtype, [&]<class T>() {
     if constexpr (std::is_floating_point_v<T>)
@@ -482,7 +482,7 @@ bool multiply(const Tensor& a, const Tensor& b, Transposes transposes, const Ten
   stacked = stacked && (tiled || (all.row_stride > 0 && layout(all).readable));
   return compute_in_halves(
       {dtype, stacked ? one_product : batch, stacked ? 1 : count, stacked ? all : fa, fb, to, into, then}, out,
-      tiled ? &by_tiles : &run);
+      tiled ? &by_tiles : &multiply_any);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <numbers>
 #include <reel/ops/shape.hpp>
 #include <vector>
 
@@ -25,7 +26,7 @@ namespace ops {
 namespace {
 
 using X = const Lane*;
-constexpr double pi = 3.14159265358979323846, ln2 = 0.69314718055994530942, infinity = HUGE_VAL;
+using std::numbers::ln2, std::numbers::pi;
 
 // The remainder of the magnitudes, which mod computes exactly, with the sign of x: that of -0 by 2 x - r, whose slope
 // is that of r.
@@ -58,17 +59,17 @@ Lane times_logarithm(const Lane& x, const LaneMask& tiny, F f) {
 // x log(x / y) where both are positive. At x = 0 <= y, -sqrt(x) makes the derivative by x -inf, and -x log(y) the mixed
 // second derivative -1 / y.
 Lane rel_entr_of(const Lane& x, const Lane& y) {
-  const LaneMask far = equal(x, infinity) && y > 0 && y<infinity, inside = x> 0 && y > 0 && !far,
+  const LaneMask far = equal(x, HUGE_VAL) && y > 0 && y<HUGE_VAL, inside = x> 0 && y > 0 && !far,
                  zero = equal(x, 0) && y >= 0;
   const Lane u = where(inside, x, 1), v = where(inside, y, 1);
   const LaneMask tiny = isinf(1 / u) && v > 0x1p100 * u;
   const Lane product = times_logarithm(u, tiny, [&](const Lane& scaled) { return log_ratio(scaled, v); });
-  const Lane least = where(zero, x, 0), positive = where(zero && y > 0 && y < infinity, y, 1);
+  const Lane least = where(zero, x, 0), positive = where(zero && y > 0 && y < HUGE_VAL, y, 1);
   const Lane at_zero = 0 - sqrt(least) - least * log(positive);
   // The logarithm of infinity is a constant, so that 1 / x is no factor of an infinite x in derivatives.
-  const Lane at_infinity = where(far, x, 1) * (where(far, infinity, 0) - log(where(far, y, 1)));
+  const Lane at_infinity = where(far, x, 1) * (where(far, HUGE_VAL, 0) - log(where(far, y, 1)));
   return where(far, at_infinity,
-               where(inside, product, where(zero, at_zero, where(isnan(x) || isnan(y), x + y, infinity))));
+               where(inside, product, where(zero, at_zero, where(isnan(x) || isnan(y), x + y, HUGE_VAL))));
 }
 
 // In the order of the enumerators.
@@ -85,11 +86,11 @@ constexpr Composed composed_functions[] = {
      }},
     {"sinc", [](X x) { return sinc_of(x[0]); }},
     {"xlogy", [](X x) {
-       const LaneMask none_there = equal(x[0], 0) && (x[1] <= 0 || equal(x[1], infinity));
+       const LaneMask none_there = equal(x[0], 0) && (x[1] <= 0 || equal(x[1], HUGE_VAL));
        return x[0] * log(where(none_there, 1, x[1]));
      }},
     {"xlog1py", [](X x) {
-       const LaneMask none_there = equal(x[0], 0) && (x[1] <= -1 || equal(x[1], infinity));
+       const LaneMask none_there = equal(x[0], 0) && (x[1] <= -1 || equal(x[1], HUGE_VAL));
        return x[0] * log1p(where(none_there, 0, x[1]));
      }},
     {"xdivy", [](X x) {
@@ -106,10 +107,10 @@ constexpr Composed composed_functions[] = {
      }},
     // The derivative at 0 is infinite, that of sqrt.
     {"entr", [](X x) {
-       const LaneMask far = equal(x[0], infinity);
+       const LaneMask far = equal(x[0], HUGE_VAL);
        const Lane inside = where(x[0] > 0 && !far, x[0], 1), zero = sqrt(where(equal(x[0], 0), x[0], 0));
-       const Lane at_infinity = where(far, x[0], 1) * where(far, -infinity, 0);  // as in rel_entr_of
-       return where(x[0] > 0, where(far, at_infinity, -times_logarithm(inside, isinf(1 / inside), [](const Lane& u) { return log(u); })), where(equal(x[0], 0), zero, where(isnan(x[0]), x[0], -infinity)));
+       const Lane at_infinity = where(far, x[0], 1) * where(far, -HUGE_VAL, 0);  // as in rel_entr_of
+       return where(x[0] > 0, where(far, at_infinity, -times_logarithm(inside, isinf(1 / inside), [](const Lane& u) { return log(u); })), where(equal(x[0], 0), zero, where(isnan(x[0]), x[0], -HUGE_VAL)));
      }},
     {"rel_entr", [](X x) { return rel_entr_of(x[0], x[1]); }},
     // Half of tanh by sigmoid, which does not cancel in the left tail. Beyond 1e4 the sigmoid is 0 or 1, also of dtypes
@@ -133,7 +134,7 @@ constexpr Composed composed_functions[] = {
     {"softshrink", [](X x) { return where(x[0] > x[1], x[0] - x[1], where(x[0] < -x[1], x[0] + x[1], where(isnan(x[0]), x[0], 0))); }},
     // Not a function of lanes: the replacement of an infinity depends on the dtype.
     {"nan_to_num", [](X x) {
-       return where(isnan(x[0]), x[1], where(equal(x[0], infinity), x[2], where(equal(x[0], -infinity), x[3], x[0])));
+       return where(isnan(x[0]), x[1], where(equal(x[0], HUGE_VAL), x[2], where(equal(x[0], -HUGE_VAL), x[3], x[0])));
      }},
 };
 // clang-format on

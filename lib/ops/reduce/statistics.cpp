@@ -1,5 +1,6 @@
 // Reductions that ignore NaN, averages and covariances: composed of other ops, except extremes and
 // sums, which have rules.
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <reel/ops/index.hpp>
@@ -108,7 +109,7 @@ constexpr Primitive nansum_primitive = {.rule = batched({"nansum", nansum_vjp, n
 // ---- Moments that ignore NaN
 
 // The number of elements that are not NaN, in x's dtype.
-Tensor count_of(const Tensor& missing, const Axes& axes, bool keepdims, DType d) {
+Tensor count_present(const Tensor& missing, const Axes& axes, bool keepdims, DType d) {
   return cast(sum(logical_not(missing), axes, keepdims), d);
 }
 // f(a / b); NaN with gradient and tangent 0 unless b is positive.
@@ -119,7 +120,7 @@ Tensor of_quotient(const Tensor& a, const Tensor& b, const F& f) {
 }
 
 Tensor mean_without_nan(const Tensor& x, const Tensor& missing, const Axes& axes, bool keepdims) {
-  return of_quotient(sum(where(missing, 0, x), axes, keepdims), count_of(missing, axes, keepdims, x.dtype()),
+  return of_quotient(sum(where(missing, 0, x), axes, keepdims), count_present(missing, axes, keepdims, x.dtype()),
                      std::identity());
 }
 // Twice, since the first mean is rounded: a constant has variance 0.
@@ -131,7 +132,7 @@ template <class F>
 Tensor of_squares(const Tensor& deviations, const Tensor& missing, const Axes& axes, double ddof, bool keepdims,
                   const F& f) {
   return of_quotient(sum(square(deviations), axes, keepdims),
-                     count_of(missing, axes, keepdims, deviations.dtype()) - ddof, f);
+                     count_present(missing, axes, keepdims, deviations.dtype()) - ddof, f);
 }
 // 0 with gradient 0 at 0.
 Tensor root(const Tensor& v) {
@@ -210,8 +211,6 @@ Tensor centred_variables(const Tensor& x) { return centre_rows(x.rank() < 2 ? re
 
 // ---- weighted_logsumexp
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 // Of sums of b exp(x): where the largest term is, the first of equal ones, and a shift of the exponents. It is the
 // exponent of that term, unless one with a much smaller factor would overflow. All constants.
 struct Reference {
@@ -219,11 +218,11 @@ struct Reference {
 };
 Reference largest_term(const Tensor& recorded_x, const Tensor& recorded_b, const Axes& axes) {
   const Tensor x = stop_gradient(recorded_x), b = stop_gradient(recorded_b);
-  const Tensor is_zero = equal(b, 0), size = where(is_zero, -infinity, x + log(where(is_zero, 1, abs(b))));
+  const Tensor is_zero = equal(b, 0), size = where(is_zero, -HUGE_VAL, x + log(where(is_zero, 1, abs(b))));
   const Tensor index = reshape(arange(x.size()), x.shape());
   const Tensor first = min(where(equal(size, max(size, axes, true)), index, x.size()), axes, true);
   const Tensor here = equal(index, first);
-  const Tensor exponent = sum(where(here, x, 0), axes, true), largest = max(where(is_zero, -infinity, x), axes, true);
+  const Tensor exponent = sum(where(here, x, 0), axes, true), largest = max(where(is_zero, -HUGE_VAL, x), axes, true);
   const Tensor offset = where(less_equal(largest - exponent, 80), exponent, largest);
   return {here, where(isfinite(offset), offset, 0)};
 }
@@ -340,7 +339,7 @@ SignedLog weighted_logsumexp(const Operand& operand, const Operand& factors, con
   const std::int64_t mask = ops::axes_mask("weighted_logsumexp", axes, x);
   if (ops::reduced_count(shape, mask) == 0) {
     const Tensor nothing = sum(x * b, axes, keepdims);
-    return {ops::cast_to(nothing - ops::infinity, dtype), ops::cast_to(stop_gradient(nothing), dtype)};
+    return {ops::cast_to(nothing - HUGE_VAL, dtype), ops::cast_to(stop_gradient(nothing), dtype)};
   }
   const ops::Reference r = ops::largest_term(x, b, axes);
   // Elements that are not scaled, and would overflow, have no derivative.

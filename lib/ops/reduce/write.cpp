@@ -10,7 +10,7 @@
 namespace reel::ops {
 namespace {
 
-using csource::cat, csource::Array, csource::Element, csource::Index, csource::literal, csource::Rows, csource::Writer;
+using csource::cat, csource::Array, csource::Element, csource::Index, csource::literal, csource::Writer;
 using Position = std::span<const Index>;
 
 std::string one(DType d) { return is_differentiable(d) ? literal(1.0, d) : "1"; }
@@ -18,7 +18,7 @@ std::string one(DType d) { return is_differentiable(d) ? literal(1.0, d) : "1"; 
 // y[row] = value(shape of the row, its elements)
 template <class F>
 void write_rows(std::int64_t mask, Writer& w, const F& value) {
-  const Rows rows = csource::rows_of(w.input(0), mask);
+  const csource::Rows rows = csource::rows_of(w.input(0), mask);
   const Array y = csource::reshaped(w.output(0), rows.kept());
   csource::for_each_row(w, rows, [&](Position at, const Element& x) { w.store(y, at, value(rows.over(), x)); });
 }
@@ -104,7 +104,7 @@ namespace {
 
 // Writes to each element of the rows, which may be those of several arrays with the axes of a mask behind the others.
 template <class F>
-void for_each_element(Writer& w, const Rows& rows, const Array& y, Position at, const F& value) {
+void for_each_element(Writer& w, const csource::Rows& rows, const Array& y, Position at, const F& value) {
   const csource::Blocks nest(w);
   const std::vector<Index> k = w.loops(rows.over());
   std::vector<Index> all;
@@ -121,7 +121,7 @@ std::string tie(const std::string& x, const std::string& extreme, DType d) {
 
 void write_shares(const Call& call, Writer& w) {
   const DType d = call.input(0).dtype();
-  const Rows rows = csource::rows_of(w.dense(w.input(0)), call.attribute(0));
+  const csource::Rows rows = csource::rows_of(w.dense(w.input(0)), call.attribute(0));
   const Array y = csource::rows_of(w.output(0), call.attribute(0)).x;  // merged like x, which is dense too
   const Array z = csource::reshaped(w.dense(w.input(1)), rows.kept());
   csource::for_each_row(w, rows, [&](Position at, const Element& x) {
@@ -186,7 +186,7 @@ namespace {
 void write_along_axis(const Call& call, Writer& w, bool is_log, bool is_vjp) {
   const DType d = call.input(0).dtype();
   const std::int64_t mask = std::int64_t{1} << call.attribute(0);
-  const Rows rows = csource::rows_of(w.input(0), mask);
+  const csource::Rows rows = csource::rows_of(w.input(0), mask);
   const Array y = csource::rows_of(w.output(0), mask).x, z = is_vjp ? csource::rows_of(w.input(1), mask).x : Array();
   const std::string exp = w.function_name("exp", d);
   csource::for_each_row(w, rows, [&](Position at, const Element& x) {
@@ -214,7 +214,7 @@ void write_along_axis(const Call& call, Writer& w, bool is_log, bool is_vjp) {
 void write_weights_of(Writer& w, const Array& x, const Array& maximum, const Array& sum, std::int64_t mask,
                       const Array& y, const Array* g) {
   const DType d = x.dtype;
-  const Rows rows = csource::rows_of(w.dense(x), mask);
+  const csource::Rows rows = csource::rows_of(w.dense(x), mask);
   const Array to = csource::rows_of(y, mask).x, most_of = csource::reshaped(w.dense(maximum), rows.kept()),
               sum_of = csource::reshaped(w.dense(sum), rows.kept()),
               g_of = g ? csource::reshaped(w.dense(*g), rows.kept()) : Array();
@@ -245,7 +245,7 @@ void write_log_softmax_vjp(const Call& call, Writer& w) { write_along_axis(call,
 void write_logsumexp(const Call& call, Writer& w) {
   const DType d = call.input(0).dtype();
   if (reduced_count(call.input(0).shape(), call.attribute(0)) == 0) return w.fill(w.output(0), literal(-INFINITY, d));
-  const Rows rows = csource::rows_of(w.input(0), call.attribute(0));
+  const csource::Rows rows = csource::rows_of(w.input(0), call.attribute(0));
   const auto output = [&](std::size_t k) { return csource::reshaped(w.output(k), rows.kept()); };
   csource::for_each_row(w, rows, [&](Position at, const Element& x) {
     const std::string most = csource::largest(w, d, rows.over(), x), sum = w.variable(d, literal(1.0, d));

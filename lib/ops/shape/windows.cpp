@@ -153,10 +153,10 @@ struct Images {
 };
 
 // Shared by space_to_batch and batch_to_space: axis 0 and the axes of the blocks.
-struct Blocks {
+struct BlockAxes {
   int axes;  // number of axes in blocks
   std::int64_t count = 1;
-  Blocks(const char* op, const Tensor& x, const Shape& block, const Shape& before, const Shape& after)
+  BlockAxes(const char* op, const Tensor& x, const Shape& block, const Shape& before, const Shape& after)
       : axes(block.rank()) {
     if (before.rank() != axes || after.rank() != axes || x.rank() < axes + 1)
       fail<ShapeError>(op,
@@ -251,7 +251,7 @@ Tensor channel_shuffle(const Operand& operand, std::int64_t groups) {
 Tensor space_to_batch(const Operand& operand, const Shape& block, const Shape& before, const Shape& after) {
   const tape::OpScope scope(operand);
   Tensor x = ops::to_tensor("space_to_batch", operand);
-  const ops::Blocks b("space_to_batch", x, block, before, after);
+  const ops::BlockAxes b("space_to_batch", x, block, before, after);
   Shape front, back;
   for (int d = 0; d < x.rank(); ++d) {
     const bool inside = d > 0 && d <= b.axes;
@@ -285,7 +285,7 @@ Tensor space_to_batch(const Operand& operand, const Shape& block, const Shape& b
 Tensor batch_to_space(const Operand& operand, const Shape& block, const Shape& before, const Shape& after) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("batch_to_space", operand);
-  const ops::Blocks b("batch_to_space", x, block, before, after);
+  const ops::BlockAxes b("batch_to_space", x, block, before, after);
   const Shape extents = x.shape();
   if (extents[0] % b.count != 0)
     fail<ShapeError>("batch_to_space", "x has shape {}: axis 0 is no multiple of {}, all of block", extents, b.count);

@@ -12,14 +12,14 @@ namespace {
 
 // ---- sort; attributes: descending. The permutation is a residual.
 
-int last_axis(const tape::Record& r) { return r.output_shape().rank() - 1; }
+int sorted_axis(const tape::Record& r) { return r.output_shape().rank() - 1; }
 
 Tensor sort_transpose(const tape::Record& r, const Tensor& g) {
   const Tensor& order = r.saved(0);
   const Shape shape = r.batched(order.shape());
   return put_along(g, r.batch_rank() ? broadcast_to(order, shape) : order, shape, shape.rank() - 1);
 }
-Tensor sort_forward(const tape::Record& r, const Tensor& t) { return take_along(t, r.saved(0), last_axis(r)); }
+Tensor sort_forward(const tape::Record& r, const Tensor& t) { return take_along(t, r.saved(0), sorted_axis(r)); }
 
 void infer_sort(const Call& call, Metas& out) {
   out.add_like(call.input(0));
