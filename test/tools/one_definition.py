@@ -133,14 +133,22 @@ def declared(statement):
     return None
 
 
+def borrowed(statement):
+    """What a using-declaration names, as aliases of what has the last two parts of each name."""
+    if statement[0] != "using" or "=" in statement or "namespace" in statement:
+        return []
+    qualified = [name.split("::") for name in "".join(statement[1:]).split(",")]
+    return [("using", parts[-1], "::".join(parts[-2:])) for parts in qualified]
+
+
 def names(text):
     """(namespace, name, whether in an unnamed namespace within it) of what a file declares at namespace scope."""
     tokens = [m["token"] for m in TOKEN.finditer(DIGITS.sub("", text)) if m["token"] and not m["token"].startswith("[[")]
     scopes, found, statement, at, initialised = [], [], [], 0, False
 
     def declare():
-        if statement and (name := declared(statement)):
-            found.append(("::".join(s for scope in scopes for s in scope if s), name, [None] in scopes))
+        new = borrowed(statement) or [declared(statement)] if statement else []
+        found.extend(("::".join(s for scope in scopes for s in scope if s), name, [None] in scopes) for name in new if name)
         statement.clear()
 
     while at < len(tokens):
@@ -166,6 +174,11 @@ def names(text):
         elif t == "}":
             scopes = scopes[:-1]
             statement.clear()
+        elif t == "," and initialised and "=" in statement[1:] and statement[0] != "using":  # another of the same type
+            type_of = statement[:statement.index("=") - 1]
+            declare()
+            statement += type_of
+            initialised = False
         elif t == ";":
             declare()
             initialised = False
@@ -273,9 +286,10 @@ def main():
     for text in dict.fromkeys(collisions(root)):
         bad += 1
         print(text)
-    assert names("namespace a { namespace { constexpr int x[] = {1, 2}; using U = int; template <class T> T f(const B& b, int n = g(1)) "
-                 "{ return {b}; } struct S : B { int y; }; } void S::m() {} namespace b { inline const T<int> z{1}; int f(const B&, int); } }"
-                 ) == [("a", "x", True), ("a", ("using", "U", "int"), True), ("a", ("f", ("class",), ("const B &", "int")), True), ("a", "S", True), ("a::b", "z", False),
+    assert names("namespace a { namespace { constexpr int x[] = {1, 2}; int v = 1, w = 2; using U = int; template <class T> T f(const B& b, int n = g(1)) "
+                 "{ return {b}; } struct S : B { int y; }; using b::c::V, w::W; } void S::m() {} namespace b { inline const T<int> z{1}; int f(const B&, int); } }"
+                 ) == [("a", "x", True), ("a", "v", True), ("a", "w", True), ("a", ("using", "U", "int"), True), ("a", ("f", ("class",), ("const B &", "int")), True), ("a", "S", True), ("a", ("using", "V", "c::V"), True),
+                       ("a", ("using", "W", "w::W"), True), ("a::b", "z", False),
                        ("a::b", ("f", (), ("const B &", "int")), False)]
     print(f"{total} types, {bad} names defined twice")
     sys.exit(bad > 0 or total < 200)
