@@ -206,26 +206,6 @@ void Trace::perform(const ops::Effect& e) {
   for (std::size_t k = 0; k < e.outputs.size(); ++k) e.outputs[k] = read(e.variables[k]);
 }
 
-namespace {
-
-// While it lives, the tapes that follow the variable do not record.
-class PausedFor {
- public:
-  explicit PausedFor(const Variable& v) : variable_(v.id()) { add(1); }
-  PausedFor(const PausedFor&) = delete;
-  PausedFor& operator=(const PausedFor&) = delete;
-  ~PausedFor() { add(-1); }
-
- private:
-  void add(int pauses) const noexcept {
-    for (tape::Tape* t = tape::top(); t; t = t->below)
-      if (t->by_id.find(variable_) != tape::no_slot) t->paused += pauses;
-  }
-  std::uint64_t variable_;
-};
-
-}  // namespace
-
 Tensor Trace::read(const Variable& v) {
   Tensor& value = value_of(v);
   State& state = states_.find(v.id())->second;
@@ -233,18 +213,7 @@ Tensor Trace::read(const Variable& v) {
   // A tape around the call takes a read after an assign for one of the variable, which must be an input of the call.
   if (std::exchange(state.assigned_first, false) && !enclosing_ && v.id() < first_variable_)
     static_cast<void>(add_variable(v));
-  if (!tape::active()) return value;
-  const Tensor known = tape::followed(value) ? value : Tensor();
-  VariableAccess::on_read(v, value);
-  if (known.defined() && value.id() != known.id()) {
-    // One tape follows the value as another tensor, the argument to which the variable is bound; another tape follows
-    // the variable. A tape that follows both takes them for two tensors, as it does op by op.
-    {
-      const PausedFor variable(v);
-      value = identity(known);
-    }
-    VariableAccess::on_read(v, value);
-  }
+  if (tape::active()) VariableAccess::on_read(v, value);
   return value;
 }
 

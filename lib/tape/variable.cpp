@@ -150,13 +150,21 @@ void VariableAccess::on_read(const Variable& v, Tensor& value) {
   for (tape::Tape* t = tape::top(); t; t = t->below)
     if (follows(*t)) stale |= t->by_id.find(detail::block(value)->id) != t->by_id.find(v.id());
   if (!stale) return;
-  // An id from before the tape may be in use: it stays unwatched.
-  if (!detail::held_once(detail::block(value))) value = detail::alias(value);
-  for (tape::Tape* t = tape::top(); t; t = t->below)
-    if (follows(*t)) {
-      t->by_id.reserve(1);
-      t->by_id.set(detail::block(value)->id, t->by_id.find(v.id()));
-    }
+  // An id from before the tape may be in use: it stays unwatched. Tapes that follow the value, but not the variable,
+  // follow it under the new id too.
+  Tensor before;
+  if (!detail::held_once(detail::block(value))) before = std::exchange(value, detail::alias(value));
+  for (tape::Tape* t = tape::top(); t; t = t->below) {
+    std::uint32_t slot = tape::no_slot;
+    if (follows(*t))
+      slot = t->by_id.find(v.id());
+    else if (before.defined() && t->recording())
+      slot = t->find(detail::block(before));
+    if (slot == tape::no_slot) continue;
+    t->by_id.reserve(1);
+    t->by_id.set(detail::block(value)->id, slot);
+    t->slots[slot].variable = true;  // the slot has several ids
+  }
 }
 
 // A value that somebody holds keeps its memory: another assign has given the variable other memory.

@@ -143,6 +143,37 @@ TEST_CASE("identity: a variable that was read before a tape began is another ten
   }
 }
 
+TEST_CASE("identity: a tape that watches a value of a variable follows it whatever other tapes follow") {
+  const Variable v(values(), "v");
+  const Tensor x = tensor({.3, -.4, 1.2});
+  using Derivative = Tensor (*)(const Variable&, const Tensor&);
+  const Derivative around = [](const Variable& w, const Tensor& at) {
+    GradientTape tape({.watch_accessed_variables = false});
+    const Tensor value = w.read();
+    tape.watch(value);
+    const GradientTape other;
+    return *tape.gradient(sin(w * at) * w.read(), value);
+  };
+  const Derivative of_gradient = [](const Variable& w, const Tensor& at) {
+    GradientTape tape({.watch_accessed_variables = false});
+    const Tensor value = w.read();
+    tape.watch(value);
+    GradientTape other;
+    return *tape.gradient(*other.gradient(cos(w * at), w), value);
+  };
+  const Derivative of_tangent = [](const Variable& w, const Tensor& at) {
+    const Tensor value = w.read();
+    const ForwardAccumulator along(value, ones({3}));
+    GradientTape other;
+    return *along.jvp(*other.gradient(cos(w * at), w));
+  };
+  const Tensor second = -cos(v * x) * x * x;
+  CHECK(allclose(around(v, x), cos(v * x) * x * v + sin(v * x)));
+  for (const Derivative f : {of_gradient, of_tangent}) CHECK(allclose(f(v, x), second));
+  for (const Derivative f : {around, of_gradient, of_tangent})
+    CHECK(same_bits(compile([v, f](const Tensor& at) { return f(v, at); })(x), f(v, x)));
+}
+
 TEST_CASE("identity: a read after an assign is a read of the variable to a tape around the call") {
   const Variable w(tensor({0.5, 1.0}), "w");
   const Tensor x = tensor({0.3, 0.4});
