@@ -311,7 +311,8 @@ std::vector<Plan> plans_of(const Program& p, const Without& without) {
 bool may_skip(const Block& b) {
   return std::any_of(b.statements.begin(), b.statements.end(), [](const Statement& s) {
     return s.kind == Kind::while_loop || s.kind == Kind::fori_tensor || s.kind == Kind::cond ||
-           s.kind == Kind::switch_case || std::any_of(s.blocks.begin(), s.blocks.end(), may_skip);
+           s.kind == Kind::switch_case || s.kind == Kind::compiled ||
+           std::any_of(s.blocks.begin(), s.blocks.end(), may_skip);
   });
 }
 
@@ -326,8 +327,8 @@ bool rounds(const Program& p, const Plan& plan) {
   if (!has_bodies(p.body)) return false;
   Derivatives d;
   collect(p.body, false, d);
-  const bool jacobian = std::any_of(plan.levels.begin(), plan.levels.end(),
-                                    [](const Level& l) { return !l.forward && l.style == 5; });
+  const bool jacobian =
+      std::any_of(plan.levels.begin(), plan.levels.end(), [](const Level& l) { return !l.forward && l.style == 5; });
   const int order = static_cast<int>(plan.levels.size()) + d.order;
   return order > 1 || (order == 1 && (d.gathers || (d.loops && jacobian)));
 }
