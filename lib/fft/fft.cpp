@@ -117,7 +117,7 @@ Tensor operand_of(const char* op, const Operand& operand, bool real) {
 }
 
 // x with `n` elements along the axis: cut, or padded with zeros.
-Tensor resized(const char* op, const Tensor& x, int axis, std::int64_t n) {
+Tensor resize_axis(const char* op, const Tensor& x, int axis, std::int64_t n) {
   const std::int64_t extent = x.shape()[axis];
   if (n == extent) return x;
   if (n < extent) return part_of(x, axis, 0, n);
@@ -143,12 +143,12 @@ std::int64_t length_of(const char* op, std::int64_t n, const Tensor& x, int axis
 Tensor complex_along(const char* op, const Tensor& x, std::int64_t n, int axis, FftNorm norm, bool inverse) {
   const std::int64_t length = length_of(op, n, x, axis);
   const double scale = factor_of(op, norm, inverse, length);
-  return complex_transform(resized(op, x, axis, length), axis, inverse, scale);
+  return complex_transform(resize_axis(op, x, axis, length), axis, inverse, scale);
 }
 Tensor half_along(const char* op, const Tensor& x, std::int64_t n, int axis, FftNorm norm, bool inverse) {
   const std::int64_t length = length_of(op, n, x, axis);
   const double scale = factor_of(op, norm, inverse, length);
-  return half_of_real(resized(op, x, axis, length), axis, 1, scale);
+  return half_of_real(resize_axis(op, x, axis, length), axis, 1, scale);
 }
 Tensor real_along(const char* op, const Tensor& x, std::int64_t n, int axis, FftNorm norm, bool inverse) {
   const std::int64_t length = length_of(op, n, x, axis, true);
@@ -156,7 +156,7 @@ Tensor real_along(const char* op, const Tensor& x, std::int64_t n, int axis, Fft
   Shape shape = x.shape();
   shape[axis] = length;
   require_shape(op, shape);
-  return real_of_half(resized(op, x, axis, length / 2 + 1), axis, 1, scale, length);
+  return real_of_half(resize_axis(op, x, axis, length / 2 + 1), axis, 1, scale, length);
 }
 
 // The axes of a transform along several axes, in the order of the caller and counted from the front, and an n for each.

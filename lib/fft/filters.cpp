@@ -103,7 +103,7 @@ Tensor by_transforms(const Tensor& x, const Tensor& h, const Shape& axes) {
 }
 
 // n elements of each axis, from `from` on.
-Tensor convolved(const char* op, ConvolutionOperands o, ConvolveMode mode, ConvolveMethod method) {
+Tensor convolve_axes(const char* op, ConvolutionOperands o, ConvolveMode mode, ConvolveMethod method) {
   if (mode > ConvolveMode::valid || method > ConvolveMethod::fft)
     fail<ValueError>(op, "mode is {}, method {}; see ConvolveMode and ConvolveMethod", static_cast<int>(mode),
                      static_cast<int>(method));
@@ -170,14 +170,14 @@ Tensor recursion(const Tensor& a, const Tensor& x) { return apply(recursion_prim
 
 Tensor convolve(const Operand& x, const Operand& h, ConvolveMode mode, ConvolveMethod method, const Axes& axes) {
   const tape::OpScope scope(x);
-  return ops::convolved("convolve", ops::operands_of("convolve", x, h, axes), mode, method);
+  return ops::convolve_axes("convolve", ops::operands_of("convolve", x, h, axes), mode, method);
 }
 Tensor correlate(const Operand& x, const Operand& h, ConvolveMode mode, ConvolveMethod method, const Axes& axes) {
   const tape::OpScope scope(x);
   ops::ConvolutionOperands o = ops::operands_of("correlate", x, h, axes);
   if (!o.axes.empty()) o.h = flip(o.h, o.axes);
   o.h = conj(o.h);
-  return ops::convolved("correlate", std::move(o), mode, method);
+  return ops::convolve_axes("correlate", std::move(o), mode, method);
 }
 
 Tensor lfilter(const Operand& b_operand, const Operand& a_operand, const Operand& x_operand, std::int64_t axis) {

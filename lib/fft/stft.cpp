@@ -57,7 +57,7 @@ void require_length(const char* op, const Tensor& x, const Frames& f) {
   require_rank(op, x.rank() + 1);
 }
 
-Tensor padded(const Tensor& x, std::int64_t length) {
+Tensor pad_end(const Tensor& x, std::int64_t length) {
   return x.shape()[-1] == length ? x : with_zeros(x, x.rank() - 1, 0, length - x.shape()[-1]);
 }
 
@@ -89,8 +89,8 @@ Tensor csd(const Operand& first, const Operand& second, const Operand& window, c
     fail<ShapeError>(op, "x has shape {}, y {}; both must have a last axis", x.shape(), y.shape());
   static_cast<void>(ops::broadcast_shapes(op, ops::batch_of(x, 1), ops::batch_of(y, 1)));
   const std::int64_t length = std::max(x.shape()[-1], y.shape()[-1]);
-  x = ops::padded(x, length);
-  y = ops::padded(y, length);
+  x = ops::pad_end(x, length);
+  y = ops::pad_end(y, length);
   ops::require_length(op, x, f);
   ops::require_length(op, y, f);
   const Tensor of_x = ops::segment_spectra(op, x, f, options), of_y = ops::segment_spectra(op, y, f, options);

@@ -92,7 +92,7 @@ Quantity of_angle(AngleFunction f, const Tensor& q, const Tensor& s = Tensor()) 
 
 // ---- Linear maps of the last axis by matrices of signs, row by row: the results of each element.
 
-Quantity mapped(const Tensor& x, std::string_view signs) {
+Quantity map_signs(const Tensor& x, std::string_view signs) {
   detail::List<double> values;
   values.reserve(signs.size());
   for (const char sign : signs)
@@ -142,7 +142,7 @@ Rotational rotational(const char* op, const Operand& operand, const char* name, 
 struct Polynomial {
   Quantity k, squared, angle;  // angle: its square, as [..., 1, 1]
   explicit Polynomial(const Tensor& w)
-      : k(as_matrices(mapped(w, "... ..- .+.  ..+ ... -..  .-. +.. ..."), 3)),
+      : k(as_matrices(map_signs(w, "... ..- .+.  ..+ ... -..  .-. +.. ..."), 3)),
         squared(matmul(k, k)),
         angle(expand_dims(sum(square(w), -1, true), -1)) {}
   Quantity with(const Quantity& b, const Quantity& c) const {
@@ -154,11 +154,11 @@ Quantity rotation(const Polynomial& p) { return p.with(of_angle(sine_term, p.ang
 // Of q divided by its largest element, which is a constant for derivatives: squares do not overflow or underflow.
 Quantity matrix_of(const Tensor& quaternions) {
   const Quantity q = Quantity(quaternions) / Quantity(stop_gradient(max(abs(quaternions), -1, true)));
-  const Quantity form = mapped(products(q, q),
-                               "+.. .+. ..+  ... ..- .+.  ..+ ... -..  .-. +.. ..."
-                               "... ..- .+.  +.. .-. ..-  .+. +.. ...  ..+ ... +.."
-                               "..+ ... -..  .+. +.. ...  -.. .+. ..-  ... ..+ .+."
-                               ".-. +.. ...  ..+ ... +..  ... ..+ .+.  -.. .-. ..+");
+  const Quantity form = map_signs(products(q, q),
+                                  "+.. .+. ..+  ... ..- .+.  ..+ ... -..  .-. +.. ..."
+                                  "... ..- .+.  +.. .-. ..-  .+. +.. ...  ..+ ... +.."
+                                  "..+ ... -..  .+. +.. ...  -.. .+. ..-  ... ..+ .+."
+                                  ".-. +.. ...  ..+ ... +..  ... ..+ .+.  -.. .-. ..+");
   return as_matrices(form / Quantity(sum(square(q), -1, true)), 3);
 }
 
@@ -168,10 +168,10 @@ Quantity quaternion_of(const Tensor& r) {
   flat[-1] = 9;
   // Row i is 4 q_i q.
   const Quantity rows = as_matrices(Quantity(reshape(eye(4, r.dtype()), {16})) +
-                                        mapped(reshape(r, flat),
-                                               "+... .+.. ..-. ...-  ...- ..+. .+.. -...  ..+. ...+ +... .+.."
-                                               "...+ ..+. .+.. +...  +... .-.. ..+. ...-  .-.. -... ...+ ..+."
-                                               "..-. ...+ -... .+..  .+.. +... ...+ ..+.  +... .-.. ..-. ...+"),
+                                        map_signs(reshape(r, flat),
+                                                  "+... .+.. ..-. ...-  ...- ..+. .+.. -...  ..+. ...+ +... .+.."
+                                                  "...+ ..+. .+.. +...  +... .-.. ..+. ...-  .-.. -... ...+ ..+."
+                                                  "..-. ...+ -... .+..  .+.. +... ...+ ..+.  +... .-.. ..-. ...+"),
                                     4);
   const Tensor largest = argmax(diagonal(rows), -1, true);
   Shape picked = rows.shape();
@@ -206,8 +206,7 @@ Tensor se3_exp(const Operand& operand) {
   const auto [x, d] = ops::rotational("se3_exp", operand, "x", 6);
   const ops::Polynomial p(ops::last_axis(x, 3, 0));
   const ops::Quantity v = p.with(ops::of_angle(ops::cosine_term, p.angle), ops::of_angle(ops::cube_term, p.angle));
-  const ops::Quantity top =
-      ops::joined(ops::rotation(p), expand_dims(ops::times_vector(v, ops::last_axis(x, 0, 3)), -1));
+  const ops::Quantity top = ops::join(ops::rotation(p), expand_dims(ops::times_vector(v, ops::last_axis(x, 0, 3)), -1));
   Shape last = top.shape();
   last[-2] = 1;
   const Tensor rows[] = {top, broadcast_to(one_hot(3, 4, x.dtype()), last)};
@@ -221,7 +220,7 @@ Tensor se3_log(const Operand& operand) {
   const ops::Quantity w = ops::logarithm(ops::last_axis(top, 0, 3));
   const ops::Polynomial p(w);
   const ops::Quantity inverse = p.with(full({}, -0.5, w.dtype()), ops::of_angle(ops::inverse_term, p.angle));
-  return ops::cast_to(ops::joined(squeeze(matmul(inverse, ops::last_axis(top, 3, 0)), -1), w), d);
+  return ops::cast_to(ops::join(squeeze(matmul(inverse, ops::last_axis(top, 3, 0)), -1), w), d);
 }
 
 Tensor quaternion_multiply(const Operand& p, const Operand& q) {
@@ -231,9 +230,9 @@ Tensor quaternion_multiply(const Operand& p, const Operand& q) {
   const ops::Quantity a = ops::cast_to(ops::rotational(op, p, "p", 4).x, wide),
                       b = ops::cast_to(ops::rotational(op, q, "q", 4).x, wide);
   static_cast<void>(ops::broadcast_shapes(op, a.shape(), b.shape()));
-  return ops::cast_to(ops::mapped(ops::products(a, b),
-                                  "+... .+.. ..+. ...+  .+.. -... ...+ ..-."
-                                  "..+. ...- -... .+..  ...+ ..+. .-.. -..."),
+  return ops::cast_to(ops::map_signs(ops::products(a, b),
+                                     "+... .+.. ..+. ...+  .+.. -... ...+ ..-."
+                                     "..+. ...- -... .+..  ...+ ..+. .-.. -..."),
                       result);
 }
 

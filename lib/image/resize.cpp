@@ -71,7 +71,7 @@ detail::List<std::int64_t> nearest_places(std::int64_t n, std::int64_t m, bool a
 }
 
 // x [outer, n, inner] with m elements along the axis.
-Tensor resized(const Tensor& x, std::int64_t m, const ResizeOptions& options) {
+Tensor resize_axis(const Tensor& x, std::int64_t m, const ResizeOptions& options) {
   const std::int64_t n = x.shape()[1];
   if (options.method == ResizeMethod::nearest)
     return gather(x, from_data(nearest_places(n, m, options.align_corners)), 1);
@@ -147,7 +147,7 @@ Tensor resize(const Operand& operand, const Shape& shape, const ResizeOptions& o
     for (int d = k + 1; d < y.rank(); ++d) inner *= result[d];
     result[k] = shape[k];
     require_shape(resize_name, result);
-    y = reshape(resized(reshape(y, {outer, uncast.shape()[k], inner}), shape[k], options), result);
+    y = reshape(resize_axis(reshape(y, {outer, uncast.shape()[k], inner}), shape[k], options), result);
   }
   return cast_to(y, dtype);
 }

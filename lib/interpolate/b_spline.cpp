@@ -33,7 +33,7 @@ void require_b_spline(const char* op, const Tensor& knots, const Tensor& c, std:
 Tensor interval_at(const Tensor& knots, const Tensor& x, std::int64_t degree) {
   const std::int64_t n = knots.size() - degree - 1;
   const Tensor inner = stop_gradient(last_axis(knots, degree, n + 1)), points = stop_gradient(x);
-  const Tensor ends = gathered(inner, tensor<std::int64_t>({0, n - degree}));
+  const Tensor ends = gather_values(inner, tensor<std::int64_t>({0, n - degree}));
   const Tensor first = searchsorted(inner, ends(0), true) - 1, last = searchsorted(inner, ends(1)) - 1;
   return clip(searchsorted(inner, points, true) - 1, first, last) + degree;
 }
@@ -44,12 +44,12 @@ Quantity b_spline_weights(const Tensor& knots, const Tensor& x, const Tensor& in
   const Quantity at = expand_dims(x, -1);
   Quantity w = where(isnan(at), at, 1.0);
   if (degree == 0) return w;
-  const Quantity around = gathered(knots, counted(interval - (degree - 1), 2 * degree));
+  const Quantity around = gather_values(knots, counted(interval - (degree - 1), 2 * degree));
   for (std::int64_t j = 1; j <= degree; ++j) {
     const Quantity lower = last_axis(around, degree - j, degree), upper = last_axis(around, degree, degree + j);
     const Quantity part = w / (upper - lower);
     const Quantity none = zeros_like(at);
-    w = joined((upper - at) * part, none) + joined(none, (at - lower) * part);
+    w = join((upper - at) * part, none) + join(none, (at - lower) * part);
   }
   return w;
 }
@@ -57,7 +57,7 @@ Quantity b_spline_weights(const Tensor& knots, const Tensor& x, const Tensor& in
 // [..., x's shape]
 Quantity b_spline_at(const Tensor& knots, const Tensor& c, std::int64_t degree, const Tensor& x) {
   const Tensor interval = interval_at(knots, x, degree);
-  const Quantity own = gathered(c, counted(interval - degree, degree + 1));
+  const Quantity own = gather_values(c, counted(interval - degree, degree + 1));
   return sum_of_rows(own * b_spline_weights(knots, x, interval, degree));
 }
 
@@ -72,15 +72,15 @@ void differentiate(Quantity& knots, Quantity& c, std::int64_t degree) {
 void integrate(Quantity& knots, Quantity& c, std::int64_t degree) {
   const Quantity length = last_axis(knots, degree + 1, 0) - last_axis(knots, 0, -degree - 1);
   const Quantity sums = cumsum(c * length, -1) / static_cast<double>(degree + 1);
-  c = joined(zeros_like(last_axis(sums, 0, 1)), sums);
-  knots = joined(last_axis(knots, 0, 1), knots, last_axis(knots, -1, 0));
+  c = join(zeros_like(last_axis(sums, 0, 1)), sums);
+  knots = join(last_axis(knots, 0, 1), knots, last_axis(knots, -1, 0));
 }
 
 // The spline as it is evaluated. Its members are public and may have been changed.
 struct CheckedSpline {
   Quantity knots, coefficients;
 };
-CheckedSpline checked(const char* op, const BSpline& f) {
+CheckedSpline check_spline(const char* op, const BSpline& f) {
   require_defined(op, f.knots, "knots");
   require_defined(op, f.coefficients, "coefficients");
   require_b_spline(op, f.knots, f.coefficients, f.degree);
@@ -95,7 +95,7 @@ CheckedSpline checked(const char* op, const BSpline& f) {
 Tensor BSpline::operator()(const Operand& operand, int derivative) const {
   constexpr const char* op = "BSpline";
   const tape::OpScope scope(operand);
-  auto [t, c] = ops::checked(op, *this);
+  auto [t, c] = ops::check_spline(op, *this);
   if (derivative < 0) fail<ValueError>(op, "the order of the derivative is {}; it must be at least 0", derivative);
   const DType result = ops::dtype_at(op, dtype, {&operand});
   const ops::Quantity x = ops::to_tensor(op, operand, DType::float64, "x");
@@ -110,7 +110,7 @@ Tensor BSpline::operator()(const Operand& operand, int derivative) const {
 Tensor BSpline::integral(const Operand& from, const Operand& to) const {
   constexpr const char* op = "BSpline";
   const tape::OpScope scope(from);
-  auto [t, c] = ops::checked(op, *this);
+  auto [t, c] = ops::check_spline(op, *this);
   const DType result = ops::dtype_at(op, dtype, {&from, &to});
   ops::Quantity a = ops::to_tensor(op, from, DType::float64, "a");
   ops::Quantity b = ops::to_tensor(op, to, DType::float64, "b");

@@ -24,12 +24,12 @@ Quantity Quantity::subtracted(double x, const Quantity& y) { return subtract(x, 
 Quantity Quantity::multiplied(double x, const Quantity& y) { return multiply(x, y); }
 Quantity Quantity::divided(const Quantity& x, double y) { return divide(x, y); }
 
-Quantity joined(const Tensor& x, const Tensor& y, const Tensor& z) {
+Quantity join(const Tensor& x, const Tensor& y, const Tensor& z) {
   const Tensor parts[] = {x, y, z};
   return concatenate(std::span(parts, z.defined() ? 3 : 2), -1);
 }
 Quantity sum_of_rows(const Tensor& x) { return sum(x, -1); }
-Quantity gathered(const Tensor& x, const Tensor& indices) { return gather(x, indices, -1); }
+Quantity gather_values(const Tensor& x, const Tensor& indices) { return gather(x, indices, -1); }
 Quantity last_axis(const Tensor& x, std::int64_t first, std::int64_t end, std::int64_t step) {
   const std::int64_t n = x.shape()[-1];
   return slice(x, {ellipsis, range(first < 0 ? first + n : first, end <= 0 ? end + n : end, step)});

@@ -138,7 +138,7 @@ Tensor spline_coefficients(const Tensor& x, int axis, Border border) {
   return moveaxis(reshape(c, front.shape()), 0, axis);
 }
 
-Tensor padded(const Tensor& x, int axis, const MapCoordinatesOptions& options) {
+Tensor pad_axis(const Tensor& x, int axis, const MapCoordinatesOptions& options) {
   const std::int64_t n = x.shape()[axis];
   const Tensor places = arange(-spline_padding, n + spline_padding);
   const Tensor edges = gather(x, clip(places, 0, n - 1), axis);
@@ -187,7 +187,7 @@ Tensor map_coordinates(const Operand& operand, const Operand& coordinates, const
   std::int64_t elements = 1;
   for (int k = 0; k < static_cast<int>(d); ++k) {
     const int axis = batch_rank + k;
-    if (pads) x = padded(x, axis, options);
+    if (pads) x = pad_axis(x, axis, options);
     if (filter) x = named(map_name, [&] { return spline_coefficients(x, axis, options.border); });
     const std::int64_t n = x.shape()[axis];
     elements *= n;

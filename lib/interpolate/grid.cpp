@@ -115,7 +115,7 @@ AxisTaps cell_taps(const Tensor& points, const Quantity& x, GridMethod method) {
     return taps;
   }
   const Tensor cell = clip(searchsorted(p, at, true) - 1, 0, n - 2);
-  const Quantity first = gathered(points, cell), h = gathered(points, cell + 1) - first;
+  const Quantity first = gather_values(points, cell), h = gather_values(points, cell + 1) - first;
   const Quantity t = (x - first) / h, u = 1.0 - t;
   if (method == GridMethod::nearest) {
     taps.indices = expand_dims(cell + cast(greater(stop_gradient(t), 0.5), DType::int64), -1);

@@ -38,7 +38,8 @@ Tensor on_lines(const Tensor& x, const Tensor& xp, const Tensor& fp) {
   const std::int64_t n = xp.size();
   const Quantity left = clip(searchsorted(xp, x, true) - 1, 0, std::max<std::int64_t>(n - 2, 0));
   const Quantity right = minimum(left + 1, n - 1);
-  const Quantity x0 = gathered(xp, left), x1 = gathered(xp, right), f0 = gathered(fp, left), f1 = gathered(fp, right);
+  const Quantity x0 = gather_values(xp, left), x1 = gather_values(xp, right), f0 = gather_values(fp, left),
+                 f1 = gather_values(fp, right);
   const Operand operands[] = {x, x0, x1, f0, f1};
   const Operand* const list[] = {&operands[0], &operands[1], &operands[2], &operands[3], &operands[4]};
   return line_ops.call(0, list);
@@ -48,9 +49,9 @@ Tensor periodic(const Tensor& x, const Tensor& xp, const Tensor& fp, double peri
   if (!std::isfinite(period)) fail<ValueError>(interp_name, "the period is {}; it must be a number", period);
   period = std::abs(period);
   const Quantity unordered = mod(xp, period), order = argsort(unordered);
-  const Quantity knots = gathered(unordered, order), values = gathered(fp, order);
+  const Quantity knots = gather_values(unordered, order), values = gather_values(fp, order);
   const auto around = [](const Tensor& v, double shift) {
-    return joined(-shift + last_axis(v, -1, 0), v, shift + last_axis(v, 0, 1));
+    return join(-shift + last_axis(v, -1, 0), v, shift + last_axis(v, 0, 1));
   };
   return on_lines(mod(x, period), around(knots, period), around(values, 0));
 }

@@ -21,9 +21,9 @@ T keys_outer(const T& t, const T& square, double a) {
 }
 
 /// Along the last axis: two or three tensors one behind the other, sums, and the elements at indices.
-Quantity joined(const Tensor& x, const Tensor& y, const Tensor& z = Tensor());
+Quantity join(const Tensor& x, const Tensor& y, const Tensor& z = Tensor());
 Quantity sum_of_rows(const Tensor& x);
-Quantity gathered(const Tensor& x, const Tensor& indices);
+Quantity gather_values(const Tensor& x, const Tensor& indices);
 /// The elements [first, end) of the last axis; negative numbers, and 0 as the end, count from the end.
 Quantity last_axis(const Tensor& x, std::int64_t first, std::int64_t end, std::int64_t step = 1);
 /// Differences of neighbours along the last axis, of at least one element.

@@ -193,11 +193,10 @@ void require_end(const char* op, const Samples& s, const Tensor& derivative) {
 
 Tensor spline_slopes(const Samples& s, const SplineOptions& options) {
   const EndEquation first = end_equation(s, options, true), last = end_equation(s, options, false);
-  if (s.n == 2)
-    return solved_for_rows(last.next, joined(first.own, last.own), first.next, joined(first.right, last.right));
+  if (s.n == 2) return solved_for_rows(last.next, join(first.own, last.own), first.next, join(first.right, last.right));
   const Equations in = inner(s.h, s.slope);
-  return solved_for_rows(joined(in.lower, last.next), joined(first.own, in.diagonal, last.own),
-                         joined(first.next, in.upper), joined(first.right, in.right, last.right));
+  return solved_for_rows(join(in.lower, last.next), join(first.own, in.diagonal, last.own), join(first.next, in.upper),
+                         join(first.right, in.right, last.right));
 }
 
 }  // namespace
@@ -211,7 +210,7 @@ namespace {
 // The cyclic equations by the formula of Sherman and Morrison, with the corners as a matrix of rank 1.
 Tensor periodic_slopes(Samples& s) {
   const std::int64_t m = s.n - 1;
-  s.y = joined(last_axis(s.y, 0, -1), last_axis(s.y, 0, 1));
+  s.y = join(last_axis(s.y, 0, -1), last_axis(s.y, 0, 1));
   s.slope = steps_of(s.y) / s.h;
   // Equation i is that of knot i, between intervals i - 1 and i.
   const Quantity before = roll(s.h, 1, -1), own = s.h;
@@ -226,15 +225,15 @@ Tensor periodic_slopes(Samples& s) {
   } else {
     const Quantity corner = last_axis(lower, 0, 1), other = last_axis(upper, -1, 0), pivot = last_axis(diagonal, 0, 1);
     const Quantity ends =
-        joined(-1 * pivot, zeros({m - 2}), other);  // the rank-1 matrix: ends [1, 0, ..., -corner / pivot]
+        join(-1 * pivot, zeros({m - 2}), other);  // the rank-1 matrix: ends [1, 0, ..., -corner / pivot]
     const Quantity reduced =
-        joined(2 * pivot, last_axis(diagonal, 1, -1), last_axis(diagonal, -1, 0) + corner * other / pivot);
+        join(2 * pivot, last_axis(diagonal, 1, -1), last_axis(diagonal, -1, 0) + corner * other / pivot);
     const Quantity below = last_axis(lower, 1, 0), above = last_axis(upper, 0, -1);
     const auto across = [&](const Tensor& v) { return last_axis(v, 0, 1) - corner / pivot * last_axis(v, -1, 0); };
     const Quantity x = solved_for_rows(below, reduced, above, right), z = solved_for_rows(below, reduced, above, ends);
     slopes = x - across(x) / (1 + across(z)) * z;
   }
-  return joined(slopes, last_axis(slopes, 0, 1));
+  return join(slopes, last_axis(slopes, 0, 1));
 }
 
 // ---- Evaluation
@@ -251,7 +250,7 @@ SplinePlace place_of(const PiecewiseCubic& f, Tensor x) {
     x = x - p.laps * period;
   }
   p.interval = clip(searchsorted(f.knots, x, true) - 1, 0, n - 2);
-  p.within = x - gathered(f.knots, p.interval);
+  p.within = x - gather_values(f.knots, p.interval);
   return p;
 }
 void require_function(const char* op, const PiecewiseCubic& f) {
@@ -275,8 +274,8 @@ Tensor antiderivative(const PiecewiseCubic& f, const Tensor& x) {
   const Quantity whole = integrate(h, all), before = cumsum(whole, -1, true);
   const SplinePlace p = place_of(f, x);
   Tensor own[4];
-  for (std::size_t k = 0; k < 4; ++k) own[k] = gathered(all[k], p.interval);
-  Quantity y = gathered(before, p.interval) + integrate(p.within, own);
+  for (std::size_t k = 0; k < 4; ++k) own[k] = gather_values(all[k], p.interval);
+  Quantity y = gather_values(before, p.interval) + integrate(p.within, own);
   if (p.laps.defined()) {
     Quantity total = sum_of_rows(whole);
     for (int k = 0; k < x.rank(); ++k) total = expand_dims(total, -1);
@@ -302,8 +301,8 @@ Tensor PiecewiseCubic::operator()(const Operand& operand, int derivative) const 
   for (int k = 0; k < 4; ++k) {
     double factor = 1;
     for (int j = 0; j < derivative; ++j) factor *= k + derivative - j;
-    c[k] = k + derivative < 4 ? ops::gathered(coefficients(k + derivative), p.interval)
-                              : zeros_like(k == 0 ? ops::gathered(coefficients(0), p.interval) : c[0]);
+    c[k] = k + derivative < 4 ? ops::gather_values(coefficients(k + derivative), p.interval)
+                              : zeros_like(k == 0 ? ops::gather_values(coefficients(0), p.interval) : c[0]);
     if (factor != 1) c[k] = factor * c[k];
   }
   return ops::cast_to(ops::spline_call(ops::polynomial, {p.within, c[0], c[1], c[2], c[3]}), result);
@@ -343,14 +342,14 @@ PiecewiseCubic pchip(const Operand& x, const Operand& y) {
   const ops::Samples s = ops::samples("pchip", x, y);
   using ops::last_axis;
   const Tensor &h = s.h, &m = s.slope;
-  if (s.n == 2) return ops::hermite(s, ops::joined(m, m));
+  if (s.n == 2) return ops::hermite(s, ops::join(m, m));
   const ops::Quantity inside = ops::spline_call(
       ops::slope_inside, {last_axis(m, 0, -1), last_axis(m, 1, 0), last_axis(h, 0, -1), last_axis(h, 1, 0)});
   const auto end = [&](std::int64_t own, std::int64_t next) {
     const auto at = [](const Tensor& v, std::int64_t i) { return last_axis(v, i, i + 1); };
     return ops::spline_call(ops::slope_at_end, {at(m, own), at(m, next), at(h, own), at(h, next)});
   };
-  return ops::hermite(s, ops::joined(end(0, 1), inside, end(s.n - 2, s.n - 3)));
+  return ops::hermite(s, ops::join(end(0, 1), inside, end(s.n - 2, s.n - 3)));
 }
 
 PiecewiseCubic akima(const Operand& x, const Operand& y) {
@@ -358,11 +357,11 @@ PiecewiseCubic akima(const Operand& x, const Operand& y) {
   const ops::Samples s = ops::samples("akima", x, y);
   using ops::last_axis;
   const Tensor& m = s.slope;
-  if (s.n == 2) return ops::hermite(s, ops::joined(m, m));
+  if (s.n == 2) return ops::hermite(s, ops::join(m, m));
   const auto at = [&](std::int64_t i) { return last_axis(m, i, i + 1); };
   const std::int64_t k = s.n - 2;
   const ops::Quantity l1 = 2 * at(0) - at(1), l0 = 2 * l1 - at(0), r0 = 2 * at(k) - at(k - 1), r1 = 2 * r0 - at(k);
-  const ops::Quantity all = ops::joined(ops::joined(l0, l1, m), r0, r1), change = abs(ops::steps_of(all));
+  const ops::Quantity all = ops::join(ops::join(l0, l1, m), r0, r1), change = abs(ops::steps_of(all));
   const ops::Quantity after = last_axis(change, 2, 0), before = last_axis(change, 0, -2);
   constexpr double least_change = 1e-9;  // relative to the largest: below, the slopes are averaged, as by SciPy
   const ops::Quantity threshold = stop_gradient(least_change * max(after + before, -1, true));

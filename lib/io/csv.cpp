@@ -14,7 +14,7 @@ constexpr std::string_view blank = " \t\r";
 constexpr const char* first_line_remedy =
     "; CsvOptions::skip passes over lines of names, CsvOptions::delimiter is the separator";
 
-std::string_view trimmed(std::string_view text) {
+std::string_view trim(std::string_view text) {
   const std::size_t first = text.find_first_not_of(blank);
   if (first == text.npos) return {};
   return text.substr(first, text.find_last_not_of(blank) - first + 1);
@@ -29,7 +29,7 @@ class Lines {
   /// False at the end.
   bool next(std::string_view& line) {
     while (!rest_.empty()) {
-      line = trimmed(take());
+      line = trim(take());
       if (!line.empty()) return true;
     }
     return false;
@@ -55,7 +55,7 @@ std::int64_t for_each_field(std::string_view line, char delimiter, F&& f) {
   const bool spaces = delimiter == ' ';
   for (;;) {
     const std::size_t end = spaces ? line.find_first_of(blank) : line.find(delimiter);
-    f(trimmed(line.substr(0, end)), count++);
+    f(trim(line.substr(0, end)), count++);
     if (end == line.npos) return count;
     line.remove_prefix(end + 1);
     if (spaces) line.remove_prefix(line.find_first_not_of(blank));  // a trimmed line does not end with blanks

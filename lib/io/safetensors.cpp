@@ -244,7 +244,7 @@ Tensor read_elements(const io::InputFile& file, std::uint64_t offset, std::strin
 }
 
 // A JSON string with quotes.
-std::string quoted(const std::string& text) {
+std::string quote(const std::string& text) {
   try {
     return Json(text).dump();
   } catch (const Json::exception&) {
@@ -261,9 +261,8 @@ std::string_view code_of(const std::string& name, const Tensor& x) {
 std::string write_header(const std::vector<std::pair<std::string, Tensor>>& tensors, const Metadata& metadata) {
   std::string text = "{", separator;
   if (!metadata.empty()) {
-    text += quoted(metadata_key) + ":{";
-    for (const auto& [name, value] : metadata)
-      text += std::exchange(separator, ",") + quoted(name) + ":" + quoted(value);
+    text += quote(metadata_key) + ":{";
+    for (const auto& [name, value] : metadata) text += std::exchange(separator, ",") + quote(name) + ":" + quote(value);
     text += '}';
   }
   std::uint64_t offset = 0;
@@ -272,7 +271,7 @@ std::string write_header(const std::vector<std::pair<std::string, Tensor>>& tens
     std::string extents, comma;
     for (const std::int64_t n : x.shape()) extents += std::exchange(comma, ",") + std::to_string(n);
     text += fmt::format(R"({}{}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})", text.size() > 1 ? "," : "",
-                        quoted(name), code_of(name, x), extents, offset, end);
+                        quote(name), code_of(name, x), extents, offset, end);
     offset = end;
   }
   text += '}';

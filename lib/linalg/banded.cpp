@@ -38,7 +38,7 @@ struct Band {
   Band flipped() const { return {below, above, !adjoint}; }
 };
 
-Tensor banded(const Band& band, const Tensor& bands, const Tensor& b);
+Tensor solve_bands(const Band& band, const Tensor& bands, const Tensor& b);
 
 // The band of left right^H: element (j + d, j) at (above + d, j).
 Tensor band_of_product(const Band& band, const Tensor& left, const Tensor& right) {
@@ -64,7 +64,7 @@ Tensor band_times(const Band& band, const Tensor& bands, const Tensor& x) {
 void banded_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Band band(r.attributes());
   const Tensor& bands = r.saved(0);
-  const Tensor db = banded(band.flipped(), bands, g[0]);
+  const Tensor db = solve_bands(band.flipped(), bands, g[0]);
   if (r.wanted(1)) dx[1] = sum_to(r, db, r.shape(1));
   if (!r.wanted(0)) return;
   const Tensor x = r.saved(1);
@@ -79,7 +79,7 @@ void banded_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Ten
     const Tensor p = band_times(band, dx[0], r.saved(1));
     b = b.defined() ? subtract(b, p) : negative(p);
   }
-  dy[0] = banded(band, r.saved(0), b);
+  dy[0] = solve_bands(band, r.saved(0), b);
 }
 
 void infer_banded(const Call& call, Metas& out) {
@@ -104,7 +104,7 @@ constexpr Primitive banded_primitive = {.rule = batched({"banded_solve", banded_
                                         .keeps = {keep_input(0), keep_output(0, 0b01)},
                                         .effects = may_throw};
 
-Tensor banded(const Band& band, const Tensor& bands, const Tensor& b) {
+Tensor solve_bands(const Band& band, const Tensor& bands, const Tensor& b) {
   return apply(banded_primitive, {&bands, &b}, words(band.below, band.above, band.adjoint));
 }
 
@@ -236,7 +236,7 @@ Tensor banded_solve(const Operand& bands, std::int64_t below, std::int64_t above
   Shape diagonal = a.shape();
   diagonal.erase(diagonal.rank() - 2);
   return ops::as_matrix_of_rows(op, "b", operands[1], diagonal, dtype, [&](const Tensor& right) {
-    return ops::banded({below, above, false}, a, right);
+    return ops::solve_bands({below, above, false}, a, right);
   });
 }
 
@@ -252,7 +252,7 @@ Tensor banded_triangular_solve(const Operand& bands, const Operand& b, const Ban
   Shape diagonal = a.shape();
   diagonal.erase(diagonal.rank() - 2);
   return ops::as_matrix_of_rows(op, "b", operands[1], diagonal, dtype, [&](const Tensor& right) {
-    return ops::named(op, [&] { return ops::banded(band, a, right); });
+    return ops::named(op, [&] { return ops::solve_bands(band, a, right); });
   });
 }
 
@@ -268,7 +268,7 @@ Tensor tridiagonal_solve(const Operand& lower, const Operand& diagonal, const Op
   ops::require_rank(op, shape.rank() + 1);
   const Tensor bands = stack({broadcast_to(above, shape), broadcast_to(d, shape), broadcast_to(below, shape)}, -2);
   return ops::as_matrix_of_rows(op, "b", operands[3], shape, dtype, [&](const Tensor& right) {
-    return ops::named(op, [&] { return ops::banded({1, 1, false}, bands, right); });
+    return ops::named(op, [&] { return ops::solve_bands({1, 1, false}, bands, right); });
   });
 }
 

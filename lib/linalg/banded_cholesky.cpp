@@ -22,7 +22,7 @@ namespace {
 Tensor rows_of(const Tensor& x, std::int64_t first, std::int64_t last) {
   return slice(x, {ellipsis, range(first, last), range_from(0)});
 }
-Tensor moved(const Tensor& x, std::int64_t count) {
+Tensor move_rows(const Tensor& x, std::int64_t count) {
   if (count == 0) return x;
   const std::int64_t n = x.shape()[-1], size = std::min(n, count < 0 ? -count : count);
   Shape gap = x.shape();
@@ -53,7 +53,7 @@ Tensor band_of_products(const Tensor& x, const Tensor& y) {
     const auto half = [&](const Tensor& a, const Tensor& b) {
       return multiply(rows_of(a, e, rows), conjugated(rows_of(b, e, e + 1)));
     };
-    add_term(sum, between_zeros(moved(add(half(x, y), half(y, x)), e), 0, e));
+    add_term(sum, between_zeros(move_rows(add(half(x, y), half(y, x)), e), 0, e));
   }
   return sum;
 }
@@ -65,9 +65,9 @@ Tensor band_of_whole(const Tensor& q, const Tensor& x) {
   const Tensor adjoint = conjugated(q);
   Tensor sum;
   for (std::int64_t e = 0; e < rows; ++e)  // d >= e, by the lower triangle
-    add_term(sum, between_zeros(multiply(moved(rows_of(q, 0, rows - e), -e), rows_of(x, e, e + 1)), e, 0));
+    add_term(sum, between_zeros(multiply(move_rows(rows_of(q, 0, rows - e), -e), rows_of(x, e, e + 1)), e, 0));
   for (std::int64_t d = 0; d < rows; ++d) {  // e >= d, by the upper one
-    const Tensor products = multiply(moved(rows_of(adjoint, 0, rows - d), -d), rows_of(x, d, rows));
+    const Tensor products = multiply(move_rows(rows_of(adjoint, 0, rows - d), -d), rows_of(x, d, rows));
     add_term(sum, between_zeros(expand_dims(reel::sum(products, -2), -2), d, rows - 1 - d));
   }
   return sum;

@@ -21,7 +21,8 @@ void eigh_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradie
     if (is_complex(m.dtype()))
       m = require_invariant(Gauge::eigenvector_phase, m, imag(diagonal(m)), abs(stop_gradient(m)));
     const Tensor gaps = differences(w);
-    inner = divided(multiply(subtract(m, adjoint(m)), 0.5), gaps, vanishing(gaps, w), unused_pairs(m, eigh_kind(r)));
+    inner = divide_where_defined(multiply(subtract(m, adjoint(m)), 0.5), gaps, vanishing(gaps, w),
+                                 unused_pairs(m, eigh_kind(r)));
   }
   if (g[0].defined()) add_to(inner, cast_to(diag_embed(g[0]), v.dtype()));
   dx[0] = hermitian_part(conjugation(v, inner));
@@ -32,7 +33,7 @@ void eigh_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tenso
   const Tensor p = adjoint_product("eigh", v, product("eigh", hermitian_part(dx[0]), v));
   const Tensor gaps = differences(w);
   dy[0] = real(diagonal(p));
-  dy[1] = product("eigh", v, divided(p, gaps, vanishing(gaps, w), unused_pairs(p, eigh_kind(r))));
+  dy[1] = product("eigh", v, divide_where_defined(p, gaps, vanishing(gaps, w), unused_pairs(p, eigh_kind(r))));
 }
 
 void infer_eigh(const Call& call, Metas& out) {
@@ -90,7 +91,7 @@ void eig_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradien
     const Tensor along = multiply(adjoint_product("eig", v, v), as_row(real(diagonal(m))));
     const Tensor gaps = differences(w);
     m = subtract(m, along);
-    inner = divided(m, conj(gaps), vanishing(gaps, abs(w)), unused_pairs(m, eig_kind(r)));
+    inner = divide_where_defined(m, conj(gaps), vanishing(gaps, abs(w)), unused_pairs(m, eig_kind(r)));
   }
   if (g[0].defined()) add_to(inner, diag_embed(g[0]));
   const Tensor da = solve_any(adjoint(v), product_adjoint("eig", inner, v));
@@ -100,7 +101,7 @@ void eig_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor
   const Tensor &w = r.saved(0), &v = r.saved(1);
   const Tensor p = solve_any(v, product("eig", cast_to(dx[0], v.dtype()), v)), gaps = differences(w);
   dy[0] = diagonal(p);
-  const Tensor k = divided(p, gaps, vanishing(gaps, abs(w)), unused_pairs(p, eig_kind(r))),
+  const Tensor k = divide_where_defined(p, gaps, vanishing(gaps, abs(w)), unused_pairs(p, eig_kind(r))),
                moved = product("eig", v, k);
   dy[1] = subtract(moved, multiply(v, as_row(real(sum(multiply(conj(v), moved), -2)))));
 }

@@ -28,7 +28,7 @@ std::int64_t position(const Labels& labels, Label l) {
   return i;
 }
 
-std::string spelled(Label l) { return l > 0 ? std::string(1, static_cast<char>(l)) : "..."; }
+std::string spell(Label l) { return l > 0 ? std::string(1, static_cast<char>(l)) : "..."; }
 
 // The labels of one operand, and where "..." stands among them (-1: nowhere).
 struct Term {
@@ -76,7 +76,7 @@ Equation parse(std::string_view subscripts) {
       for (std::size_t j = 0; j < i; ++j)
         if (equation.output.letters[i] == equation.output.letters[j])
           fail<ValueError>(this_op, "\"{}\" has '{}' twice in the result", subscripts,
-                           spelled(equation.output.letters[i]));
+                           spell(equation.output.letters[i]));
     return equation;
   }
   // Implicit output: the batch axes, then the letters that occur once, ascending by code.
@@ -91,7 +91,7 @@ Equation parse(std::string_view subscripts) {
 }
 
 // The labels of an operand whose "..." stands for `batch` axes.
-Labels expanded(const Term& term, int batch) {
+Labels expand_labels(const Term& term, int batch) {
   Labels labels;
   for (std::size_t i = 0; i <= term.letters.size(); ++i) {
     if (static_cast<int>(i) == term.ellipsis)
@@ -106,7 +106,7 @@ struct Value {
   Labels labels;
 };
 
-Tensor reordered(const Tensor& x, const Labels& from, const Labels& to) {
+Tensor reorder_axes(const Tensor& x, const Labels& from, const Labels& to) {
   Shape order;
   bool moved = false;
   for (std::size_t i = 0; i < to.size(); ++i) {
@@ -159,7 +159,7 @@ struct Sorted {
 };
 
 template <class Kept>
-Sorted sorted(const Labels& x, const Labels& y, const Kept& kept) {
+Sorted sort_labels(const Labels& x, const Labels& y, const Kept& kept) {
   Sorted s;
   for (Label l : x) (!has(y, l) ? s.free_x : kept(l) ? s.batch : s.contracted).push_back(l);
   for (Label l : y)
@@ -187,7 +187,7 @@ struct Extents {
   }
 };
 
-Labels joined(std::initializer_list<const Labels*> parts) {
+Labels join_labels(std::initializer_list<const Labels*> parts) {
   Labels all;
   for (const Labels* p : parts) all.insert(all.end(), p->begin(), p->end());
   return all;
@@ -195,26 +195,26 @@ Labels joined(std::initializer_list<const Labels*> parts) {
 
 // Contracts x and y: sums over labels that both have and nobody else needs.
 template <class Kept>
-Value contracted(Value x, Value y, Extents& extents, const Labels& output, const Kept& kept) {
+Value contract(Value x, Value y, Extents& extents, const Labels& output, const Kept& kept) {
   sum_out(x, [&](Label l) { return kept(l) || has(y.labels, l); });
   sum_out(y, [&](Label l) { return kept(l) || has(x.labels, l); });
-  Sorted s = sorted(x.labels, y.labels, kept);
+  Sorted s = sort_labels(x.labels, y.labels, kept);
   for (Label l : output) {  // the factor with the first axis of the result comes first
     if (has(s.free_x, l)) break;
     if (!has(s.free_y, l)) continue;
     std::swap(x, y);
-    s = sorted(x.labels, y.labels, kept);
+    s = sort_labels(x.labels, y.labels, kept);
     break;
   }
   if (s.contracted.empty()) {  // pointwise: each gets axes of extent 1 for labels that only the other has
     Shape shape_x, shape_y;
-    extents.append(shape_x, joined({&s.batch, &s.free_x}));
+    extents.append(shape_x, join_labels({&s.batch, &s.free_x}));
     for (std::size_t i = 0; i < s.free_y.size(); ++i) shape_x.push_back(1);
     extents.append(shape_y, s.batch);
     for (std::size_t i = 0; i < s.free_x.size(); ++i) shape_y.push_back(1);
     extents.append(shape_y, s.free_y);
-    return {multiply(in_shape(reordered(x.x, x.labels, joined({&s.batch, &s.free_x})), shape_x),
-                     in_shape(reordered(y.x, y.labels, joined({&s.batch, &s.free_y})), shape_y)),
+    return {multiply(in_shape(reorder_axes(x.x, x.labels, join_labels({&s.batch, &s.free_x})), shape_x),
+                     in_shape(reorder_axes(y.x, y.labels, join_labels({&s.batch, &s.free_y})), shape_y)),
             s.result};
   }
   const std::int64_t inner = extents.product(s.contracted);
@@ -228,8 +228,9 @@ Value contracted(Value x, Value y, Extents& extents, const Labels& output, const
   shape_x.push_back(inner);
   shape_y.push_back(inner);
   if (!s.free_y.empty() || !s.batch.empty()) shape_y.push_back(extents.product(s.free_y));
-  const Tensor rows = in_shape(reordered(x.x, x.labels, joined({&s.batch, &s.free_x, &s.contracted})), shape_x);
-  const Tensor columns = in_shape(reordered(y.x, y.labels, joined({&s.batch, &s.contracted, &s.free_y})), shape_y);
+  const Tensor rows = in_shape(reorder_axes(x.x, x.labels, join_labels({&s.batch, &s.free_x, &s.contracted})), shape_x);
+  const Tensor columns =
+      in_shape(reorder_axes(y.x, y.labels, join_labels({&s.batch, &s.contracted, &s.free_y})), shape_y);
   return {in_shape(product(this_op, rows, columns), shape), s.result};
 }
 
@@ -241,7 +242,7 @@ struct LabeledOperands {
 };
 
 // Labels the operands' axes and checks the extents; an extent of 1 broadcasts.
-LabeledOperands labeled(std::string_view subscripts, std::span<const Tensor> operands) {
+LabeledOperands label_operands(std::string_view subscripts, std::span<const Tensor> operands) {
   const Equation equation = parse(subscripts);
   if (equation.inputs.size() != operands.size())
     fail<ValueError>(this_op, "\"{}\" is for {} operands, there are {}", subscripts, equation.inputs.size(),
@@ -260,12 +261,12 @@ LabeledOperands labeled(std::string_view subscripts, std::span<const Tensor> ope
       fail<ValueError>(this_op, "term {} of \"{}\" names {} axes, its operand is {}", k, subscripts,
                        term.letters.size(), shape);
     if (term.ellipsis >= 0) most_batch = std::max(most_batch, batch);
-    p.values.push_back({cast_to(operands[k], dtype), expanded(term, batch)});
+    p.values.push_back({cast_to(operands[k], dtype), expand_labels(term, batch)});
     const std::int64_t* own = shape.begin();
     for (Label l : p.values.back().labels) {
       std::int64_t& extent = p.extents[l];
       if (*own != extent && *own != 1 && extent != 1)
-        fail<ShapeError>(this_op, "'{}' of \"{}\" is {} in operand {}, which is {}, and {} before", spelled(l),
+        fail<ShapeError>(this_op, "'{}' of \"{}\" is {} in operand {}, which is {}, and {} before", spell(l),
                          subscripts, *own, k, shape, extent);
       if (*own != 1) extent = *own;
       ++own;
@@ -277,9 +278,9 @@ LabeledOperands labeled(std::string_view subscripts, std::span<const Tensor> ope
   for (Label l : equation.output.letters) {
     bool known = false;
     for (const Value& v : p.values) known |= has(v.labels, l);
-    if (!known) fail<ValueError>(this_op, "'{}' of the result of \"{}\" is in no operand", spelled(l), subscripts);
+    if (!known) fail<ValueError>(this_op, "'{}' of the result of \"{}\" is in no operand", spell(l), subscripts);
   }
-  p.output = expanded(equation.output, most_batch);
+  p.output = expand_labels(equation.output, most_batch);
   return p;
 }
 
@@ -321,8 +322,8 @@ void contract_pair(LabeledOperands& p) {
       second = j;
     }
   }
-  Value result = contracted(p.values[first], p.values[second], p.extents, p.output,
-                            [&](Label l) { return needed_by_others(first, second, l); });
+  Value result = contract(p.values[first], p.values[second], p.extents, p.output,
+                          [&](Label l) { return needed_by_others(first, second, l); });
   p.values.erase(p.values.begin() + static_cast<std::ptrdiff_t>(second));
   p.values[first] = std::move(result);
 }
@@ -350,7 +351,7 @@ DType widen_steps(LabeledOperands& p) {
 
 Tensor einsum(std::string_view subscripts, std::span<const Tensor> operands, const detail::CallLine& at) {
   const tape::CallScope scope(at);
-  ops::LabeledOperands p = ops::labeled(subscripts, operands);
+  ops::LabeledOperands p = ops::label_operands(subscripts, operands);
   for (ops::Value& v : p.values) {
     ops::squeeze_ones(v, p.extents);
     ops::take_diagonals(v);
@@ -359,7 +360,7 @@ Tensor einsum(std::string_view subscripts, std::span<const Tensor> operands, con
   while (p.values.size() > 1) ops::contract_pair(p);
   ops::Value& last = p.values.front();
   ops::sum_out(last, [&](ops::Label l) { return ops::has(p.output, l); });
-  Tensor result = ops::reordered(ops::is_half(dtype) ? ops::cast_to(last.x, dtype) : last.x, last.labels, p.output);
+  Tensor result = ops::reorder_axes(ops::is_half(dtype) ? ops::cast_to(last.x, dtype) : last.x, last.labels, p.output);
   for (const Tensor& x : operands)
     if (result.id() == x.id()) return identity(result);  // the result of an op is a new tensor
   return result;

@@ -23,7 +23,7 @@ Tensor vanishing(const Tensor& x, const Tensor& values, bool vector) {
   return less_equal(abs(stop_gradient(x)), multiply(vector ? largest : as_column(largest), factor));
 }
 
-Tensor divided(const Tensor& m, const Tensor& by, const Tensor& vanishes, const Tensor& unused) {
+Tensor divide_where_defined(const Tensor& m, const Tensor& by, const Tensor& vanishes, const Tensor& unused) {
   const Tensor divisor = where(vanishes, 1.0, by);
   const Tensor reciprocal = where(vanishes, std::numeric_limits<double>::quiet_NaN(), divide(1.0, divisor));
   return multiply(m, where(logical_and(vanishes, unused), 0.0, reciprocal));

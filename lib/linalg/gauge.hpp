@@ -42,7 +42,7 @@ inline void add_to(Tensor& sum, const Tensor& x) { sum = sum.defined() ? add(sum
 /// the largest of the n values [..., n]. No gradient.
 Tensor vanishing(const Tensor& x, const Tensor& values, bool vector = false);
 /// m / by for matrices m. Where `by` vanishes: 0 where `unused`, else NaN.
-Tensor divided(const Tensor& m, const Tensor& by, const Tensor& vanishes, const Tensor& unused);
+Tensor divide_where_defined(const Tensor& m, const Tensor& by, const Tensor& vanishes, const Tensor& unused);
 /// Whether the cotangent of vectors may come from a rule of values alone. The second derivative of such a rule is not
 /// determined by the vectors where values are equal.
 enum class Vectors : std::uint8_t { wanted, of_values };

@@ -89,11 +89,11 @@ class KrylovRun {
     ++result.iterations;
     return product_of(name_, a_, v);
   }
-  Tensor preconditioned(const Tensor& v) const {
+  Tensor precondition(const Tensor& v) const {
     return options_.preconditioner ? product_of(name_, options_.preconditioner, v) : v;
   }
   // The result for a x = b.
-  KrylovResult finished() const {
+  KrylovResult finish() const {
     KrylovResult r{result, operator_norm_};
     r.x = r.x * std::ldexp(1.0, exponent_);
     if (options_.initial.defined()) r.x = add(options_.initial, r.x);
@@ -170,7 +170,7 @@ KrylovResult run_cg(const char* name, const LinearOperator& a, const Tensor& b, 
   Tensor direction;
   double before = 0;
   while (!run.stopped()) {
-    const Tensor z = run.preconditioned(run.residual);
+    const Tensor z = run.precondition(run.residual);
     const double size = dot_of(run.residual, z);
     direction = direction.defined() ? z + direction * (size / before) : z;
     before = size;
@@ -184,7 +184,7 @@ KrylovResult run_cg(const char* name, const LinearOperator& a, const Tensor& b, 
     run.residual = run.residual - q * step;
     run.set_residual(norm_of(run.residual));
   }
-  return run.finished();
+  return run.finish();
 }
 
 // Right-preconditioned, so that the residual is that of the system. The least-squares problem estimates the residual;
@@ -197,7 +197,7 @@ KrylovResult run_gmres(const char* name, const LinearOperator& a, const Tensor& 
     HessenbergLeastSquares problem(first);
     bool extensible = true;
     for (std::int64_t k = 0; k < options.restart && extensible && !run.stopped(); ++k) {
-      directions.push_back(run.preconditioned(basis.back()));
+      directions.push_back(run.precondition(basis.back()));
       Tensor next = run.product(directions.back());
       const double size = norm_of(next);
       run.see_product(size, options.preconditioner ? norm_of(directions.back()) : 1);
@@ -223,7 +223,7 @@ KrylovResult run_gmres(const char* name, const LinearOperator& a, const Tensor& 
     const bool progress = run.result.residual < (exhausted ? 0.5 * first : first);
     if (run.broken(progress, first)) break;
   }
-  return run.finished();
+  return run.finish();
 }
 
 namespace {
@@ -238,7 +238,7 @@ KrylovResult run_bicgstab(const char* name, const LinearOperator& a, const Tenso
     if (run.broken(next != 0 && std::isfinite(next), next)) break;
     p = p.defined() ? run.residual + (p - v * omega) * (next / rho * (alpha / omega)) : run.residual;
     rho = next;
-    const Tensor direction = run.preconditioned(p);
+    const Tensor direction = run.precondition(p);
     v = run.product(direction);
     const double along = dot_of(shadow, v);
     if (run.broken(along != 0 && std::isfinite(along), along)) break;
@@ -248,7 +248,7 @@ KrylovResult run_bicgstab(const char* name, const LinearOperator& a, const Tenso
     run.residual = half;
     run.set_residual(norm_of(half));
     if (run.stopped()) break;
-    const Tensor second = run.preconditioned(half), t = run.product(second);
+    const Tensor second = run.precondition(half), t = run.product(second);
     const double size = dot_of(t, t);
     if (run.broken(size > 0, size)) break;
     omega = dot_of(t, half) / size;
@@ -257,7 +257,7 @@ KrylovResult run_bicgstab(const char* name, const LinearOperator& a, const Tenso
     run.residual = half - t * omega;
     run.set_residual(norm_of(run.residual));
   }
-  return run.finished();
+  return run.finish();
 }
 
 // For derivatives: throws if the method does not converge.

@@ -34,13 +34,13 @@ LinearOperator transpose_of(const char* name, const LinearOperator& a, const Ten
   };
 }
 
-SharedSystem transposed(const SharedSystem& system) {
+SharedSystem transpose(const SharedSystem& system) {
   const LinearSystem& s = *system;
   return std::make_shared<const LinearSystem>(
       LinearSystem{s.name, s.transpose, s.product, s.transposed_solver, s.solver});
 }
 
-Tensor solved(const SharedSystem& system, const Tensor& b);
+Tensor solve_recorded(const SharedSystem& system, const Tensor& b);
 
 // The rules of one entry.
 struct RecordedSolve {
@@ -51,7 +51,7 @@ struct RecordedSolve {
   // The products with x that depend on what the operator reads: by reverse mode, and by forward mode.
   std::vector<Gradient> pull(const Tensor& g) const {
     const ops::FrozenReads same_values = inputs.same_reads();
-    const Tensor db = solved(transposed(system), g);
+    const Tensor db = solve_recorded(transpose(system), g);
     std::vector<Gradient> all{Gradient(db)};
     const std::vector<Source> sources = inputs.sources({});
     if (sources.empty()) return all;
@@ -75,11 +75,11 @@ struct RecordedSolve {
       }
       if (change.defined()) b = b.defined() ? subtract(b, change) : negative(change);
     }
-    return b.defined() ? solved(system, b) : zeros(x.shape(), x.dtype());
+    return b.defined() ? solve_recorded(system, b) : zeros(x.shape(), x.dtype());
   }
 };
 
-Tensor solved(const SharedSystem& system, const Tensor& b) { return solve_system(system, b, system->solver); }
+Tensor solve_recorded(const SharedSystem& system, const Tensor& b) { return solve_system(system, b, system->solver); }
 
 }  // namespace
 

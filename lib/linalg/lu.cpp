@@ -39,7 +39,7 @@ struct LuBlocks {
 };
 
 // Rows in another order; `order` broadcasts to x's batch axes.
-Tensor permuted(const Tensor& x, const Tensor& order) {
+Tensor permute_rows(const Tensor& x, const Tensor& order) {
   Shape shape = x.shape();
   return take_along_axis(x, broadcast_to(as_column(order), shape), -2);
 }
@@ -91,11 +91,11 @@ void lu_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient
   }
   Tensor da = square_vjp(f.square, of_square);
   if (of_block.defined()) da = concatenate({da, of_block}, f.m > f.k ? -2 : -1);
-  dx[0] = permuted(da, argsort(r.saved(1), -1));
+  dx[0] = permute_rows(da, argsort(r.saved(1), -1));
 }
 
 void lu_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
-  const LuBlocks f(r.saved(0)), da(permuted(dx[0], r.saved(1)));
+  const LuBlocks f(r.saved(0)), da(permute_rows(dx[0], r.saved(1)));
   const Tensor square = square_jvp(f.square, da.square);
   dy[0] = square;
   if (f.m > f.k) dy[0] = concatenate({square, divide_upper(subtract(da.l2, mm(f.l2, triu(square))), f.square)}, -2);
@@ -184,7 +184,7 @@ Tensor lu_solve(const LuFactors& factors, const Operand& b) {
   full.push_back(n), order.push_back(n);
   full.push_back(columns.shape().back());
   const Tensor rows = ops::apply(ops::rows_of_pivots, {&factors.pivots});
-  const Tensor sides = ops::permuted(broadcast_to(columns, full), broadcast_to(rows, order));
+  const Tensor sides = ops::permute_rows(broadcast_to(columns, full), broadcast_to(rows, order));
   const Tensor half = ops::triangular_solve_for(ops::Caller::lu_solve, packed, sides, ops::unit_lower, false);
   const Tensor x = ops::triangular_solve_for(ops::Caller::lu_solve, packed, half, {.lower = false}, false);
   const Tensor result = vector ? squeeze(x, -1) : x;

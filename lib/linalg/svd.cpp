@@ -22,10 +22,11 @@ struct SvdPoint {
   // m / (s_j - s_i), where `of_vectors` shows which vectors are used. s_j^2 - s_i^2 may overflow or underflow: m is
   // divided by s_j + s_i before.
   Tensor by_gaps(const Tensor& m, const Tensor& of_vectors) const {
-    return divided(m, differences(s), equal, unused_pairs(of_vectors, vectors));
+    return divide_where_defined(m, differences(s), equal, unused_pairs(of_vectors, vectors));
   }
   Tensor by(const Tensor& m, const Tensor& values, const Tensor& vanishes) const {
-    return divided(m, values, vanishes, logical_and(reel::equal(stop_gradient(m), 0.0), vectors == Vectors::wanted));
+    return divide_where_defined(m, values, vanishes,
+                                logical_and(reel::equal(stop_gradient(m), 0.0), vectors == Vectors::wanted));
   }
   Tensor by_columns(const Tensor& m) const { return by(m, as_row(s), as_row(zero)); }
   Tensor by_rows(const Tensor& m) const { return by(m, as_column(s), as_column(zero)); }

@@ -16,12 +16,12 @@ enum : std::size_t { triangular_vector = 3, triangular_caller };
 TriangularOptions options_of(const tape::Record& r) {
   return {r.attributes()[0] != 0, r.attributes()[1] != 0, r.attributes()[2] != 0};
 }
-TriangularOptions flipped(TriangularOptions options) {
+TriangularOptions flip_transpose(TriangularOptions options) {
   options.transpose = !options.transpose;
   return options;
 }
 // The triangle of a that a triangular solve reads.
-Tensor masked(const Tensor& a, const TriangularOptions& options) {
+Tensor mask_triangle(const Tensor& a, const TriangularOptions& options) {
   return options.lower ? tril(a, options.unit_diagonal ? -1 : 0) : triu(a, options.unit_diagonal ? 1 : 0);
 }
 
@@ -29,13 +29,14 @@ void triangular_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<
   const TriangularOptions options = options_of(r);
   const bool vector = r.attributes()[triangular_vector];
   const auto caller = static_cast<Caller>(r.attributes()[triangular_caller]);
-  const Tensor db = solve_cotangent(
-      r, g[0], vector, [&](const Tensor& b, bool v) { return triangular(r.saved(0), b, flipped(options), v, caller); });
+  const Tensor db = solve_cotangent(r, g[0], vector, [&](const Tensor& b, bool v) {
+    return triangular(r.saved(0), b, flip_transpose(options), v, caller);
+  });
   if (r.wanted(1)) dx[1] = sum_to(r, db, r.shape(1));
   if (!r.wanted(0)) return;
   const Tensor x = r.saved(1);
   const Tensor da = minus_outer(db, x, vector, options.transpose);
-  dx[0] = masked(sum_to(r, da, r.shape(0)), options);
+  dx[0] = mask_triangle(sum_to(r, da, r.shape(0)), options);
 }
 
 void triangular_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
@@ -43,7 +44,8 @@ void triangular_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span
   const bool vector = r.attributes()[triangular_vector] != 0;
   Tensor b;
   if (r.wanted(1)) b = dx[1];
-  if (r.wanted(0)) b = subtract_from(b, apply_matrix(masked(dx[0], options), r.saved(1), options.transpose, vector));
+  if (r.wanted(0))
+    b = subtract_from(b, apply_matrix(mask_triangle(dx[0], options), r.saved(1), options.transpose, vector));
   dy[0] = triangular(r.saved(0), b, options, vector, static_cast<Caller>(r.attributes()[triangular_caller]));
 }
 

@@ -41,7 +41,7 @@ Tensor linear(const char* name, const Tensor& x, Map value, Map op, Map adjoint)
 }
 
 // [size, ...] of all ranks' x.
-Tensor gathered(Ranks& ranks, const char* op, const Tensor& operand) {
+Tensor gather_blocks(Ranks& ranks, const char* op, const Tensor& operand) {
   const Tensor x = contiguous(operand);
   Shape shape = x.shape();
   shape.insert(0, ranks.size);
@@ -55,7 +55,7 @@ Tensor gathered(Ranks& ranks, const char* op, const Tensor& operand) {
 }
 
 // Row k of x [size, ...] to rank k.
-Tensor exchanged(Ranks& ranks, const char* op, const Tensor& operand) {
+Tensor exchange(Ranks& ranks, const char* op, const Tensor& operand) {
   const Tensor x = contiguous(operand);
   const Received all(x.shape(), x.dtype());
   const int bytes = bytes_of(op, x.size() / ranks.size, x.dtype());
@@ -88,11 +88,11 @@ std::int64_t part_of(const Ranks& ranks, const Tensor& x) {
 Tensor sum_of_all(Ranks& ranks, const Tensor& x) {
   const char* op = mpi::name_of(Op::all_reduce);
   if (x.size() <= gathered_elements) {
-    const Tensor all = gathered(ranks, op, reshape(x, {x.size()}));  // flat, since x may have the highest rank
+    const Tensor all = gather_blocks(ranks, op, reshape(x, {x.size()}));  // flat, since x may have the highest rank
     return reshape(sum_of_rows(all, 0, ranks.size), x.shape());
   }
-  const Tensor mine = sum_of_rows(exchanged(ranks, op, mpi::in_rows(x, ranks.size)), 0, ranks.size);
-  const Tensor all = reshape(gathered(ranks, op, mine), {mine.size() * ranks.size});
+  const Tensor mine = sum_of_rows(exchange(ranks, op, mpi::in_rows(x, ranks.size)), 0, ranks.size);
+  const Tensor all = reshape(gather_blocks(ranks, op, mine), {mine.size() * ranks.size});
   return reshape(slice(all, {range(0, x.size())}), x.shape());
 }
 
@@ -119,7 +119,7 @@ Tensor gather_for(Op op, int root, const Communicator& ranks, const Tensor& x) {
       mpi::name_of(op), x,
       [=](const Tensor& operand) {
         announce(ranks.state(), op, operand, operand.size(), root);
-        return gathered(ranks.state(), mpi::name_of(op), operand);
+        return gather_blocks(ranks.state(), mpi::name_of(op), operand);
       },
       [=](const Tensor& t) { return gather_for(op, root, ranks, t); },
       [ranks](const Tensor& g) { return reduce_scatter(ranks, g); });
@@ -152,7 +152,7 @@ Tensor reduce_scatter(const Communicator& ranks, const Tensor& x) {
       "reduce_scatter", x,
       [ranks](const Tensor& operand) {
         announce(ranks.state(), Op::reduce_scatter, operand, operand.size() / ranks.size());
-        return sum_of_rows(exchanged(ranks.state(), "reduce_scatter", operand), 0, ranks.size());
+        return sum_of_rows(exchange(ranks.state(), "reduce_scatter", operand), 0, ranks.size());
       },
       [ranks](const Tensor& t) { return reduce_scatter(ranks, t); },
       [ranks](const Tensor& g) { return all_gather(ranks, g); });
@@ -194,7 +194,7 @@ Tensor all_to_all(const Communicator& ranks, const Tensor& x) {
   check_rows(ranks.state(), Op::all_to_all, x);
   const auto value = [ranks](const Tensor& operand) {
     announce(ranks.state(), Op::all_to_all, operand, operand.size() / ranks.size());
-    return exchanged(ranks.state(), "all_to_all", operand);
+    return exchange(ranks.state(), "all_to_all", operand);
   };
   const auto again = [ranks](const Tensor& g) { return all_to_all(ranks, g); };
   return linear("all_to_all", x, value, again, again);

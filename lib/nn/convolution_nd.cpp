@@ -54,7 +54,7 @@ Tensor from_planes(const Tensor& planes, std::int64_t batch, std::int64_t depth)
 struct Reached {
   std::int64_t first, last, plane;
 };
-Reached reached(const Axis& depth, std::int64_t tap) {
+Reached find_reach(const Axis& depth, std::int64_t tap) {
   const std::int64_t shift = tap * depth.dilation - depth.before;  // plane = result * stride + shift
   const std::int64_t first = shift < 0 ? (-shift - 1) / depth.stride + 1 : 0;
   const std::int64_t last =
@@ -75,7 +75,7 @@ Tensor sum_of_taps(const Axis& depth, const Tensor& x, const Tensor& w, const Sh
   Tensor y = zeros(result, x.dtype());
   bool connected = false;
   for (std::int64_t tap = 0; tap < depth.taps; ++tap) {
-    const Reached r = reached(depth, tap);
+    const Reached r = find_reach(depth, tap);
     if (r.first == r.last && (connected || tap + 1 < depth.taps)) continue;
     const Tensor planes = slice(x, {whole, whole, from(r)});
     const Tensor images = part(as_planes(planes), slice(w, {whole, whole, SliceItem(tap)}));

@@ -33,7 +33,7 @@ Tensor at_least(const Tensor& a, const Tensor& b) { return greater_equal(a, b); 
 Tensor differ(const Tensor& a, const Tensor& b) { return not_equal(a, b); }
 
 // Column s is column s - by of x; `fill` where there is none.
-Tensor shifted(const Tensor& x, std::int64_t by, double fill) {
+Tensor shift(const Tensor& x, std::int64_t by, double fill) {
   const std::int64_t count = x.shape()[1], first = std::max<std::int64_t>(-by, 0);
   const Tensor padded = pad(x, {0, std::max<std::int64_t>(by, 0)}, {0, first}, full({}, fill, x.dtype()));
   return slice(padded, {range_from(0), range(first, first + count)});
@@ -50,7 +50,7 @@ struct States {
     const Tensor pairs = reshape(stack({blanks, labels}, -1), {n, 2 * width});
     classes = concatenate({pairs, full({n, 1}, blank, DType::int64)}, 1);
     // A blank does not follow the previous blank directly: the label between them cannot be skipped.
-    skips = both(differ(classes, shifted(classes, 2, -1)), differ(classes, full({}, blank)));
+    skips = both(differ(classes, shift(classes, 2, -1)), differ(classes, full({}, blank)));
     skips = both(skips, at_least(at, full({}, std::int64_t{3})));
     inside = at_least(end, at);
     last = both(inside, at_least(at, end - 1));
@@ -76,7 +76,7 @@ struct Forward {
         continue;
       }
       const Tensor ways =
-          stack({alpha, shifted(alpha, 1, impossible), either(s.skips, shifted(alpha, 2, impossible), impossible)});
+          stack({alpha, shift(alpha, 1, impossible), either(s.skips, shift(alpha, 2, impossible), impossible)});
       weights[t] = softmax(ways, 0);
       alpha = where(within[t], from_largest(plus(emissions[t], logsumexp(ways, 0))), alpha);
     }
@@ -102,7 +102,7 @@ Tensor slopes_of(const Tensor& log_probs, const Tensor& targets, const Tensor& s
     found[t] = either(within[t], now, 0);
     if (t == 0) break;
     const Steps ways = unstack(times(now, forward.weights[t]));
-    const Tensor before = plus(ways[0], plus(shifted(ways[1], -1, 0), shifted(ways[2], -2, 0)));
+    const Tensor before = plus(ways[0], plus(shift(ways[1], -1, 0), shift(ways[2], -2, 0)));
     now = where(within[t], before, now);
   }
   const Tensor probabilities =

@@ -210,7 +210,7 @@ Inside inside_of(const loops::WindowAxis& rows, const loops::WindowAxis& columns
   return {greater(inside, 0), from_data(taps)};
 }
 
-Tensor dilated(const char* op, const Tensor& x, const Tensor& w, const Morphology2dOptions& options) {
+Tensor dilate(const char* op, const Tensor& x, const Tensor& w, const Morphology2dOptions& options) {
   const Shape s = x.shape();
   if (w.shape()[0] != s[1])
     fail<ShapeError>(op, "w has {} channels and x has {}: w is {}, x is {}", w.shape()[0], s[1], w.shape(), s);
@@ -239,7 +239,7 @@ Tensor morphology(const char* op, const Operand& operand, const Operand& kernel,
   const Tensor x = to_tensor(op, operand, in.wide, "x"), w = to_tensor(op, kernel, in.wide, "w");
   if (x.rank() != 4) fail<ShapeError>(op, "x must be {}, but it is {}; reshape it", axes_text[1], x.shape());
   if (w.rank() != 3) fail<ShapeError>(op, "w must be [channels, height, width], but it is {}; reshape it", w.shape());
-  const Tensor y = erosion ? -dilated(op, -x, flip(w, {1, 2}), options) : dilated(op, x, w, options);
+  const Tensor y = erosion ? -dilate(op, -x, flip(w, {1, 2}), options) : dilate(op, x, w, options);
   return cast_to(y, in.result);
 }
 

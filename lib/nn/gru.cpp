@@ -70,7 +70,7 @@ void gru_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor>
     h = plus(plus(times(dn, 1 - update), times(dz, s.hidden[k] - fresh)), times(update, h));
     all.push_back(h);
   }
-  dy[0] = stacked(all, r.output_shape(0), h.dtype());
+  dy[0] = stack_steps(all, r.output_shape(0), h.dtype());
   dy[1] = h;
 }
 

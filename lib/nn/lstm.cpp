@@ -74,7 +74,7 @@ void lstm_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor
     h = plus(times(through_sigmoid(p[3], out), squashed), times(out, through_tanh(c, squashed)));
     all.push_back(h);
   }
-  dy[0] = stacked(all, r.output_shape(0), h.dtype());
+  dy[0] = stack_steps(all, r.output_shape(0), h.dtype());
   dy[1] = h;
   dy[2] = c;
 }

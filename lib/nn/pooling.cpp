@@ -21,17 +21,17 @@ using Axis = loops::WindowAxis;
 constexpr std::int64_t most_taps = 1 << 24;  // the kernels count positions in float32
 
 // x [..., rows, columns] with other extents of the last two axes.
-Shape resized(const Tensor& x, std::int64_t rows, std::int64_t columns) {
+Shape with_plane(const Tensor& x, std::int64_t rows, std::int64_t columns) {
   Shape shape = x.shape();
   shape[-2] = rows;
   shape[-1] = columns;
   return shape;
 }
 Shape result_shape(const Tensor& x, const loops::WindowGeometry& c) {
-  return resized(x, c.rows.results, c.columns.results);
+  return with_plane(x, c.rows.results, c.columns.results);
 }
 Shape image_shape(const Tensor& x, const loops::WindowGeometry& c) {
-  return resized(x, c.rows.extent, c.columns.extent);
+  return with_plane(x, c.rows.extent, c.columns.extent);
 }
 
 // The steps, with the extents of windows as numbers #1 to #c.
@@ -163,7 +163,7 @@ Tensor mean_of_images(const char* op, const Tensor& x, const ImageAxes& along, b
   const Tensor count = include_padding || (unpadded(rows) && unpadded(columns))
                            ? full({}, static_cast<double>(rows.taps) * static_cast<double>(columns.taps), x.dtype())
                            : counts(rows, x.dtype(), true) * counts(columns, x.dtype(), false);
-  return reshape(sums / count, resized(x, rows.results, columns.results));
+  return reshape(sums / count, with_plane(x, rows.results, columns.results));
 }
 
 // Sequences, images or volumes, by the number of axes.

@@ -109,7 +109,7 @@ Tensor times(const Tensor& a, const Tensor& b) { return a * b; }
 Tensor through_sigmoid(const Tensor& g, const Tensor& y) { return g * (y * (1 - y)); }
 Tensor through_tanh(const Tensor& g, const Tensor& y) { return g * (1 - square(y)); }
 
-Tensor stacked(const Steps& steps, const Shape& empty, DType dtype, int axis) {
+Tensor stack_steps(const Steps& steps, const Shape& empty, DType dtype, int axis) {
   return steps.empty() ? zeros(empty, dtype) : stack(steps, axis);
 }
 
@@ -118,12 +118,12 @@ void pull_products(const tape::Record& r, const Steps& of_inputs, const Steps& o
   const char* op = r.name();
   const Tensor &from = r.saved(x), &wi = r.saved(input_weight), &wh = r.saved(hidden_weight);
   const Shape gates = r.batched(with_last(from.shape(), wi.shape()[0]));
-  const Tensor d = stacked(of_inputs, gates, from.dtype(), r.batch_rank()),
-               s = stacked(of_states, gates, from.dtype(), r.batch_rank());
+  const Tensor d = stack_steps(of_inputs, gates, from.dtype(), r.batch_rank()),
+               s = stack_steps(of_states, gates, from.dtype(), r.batch_rank());
   if (r.wanted(x)) dx[x] = product(op, d, wi);
   if (r.wanted(input_weight)) dx[input_weight] = product(op, as_rows(d), as_rows(from), {.transpose_a = true});
   if (r.wanted(hidden_weight)) {
-    const Tensor before = stacked(hidden, with_last(from.shape(), wh.shape()[1]), from.dtype());
+    const Tensor before = stack_steps(hidden, with_last(from.shape(), wh.shape()[1]), from.dtype());
     dx[hidden_weight] = product(op, as_rows(s), as_rows(before), {.transpose_a = true});
   }
   if (r.wanted(input_bias)) dx[input_bias] = sum(d, {-3, -2});

@@ -57,7 +57,7 @@ Tensor times(const Tensor& a, const Tensor& b);
 Tensor through_sigmoid(const Tensor& g, const Tensor& y);
 Tensor through_tanh(const Tensor& g, const Tensor& y);
 /// [..., T, B, n] of T tensors [..., B, n], along this axis; of none, zeros of the shape `empty`.
-Tensor stacked(const Steps& steps, const Shape& empty, DType dtype, int axis = 0);
+Tensor stack_steps(const Steps& steps, const Shape& empty, DType dtype, int axis = 0);
 /// dx of the inputs, weights and biases, for the cotangents of the products with inputs and states of each step.
 /// `hidden`: the states before each step.
 void pull_products(const tape::Record& r, const Steps& of_inputs, const Steps& of_states, const Steps& hidden,

@@ -170,7 +170,7 @@ void sum_up(const Recurrent& r, const Tensor& hidden, const Tensor& of_inputs, c
 
 // The cotangents [N, B, H] of the state after the last step: a copy of `last`, or zeros.
 template <class T>
-Tensor started(const Tensor& last, std::int64_t count, const Sequence& e, DType dtype) {
+Tensor start_states(const Tensor& last, std::int64_t count, const Sequence& e, DType dtype) {
   const Tensor x = reel::detail::empty(dtype, {count, e.batch, e.state});
   last.defined() ? copy(last, x) : fill_zero<T>(x);
   return x;
@@ -212,8 +212,8 @@ void pull_lstm(const Recurrent& r, const Tensor& gates, const Tensor& cells, con
   const Sequence e(hidden);
   const std::int64_t h = e.state, row = 4 * h, rows = g.count * e.batch;
   const SlopeSteps<T> slopes(g.count, e, row, gates.dtype());
-  const Tensor state = started<T>(g.last, g.count, e, gates.dtype()),
-               cell = started<T>(g.last_cell, g.count, e, gates.dtype()),
+  const Tensor state = start_states<T>(g.last, g.count, e, gates.dtype()),
+               cell = start_states<T>(g.last_cell, g.count, e, gates.dtype()),
                squashed = reel::detail::empty(gates.dtype(), {rows, h});
   const Functions<T> f;
   const T* outer = data_or_null<T>(g.output);
@@ -255,7 +255,7 @@ void pull_gru(const Recurrent& r, const Tensor& gates, const Tensor& hidden, con
   const std::int64_t h = e.state, row = 3 * h, rows = g.count * e.batch;
   const SlopeSteps<T> states(g.count, e, row, gates.dtype());
   const Tensor inputs = reel::detail::empty(gates.dtype(), {g.count, e.steps, e.batch, row}),
-               state = started<T>(g.last, g.count, e, gates.dtype()),
+               state = start_states<T>(g.last, g.count, e, gates.dtype()),
                through = reel::detail::empty(gates.dtype(), {rows, h});
   const T* outer = data_or_null<T>(g.output);
   for (std::int64_t t = e.steps - 1; t >= 0; --t) {

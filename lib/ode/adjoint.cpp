@@ -28,7 +28,7 @@ using ops::Quantity;
 using Tensors = std::vector<Tensor>;
 
 // The elements of all, one behind the other; parts of complex numbers are elements.
-Quantity packed(std::span<const Tensor> list, DType dtype) {
+Quantity pack(std::span<const Tensor> list, DType dtype) {
   Tensors parts;
   for (const Tensor& x : list) {
     parts.push_back(ops::cast_to(is_complex(x.dtype()) ? real(x) : x, dtype));
@@ -37,7 +37,7 @@ Quantity packed(std::span<const Tensor> list, DType dtype) {
   return reel::detail::ravel_leaves(parts);
 }
 // The inverse, for tensors like these.
-Tensors unpacked(const Tensor& state, std::span<const Tensor> like) {
+Tensors unpack(const Tensor& state, std::span<const Tensor> like) {
   Tensors list;
   std::int64_t at = 0;
   for (const Tensor& x : like) {
@@ -82,7 +82,7 @@ using FlowRecord = std::shared_ptr<const RecordedFlow>;
 // The slope of [y, l, q...].
 Tensor adjoint_slope(const RecordedFlow& r, const Tensor& state, const Tensor& t) {
   const Tensor like[] = {r.end, r.end};
-  const Tensors parts = unpacked(state, like);
+  const Tensors parts = unpack(state, like);
   return r.again([&] {
     GradientTape tape({.watch_accessed_variables = false});
     const std::vector<Source> sources = r.inputs.sources(std::span(parts).first(1));
@@ -95,7 +95,7 @@ Tensor adjoint_slope(const RecordedFlow& r, const Tensor& state, const Tensor& t
       const Tensor& x = k == 0 ? parts[0] : r.inputs.read[k - 1];
       slopes.push_back(pulled[k] ? pulled[k].dense() : zeros(x.shape(), x.dtype()));
     }
-    return packed(slopes, r.ode.dtype);
+    return pack(slopes, r.ode.dtype);
   });
 }
 
@@ -107,7 +107,7 @@ std::vector<Gradient> pull(const FlowRecord& r, const Tensor& g) {
   for (const Tensor& x : r->inputs.read) start.push_back(zeros(x.shape(), x.dtype()));
   const Ode back{[r](const Tensor& state, const Tensor& t) { return adjoint_slope(*r, state, t); }, r->ode.method,
                  r->ode.dtype, r->ode.name};
-  const Tensors parts = unpacked(flow(back, r->options, packed(start, r->ode.dtype), to, from), start);
+  const Tensors parts = unpack(flow(back, r->options, pack(start, r->ode.dtype), to, from), start);
   const Quantity by_y = scale * Quantity(parts[1]);
   std::vector<Gradient> list{Gradient(by_y), Gradient(negative(sum(by_y * r->slope(y, from)))),
                              Gradient(sum(Quantity(g) * r->slope(r->end, to)))};
@@ -118,7 +118,7 @@ std::vector<Gradient> pull(const FlowRecord& r, const Tensor& g) {
 // The slope of [y, w] along these tangents of what f reads.
 Tensor tangent_slope(const RecordedFlow& r, const MovedSources& moved, const Tensor& state, const Tensor& t) {
   const Tensor like[] = {r.end, r.end};
-  const Tensors parts = unpacked(state, like);
+  const Tensors parts = unpack(state, like);
   return r.again([&] {
     std::vector<Source> sources(moved.sources);
     std::vector<Gradient> tangents = moved.gradients();
@@ -127,7 +127,7 @@ Tensor tangent_slope(const RecordedFlow& r, const MovedSources& moved, const Ten
     const ForwardAccumulator accumulator(sources, tangents);
     const Tensor slope = slope_of(r.ode, parts[0], t);
     const Tensor slopes[] = {slope, accumulator.jvp(slope, UnconnectedGradients::zero).dense()};
-    return packed(slopes, r.ode.dtype);
+    return pack(slopes, r.ode.dtype);
   });
 }
 
@@ -143,11 +143,12 @@ Tensor push(const FlowRecord& r, std::span<const Tensor> tangents) {
   const Ode ahead{[r, moved](const Tensor& state, const Tensor& t) { return tangent_slope(*r, moved, state, t); },
                   r->ode.method, r->ode.dtype, r->ode.name};
   const Tensor start[] = {y, w / scale};
-  w = scale * Quantity(unpacked(flow(ahead, r->options, packed(start, r->ode.dtype), from, to), start)[1]);
+  w = scale * Quantity(unpack(flow(ahead, r->options, pack(start, r->ode.dtype), from, to), start)[1]);
   return tangents[2].defined() ? w + r->slope(r->end, to) * tangents[2] : w;
 }
 
-Tensor solved(const Ode& ode, const OdeOptions& options, const Tensor& y, const Tensor& from, const Tensor& to) {
+Tensor integrate_back(const Ode& ode, const OdeOptions& options, const Tensor& y, const Tensor& from,
+                      const Tensor& to) {
   const double a = cast(from, DType::float64).item(), b = cast(to, DType::float64).item();
   if (a != b) return find_steps(ode, y, a, b, options, [](const auto&...) { return true; });
   if (tape::active()) static_cast<void>(slope_of(ode, y, from));  // tells what f reads
@@ -157,7 +158,7 @@ Tensor solved(const Ode& ode, const OdeOptions& options, const Tensor& y, const 
 }  // namespace
 
 Tensor flow(const Ode& ode, const OdeOptions& options, const Tensor& y, const Tensor& from, const Tensor& to) {
-  if (!tape::active()) return solved(ode, options, y, from, to);
+  if (!tape::active()) return integrate_back(ode, options, y, from, to);
   const auto entry = std::make_shared<RecordedFlow>();
   entry->ode = ode;
   entry->options = options;
@@ -166,7 +167,7 @@ Tensor flow(const Ode& ode, const OdeOptions& options, const Tensor& y, const Te
     tape::Capture capture;
     // New handles: the state and times are no captured tensors.
     const Tensors x = aliases(entry->inputs.arguments);
-    entry->end = detail::alias(solved(ode, options, x[0], x[1], x[2]));
+    entry->end = detail::alias(integrate_back(ode, options, x[0], x[1], x[2]));
     entry->inputs.take(capture);
   }
   const Tensors inputs = entry->inputs.values();

@@ -51,8 +51,8 @@ double EventSearch::value_after(std::size_t event, const Tensor& y, double start
 }
 
 // Chandrupatla, "A new hybrid quadratic/bisection algorithm for finding the zero of a nonlinear function", 1997.
-double EventSearch::refined(std::size_t event, const Tensor& y, double start, double low, double at_low, double high,
-                            double at_high) const {
+double EventSearch::refine_root(std::size_t event, const Tensor& y, double start, double low, double at_low,
+                                double high, double at_high) const {
   double a = high, fa = at_high, b = low, fb = at_low, c = a, fc = fa, part = 0.5;
   for (int k = 0; k < 200; ++k) {
     const double x = a + part * (b - a), f = value_after(event, y, start, x);
@@ -92,7 +92,8 @@ std::vector<EventRoot> EventSearch::roots_of(std::size_t event, const Tensor& y,
   for (std::size_t k = 0; k < parts; ++k) {
     const int direction = events_[event].direction;
     if (!is_root(g[k], g[k + 1]) || direction * g[k] > 0) continue;
-    const double length = g[k + 1] == 0 ? at(k + 1) : refined(event, y, taken.start, at(k), g[k], at(k + 1), g[k + 1]);
+    const double length =
+        g[k + 1] == 0 ? at(k + 1) : refine_root(event, y, taken.start, at(k), g[k], at(k + 1), g[k + 1]);
     const double rounding = unit() * std::max(std::abs(taken.start), std::abs(taken.length));
     if (taken.start != start_ || std::abs(length) > 64 * rounding) roots.push_back({event, 0, length});
   }

@@ -25,8 +25,8 @@ class EventSearch {
   double value_at(std::size_t event, const Tensor& y, double t) const;
   /// At the end of a step of this length from y.
   double value_after(std::size_t event, const Tensor& y, double start, double length) const;
-  double refined(std::size_t event, const Tensor& y, double start, double low, double at_low, double high,
-                 double at_high) const;
+  double refine_root(std::size_t event, const Tensor& y, double start, double low, double at_low, double high,
+                     double at_high) const;
   double unit() const { return detail::epsilon(ode_.dtype); }
 
   const Ode& ode_;

@@ -40,7 +40,7 @@ constexpr double part_weights[7][4] = {
 using ops::Quantity;
 
 // The sum of weights times slopes.
-Quantity combined(const std::vector<Quantity>& slopes, const double* weights, std::size_t count) {
+Quantity combine(const std::vector<Quantity>& slopes, const double* weights, std::size_t count) {
   Quantity sum;
   for (std::size_t k = 0; k < count; ++k)
     if (weights[k] != 0) sum = sum.defined() ? sum + weights[k] * slopes[k] : weights[k] * slopes[k];
@@ -54,7 +54,7 @@ const double gamma_of_w = 1 / (2 + std::sqrt(2.0)), e32 = 6 + std::sqrt(2.0);
 struct Linearization {
   Quantity by_y, by_t;
 };
-Linearization linearized(const Ode& ode, const Tensor& y, const Tensor& t) {
+Linearization linearize(const Ode& ode, const Tensor& y, const Tensor& t) {
   const std::int64_t n = y.size();
   GradientTape tape({.watch_accessed_variables = false});
   const Source sources[] = {y, t};
@@ -68,7 +68,7 @@ StepResult rosenbrock_step(const Ode& ode, const Tensor& y, const Tensor& time, 
   const std::int64_t n = y.size();
   if (n == 0) return {y, y, {y, y}};
   const Quantity t = time, h = length, d = gamma_of_w * h;
-  const auto [by_y, by_t] = linearized(ode, identity(y), identity(t));
+  const auto [by_y, by_t] = linearize(ode, identity(y), identity(t));
   const Quantity w = Quantity(eye(n, ode.dtype)) - d * by_y, drift = d * by_t;
   const auto shaped = [&](const Quantity& x, bool column) -> Quantity {
     return reshape(x, column ? Shape{n, 1} : y.shape());
@@ -104,10 +104,10 @@ StepResult dormand_prince_step(const Ode& ode, const Tensor& y, const Tensor& ti
   const Quantity t = time, h = length;
   StepResult step{{}, {}, {slope_of(ode, y, t)}};
   for (std::size_t k = 1; k < 7; ++k) {
-    step.y = y + h * combined(step.slopes, stage_weights[k], k);
+    step.y = y + h * combine(step.slopes, stage_weights[k], k);
     if (k < 6 || whole) step.slopes.push_back(slope_of(ode, step.y, t + stage_times[k] * h));
   }
-  if (whole) step.error = h * combined(step.slopes, error_weights, 7);
+  if (whole) step.error = h * combine(step.slopes, error_weights, 7);
   return step;
 }
 
@@ -127,7 +127,7 @@ Quantity between(const Ode& ode, const Tensor& y, const StepResult& step, double
           h * part *
           (part_weights[k][0] + part * (part_weights[k][1] + part * (part_weights[k][2] + part * part_weights[k][3])));
   }
-  return y + combined(step.slopes, weights, step.slopes.size());
+  return y + combine(step.slopes, weights, step.slopes.size());
 }
 
 }  // namespace reel::autodiff

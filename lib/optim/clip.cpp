@@ -20,7 +20,7 @@ Tensor length_of(const Gradient& g) {
   return g.is_slices() ? ops::norm_of_rows(ops::checked_rows(clipping, g.slices())) : norm(abs(g.dense()));
 }
 
-Gradient scaled(const Gradient& g, const Tensor& factor) {
+Gradient scale_gradient(const Gradient& g, const Tensor& factor) {
   if (!g) return g;
   if (!g.is_slices()) {
     const Tensor x = g.dense();
@@ -42,7 +42,7 @@ ClippedGradients clip_by_global_norm(std::span<const Gradient> gradients, double
   clipped.norm = lengths.empty() ? scalar(0.) : norm(stack(lengths));
   // An infinite norm would scale finite gradients to 0.
   const Tensor factor = where(isfinite(clipped.norm), limit / maximum(clipped.norm, limit), NAN);
-  for (const Gradient& g : gradients) clipped.gradients.push_back(scaled(g, factor));
+  for (const Gradient& g : gradients) clipped.gradients.push_back(scale_gradient(g, factor));
   return clipped;
 }
 

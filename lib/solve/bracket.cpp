@@ -137,7 +137,7 @@ class BracketSearch {
                      index_of(like_.shape(), static_cast<std::size_t>(first - brackets_.begin())), first->opposite.x,
                      first->newest.x);
   }
-  double rounded(Real x) const {
+  double round_to_dtype(Real x) const {
     return like_.dtype() == DType::float32 ? static_cast<double>(static_cast<float>(x)) : static_cast<double>(x);
   }
   // The next point of a bracket, or its root.
@@ -148,9 +148,10 @@ class BracketSearch {
     if (b.is_found) return best.x;
     const auto is_end = [&](double x) { return x == b.newest.x || x == b.opposite.x; };
     const Real least = std::min(0.5L * goal / std::abs(way), 0.5L);
-    double x = iteration >= iterations_by_value ? rounded(middle_number(b.newest.x, b.opposite.x))
-                                                : rounded(from + std::clamp(part_of_way(b), least, 1 - least) * way);
-    if (is_end(x)) x = rounded(from + 0.5L * way);
+    double x = iteration >= iterations_by_value
+                   ? round_to_dtype(middle_number(b.newest.x, b.opposite.x))
+                   : round_to_dtype(from + std::clamp(part_of_way(b), least, 1 - least) * way);
+    if (is_end(x)) x = round_to_dtype(from + 0.5L * way);
     b.is_found = is_end(x);  // neighbours
     return b.is_found ? best.x : x;
   }
@@ -188,7 +189,7 @@ Tensor end_of(const Operand& x, DType d, const char* name) {
   return end;
 }
 
-EquationOptions checked(const EquationFunction& f, DType d, EquationOptions o) {
+EquationOptions check_options(const EquationFunction& f, DType d, EquationOptions o) {
   detail::require_untraced(bracketed_root_name);
   if (!f) fail<ValueError>(bracketed_root_name, "the function is empty; pass one");
   if (d != DType::float32 && d != DType::float64)
@@ -210,7 +211,7 @@ Tensor bracketed_root(const EquationFunction& f, const Operand& a, const Operand
   const tape::OpScope scope(a);
   const Operand* const operands[] = {&a, &b};
   const DType d = a.is_weak() && b.is_weak() ? DType::float64 : ops::common_dtype(bracketed_root_name, operands);
-  const EquationOptions options = checked(f, d, requested);
+  const EquationOptions options = check_options(f, d, requested);
   const Tensor from = end_of(a, d, "a"), to = end_of(b, d, "b");
   const Shape shape = ops::broadcast_shapes(bracketed_root_name, from.shape(), to.shape());
   const Tensor start = broadcast_to(from, shape), end = broadcast_to(to, shape);

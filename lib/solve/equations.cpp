@@ -27,8 +27,8 @@ double size_of(const Tensor& x) { return number_from(norm(x)); }
 double unit_of(const Tensor& x) { return detail::unit_roundoff(x.dtype()); }
 
 // Options with the defaults filled in.
-EquationOptions checked(const char* name, const EquationFunction& f, const Tensor& x, EquationOptions o,
-                        std::int64_t iterations) {
+EquationOptions check_options(const char* name, const EquationFunction& f, const Tensor& x, EquationOptions o,
+                              std::int64_t iterations) {
   detail::require_untraced(name);
   if (!f) fail<ValueError>(name, "the function is empty; pass one");
   if (x.dtype() != DType::float32 && x.dtype() != DType::float64)
@@ -58,7 +58,7 @@ bool is_ended(const EquationOptions& options, std::int64_t iterations, double re
   return options.callback && options.callback({iterations, residual, 0});
 }
 
-Tensor iterated(const Equation& e, Tensor x, const EquationOptions& options) {
+Tensor iterate(const Equation& e, Tensor x, const EquationOptions& options) {
   double step = 0;
   for (std::int64_t k = 0; k < options.max_iterations; ++k) {
     const Tensor change = residual_of(e, x);
@@ -212,19 +212,20 @@ constexpr std::int64_t fixed_point_steps = 1000, newton_steps = 100, descent_ste
 Tensor fixed_point(const EquationFunction& f, const Operand& x0, const EquationOptions& requested) {
   const tape::OpScope scope(x0);
   const Tensor start = autodiff::start_of("fixed_point", x0);
-  const EquationOptions options = autodiff::checked("fixed_point", f, start, requested, autodiff::fixed_point_steps);
+  const EquationOptions options =
+      autodiff::check_options("fixed_point", f, start, requested, autodiff::fixed_point_steps);
   const auto residual = [f](const Tensor& x) {
     const Tensor y = f(x);
     return y.defined() && y.shape() == x.shape() && y.dtype() == x.dtype() ? y - x : y;
   };
   const autodiff::Equation e = autodiff::equation_of("fixed_point", residual, options, start);
-  return autodiff::implicit_solution(e, [&] { return autodiff::iterated(e, start, options); });
+  return autodiff::implicit_solution(e, [&] { return autodiff::iterate(e, start, options); });
 }
 
 Tensor root(const EquationFunction& f, const Operand& x0, const EquationOptions& requested) {
   const tape::OpScope scope(x0);
   const Tensor start = autodiff::start_of("root", x0);
-  const EquationOptions options = autodiff::checked("root", f, start, requested, autodiff::newton_steps);
+  const EquationOptions options = autodiff::check_options("root", f, start, requested, autodiff::newton_steps);
   const autodiff::Equation e = autodiff::equation_of("root", f, options, start);
   return autodiff::implicit_solution(e, [&] { return autodiff::newton(e, start, options); });
 }
@@ -233,7 +234,7 @@ Tensor minimum(const EquationFunction& f, const Operand& x0, const EquationOptio
   constexpr const char* name = "minimum";
   const tape::OpScope scope(x0);
   const Tensor start = autodiff::start_of(name, x0);
-  const EquationOptions options = autodiff::checked(name, f, start, requested, autodiff::descent_steps);
+  const EquationOptions options = autodiff::check_options(name, f, start, requested, autodiff::descent_steps);
   const auto slope = [f](const Tensor& x) {
     GradientTape tape({.watch_accessed_variables = false});
     tape.watch(x);

@@ -28,7 +28,7 @@ struct RecordedSolution {
     if (transposed) s = {equation.name, transpose, product, equation.transposed_solver, equation.solver};
     return std::make_shared<const LinearSystem>(std::move(s));
   }
-  Tensor solved(bool transposed, const Tensor& b) const {
+  Tensor solve_with(bool transposed, const Tensor& b) const {
     const auto s = system(transposed);
     return solve_system(s, b, s->solver);
   }
@@ -37,7 +37,7 @@ struct RecordedSolution {
     const std::vector<Source> sources = inputs.sources({});
     if (sources.empty()) return {};
     const ops::FrozenReads same_values = inputs.same_reads();
-    const Tensor adjoint = solved(true, g);
+    const Tensor adjoint = solve_with(true, g);
     GradientTape tape({.watch_accessed_variables = false});
     watch_differentiable(tape, sources);
     const Tensor residuals[] = {residual_of(equation, x)};
@@ -53,7 +53,7 @@ struct RecordedSolution {
       const Tensor y = residual_of(equation, x);
       if (const Gradient t = accumulator.jvp(y)) change = t.dense();
     }
-    return change.defined() ? solved(false, negative(change)) : zeros(x.shape(), x.dtype());
+    return change.defined() ? solve_with(false, negative(change)) : zeros(x.shape(), x.dtype());
   }
 };
 

@@ -21,7 +21,7 @@ struct Sampled {
   bool even_spacing;
   DType dtype;
 };
-Sampled sampled(const char* op, const Operand& samples, const Operand& spacing, std::int64_t axis) {
+Sampled read_samples(const char* op, const Operand& samples, const Operand& spacing, std::int64_t axis) {
   const auto [d, wide] = promote_operands(op, {&samples, &spacing}, Accept::real);
   Sampled s;
   s.dtype = d;
@@ -79,26 +79,26 @@ struct GaussRule {
 
 Tensor trapezoid(const Operand& y, const Operand& spacing, std::int64_t axis) {
   const tape::OpScope scope(y);
-  const ops::Sampled s = ops::sampled("trapezoid", y, spacing, axis);
+  const ops::Sampled s = ops::read_samples("trapezoid", y, spacing, axis);
   return s.n < 2 ? ops::nothing(s) : ops::cast_to(ops::sum_of_rows(ops::trapezia(s)), s.dtype);
 }
 
 Tensor cumulative_trapezoid(const Operand& y, const Operand& spacing, std::int64_t axis, bool initial) {
   constexpr const char* op = "cumulative_trapezoid";
   const tape::OpScope scope(y);
-  const ops::Sampled s = ops::sampled(op, y, spacing, axis);
+  const ops::Sampled s = ops::read_samples(op, y, spacing, axis);
   if (s.n == 0)
     fail<ShapeError>(op, "axis {} of y, of shape {}, has no samples; at least one is needed", s.axis,
                      moveaxis(s.y, -1, s.axis).shape());
   const ops::Quantity first = 0 * ops::last_axis(s.y, 0, 1);
   ops::Quantity sums = s.n < 2 ? slice(s.y, {ellipsis, range(0, 0)}) : cumsum(ops::trapezia(s), -1);
-  if (initial) sums = ops::joined(first, sums);
+  if (initial) sums = ops::join(first, sums);
   return ops::cast_to(moveaxis(sums, -1, s.axis), s.dtype);
 }
 
 Tensor simpson(const Operand& y, const Operand& spacing, std::int64_t axis) {
   const tape::OpScope scope(y);
-  const ops::Sampled s = ops::sampled("simpson", y, spacing, axis);
+  const ops::Sampled s = ops::read_samples("simpson", y, spacing, axis);
   if (s.n == 0)
     fail<ShapeError>("simpson", "axis {} of y, of shape {}, has no samples; at least one is needed", s.axis,
                      moveaxis(s.y, -1, s.axis).shape());

@@ -72,7 +72,7 @@ class Search {
 
   // Points and weights of the final intervals.
   std::pair<Tensor, Tensor> run() {
-    intervals_ = evaluated({{x_.first(), x_.last()}});
+    intervals_ = evaluate({{x_.first(), x_.last()}});
     for (left_ = error(); left_ > goal(); left_ = error()) refine();
     std::vector<double> x, w;
     for (const Interval& i : intervals_) add_points(i, x, w);
@@ -122,7 +122,7 @@ class Search {
     if (static_cast<std::int64_t>(kept.size() + halves.size()) > options_.max_intervals)
       give_up("there are too many intervals", x_(halves[0].end).first);
     intervals_ = std::move(kept);
-    for (Interval& i : evaluated(std::move(halves))) intervals_.push_back(std::move(i));
+    for (Interval& i : evaluate(std::move(halves))) intervals_.push_back(std::move(i));
   }
   [[noreturn]] void give_up(const char* why, double where) const {
     fail<ValueError>(quad_name,
@@ -131,7 +131,7 @@ class Search {
                      left_, why, where, options_.max_intervals);
   }
 
-  std::vector<Interval> evaluated(std::vector<Interval> list) const {
+  std::vector<Interval> evaluate(std::vector<Interval> list) const {
     std::vector<double> x, w;
     for (const Interval& i : list) add_points(i, x, w);
     const Tensor y = values_at(f_, as_tensor(x));

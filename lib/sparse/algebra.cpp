@@ -21,7 +21,7 @@ using Indices = std::vector<std::int64_t>;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-autodiff::CheckedPattern checked(const char* op, const Csr& a) {
+autodiff::CheckedPattern check_pattern(const char* op, const Csr& a) {
   autodiff::CheckedPattern pattern(op, a.pattern);
   autodiff::require_values(op, a.pattern, a.values);
   return pattern;
@@ -76,7 +76,7 @@ Csr to_csr(const Tensor& dense) {
 
 Csr transpose(const Csr& a) {
   const autodiff::CompressedRows rows = checked_rows("transpose", a);
-  const autodiff::CompressedRows result = autodiff::transposed(rows);
+  const autodiff::CompressedRows result = autodiff::transpose(rows);
   Indices next(result.starts.begin(), result.starts.end() - 1), from(rows.columns.size());
   std::int64_t k = 0;
   for (std::int64_t i = 0; i < rows.row_count(); ++i)
@@ -130,7 +130,7 @@ Csr matmul(const Csr& a, const Csr& b) {
 }
 
 Tensor sum(const Csr& a, std::int64_t axis) {
-  const autodiff::CheckedPattern pattern = checked("sum", a);
+  const autodiff::CheckedPattern pattern = check_pattern("sum", a);
   if (axis < -2 || axis > 1)
     fail<IndexError>("sum", "axis {} is out of range for shape {}: it must be from -2 to 1", axis, pattern.shape());
   const bool along_rows = axis == 1 || axis == -1;
@@ -138,7 +138,7 @@ Tensor sum(const Csr& a, std::int64_t axis) {
 }
 
 Csr softmax(const Csr& a) {
-  const Tensor rows = checked("softmax", a).rows();
+  const Tensor rows = check_pattern("softmax", a).rows();
   const std::int64_t n = a.pattern.shape[0];
   const Tensor most = gather(segment_max(stop_gradient(a.values), rows, n), rows), e = exp(a.values - most);
   return {a.pattern, e / gather(segment_sum(e, rows, n), rows)};

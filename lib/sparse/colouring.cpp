@@ -15,7 +15,7 @@ namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-std::vector<std::int64_t> counted(std::int64_t n) {
+std::vector<std::int64_t> count_up(std::int64_t n) {
   std::vector<std::int64_t> list(at(n));
   std::iota(list.begin(), list.end(), 0);
   return list;
@@ -29,7 +29,7 @@ std::int64_t longest_row(const CompressedRows& a) {
 
 // Rows by decreasing length, stable.
 std::vector<std::int64_t> by_falling_length(const CompressedRows& a) {
-  std::vector<std::int64_t> order = counted(a.row_count());
+  std::vector<std::int64_t> order = count_up(a.row_count());
   std::stable_sort(order.begin(), order.end(),
                    [&](std::int64_t i, std::int64_t j) { return a.row(i).size() > a.row(j).size(); });
   return order;
@@ -167,7 +167,7 @@ class StarColouring {
 
 }  // namespace
 
-CompressedRows transposed(const CompressedRows& a) {
+CompressedRows transpose(const CompressedRows& a) {
   CompressedRows t;
   t.column_count = a.row_count();
   t.starts.assign(at(a.column_count) + 1, 0);
@@ -181,7 +181,7 @@ CompressedRows transposed(const CompressedRows& a) {
 }
 
 CompressedRows symmetric(const CompressedRows& a) {
-  const CompressedRows t = transposed(a);
+  const CompressedRows t = transpose(a);
   CompressedRows both;
   both.column_count = a.column_count;
   both.starts.push_back(0);
@@ -198,9 +198,9 @@ Colours colour_columns(const CompressedRows& a) {
   const std::int64_t n = a.column_count, least = longest_row(a);
   std::int64_t work = 0;
   for (std::int64_t i = 0; i < a.row_count(); ++i) work += static_cast<std::int64_t>(a.row(i).size() * a.row(i).size());
-  if (least == n || work > most_work) return {counted(n), n};
-  const CompressedRows columns = transposed(a);
-  Colours colours = colour_in_order(a, columns, counted(n));
+  if (least == n || work > most_work) return {count_up(n), n};
+  const CompressedRows columns = transpose(a);
+  Colours colours = colour_in_order(a, columns, count_up(n));
   if (colours.count == least) return colours;
   Colours other = colour_in_order(a, columns, by_falling_length(columns));
   if (other.count < colours.count) colours = std::move(other);
@@ -211,7 +211,7 @@ Colours colour_columns(const CompressedRows& a) {
 }
 
 Colours star_colouring(const CompressedRows& a) {
-  Colours colours = StarColouring(a).run(counted(a.row_count()));
+  Colours colours = StarColouring(a).run(count_up(a.row_count()));
   Colours other = StarColouring(a).run(by_falling_length(a));
   return other.count < colours.count ? other : colours;
 }

@@ -17,7 +17,7 @@ struct CompressedRows {
     return {columns.data() + starts[k], static_cast<std::size_t>(starts[k + 1] - starts[k])};
   }
 };
-CompressedRows transposed(const CompressedRows& a);
+CompressedRows transpose(const CompressedRows& a);
 /// a and its transpose.
 CompressedRows symmetric(const CompressedRows& a);
 

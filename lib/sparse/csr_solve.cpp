@@ -51,7 +51,7 @@ enum : std::size_t { of_values, of_x, of_rows, of_columns, of_factors };
 Tensor solve_again(const tape::Record& r, const Tensor& b, bool transposed);
 
 // The products of the elements of x and y [..., n, m] at the places of the values, summed over m.
-Tensor sampled(const tape::Record& r, const Tensor& x, const Tensor& y) {
+Tensor sample_outer(const tape::Record& r, const Tensor& x, const Tensor& y) {
   return sum(multiply(gather(x, r.saved(of_rows), -2), gather(y, r.saved(of_columns), -2)), -1);
 }
 
@@ -61,7 +61,7 @@ void solve_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradi
   if (r.wanted(1)) dx[1] = db;
   if (!r.wanted(0)) return;
   const Tensor x = ops::conjugated(r.saved(of_x));
-  dx[0] = negative(transposed ? sampled(r, x, db) : sampled(r, db, x));
+  dx[0] = negative(transposed ? sample_outer(r, x, db) : sample_outer(r, db, x));
 }
 void solve_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
   const bool transposed = r.attributes()[0] != 0;

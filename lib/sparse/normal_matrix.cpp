@@ -14,7 +14,7 @@ using Numbers = std::vector<std::int64_t>;
 }  // namespace
 
 NormalMatrix::NormalMatrix(const CompressedRows& jacobian)
-    : jacobian_(jacobian), columns_(transposed(jacobian)), places_(jacobian.columns.size()) {
+    : jacobian_(jacobian), columns_(transpose(jacobian)), places_(jacobian.columns.size()) {
   Numbers next(columns_.starts);
   for (std::size_t place = 0; place < places_.size(); ++place)
     places_[at(next[at(jacobian.columns[place])]++)] = static_cast<std::int64_t>(place);

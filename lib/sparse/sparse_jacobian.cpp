@@ -33,7 +33,7 @@ detail::Colouring by_columns(const CompressedRows& a) {
 
 // One direction per colour of the rows: value (i, j) is element j of the direction of i.
 detail::Colouring by_rows(const CompressedRows& a) {
-  const Colours colours = colour_columns(transposed(a));
+  const Colours colours = colour_columns(transpose(a));
   std::vector<std::int64_t> places;
   for (std::int64_t i = 0; i < a.row_count(); ++i)
     for (const std::int64_t j : a.row(i))
@@ -82,10 +82,10 @@ class Directions {
     if (!path_.connected || (forward_ ? columns : rows).count == 0)
       return {pattern_, zeros({pattern_.nonzeros()}, x_.dtype())};
     if (forward_)
-      if (const auto products = if_differentiable([&] { return pushed(columns); }))
+      if (const auto products = if_differentiable([&] { return push_directions(columns); }))
         return {pattern_, gather(*products, columns.places)};
     forward_ = false;
-    return {pattern_, gather(pulled(rows), rows.places)};
+    return {pattern_, gather(pull_directions(rows), rows.places)};
   }
 
   /// ValueError if a product with the matrix, which matrix() has made, differs from the derivative's by more than the
@@ -124,13 +124,13 @@ class Directions {
   Tensor pull(const Tensor& cotangents) {
     return replay_batch(op_, state(), y_, {&source_, 1}, UnconnectedGradients::zero, cotangents).front().dense();
   }
-  Tensor pushed(const detail::Colouring& c) {
+  Tensor push_directions(const detail::Colouring& c) {
     detail::List<Tensor> products;
     for (std::int64_t k = 0; k < c.count; ++k)
       products.push_back(reshape(push(reshape(cast(equal(c.colours, k), x_.dtype()), x_.shape())), {-1}));
     return concatenate(products, 0);
   }
-  Tensor pulled(const detail::Colouring& c) {
+  Tensor pull_directions(const detail::Colouring& c) {
     Shape shape = y_.shape();
     shape.insert(0, c.count);
     const Tensor chosen = equal(expand_dims(c.colours, 0), expand_dims(arange(c.count), 1));

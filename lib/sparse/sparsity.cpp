@@ -56,7 +56,7 @@ bool is_one_of(const std::string_view (&list)[N], std::string_view name) {
 }
 
 // 0, 1, ..., count - 1.
-Numbers counted(std::int64_t count) {
+Numbers count_up(std::int64_t count) {
   Numbers list(static_cast<std::size_t>(count));
   std::iota(list.begin(), list.end(), 0);
   return list;
@@ -102,7 +102,7 @@ std::optional<Numbers> aligned_with(const Shape& full, const Shape& shape) {
   return offsets(full, strides);
 }
 // list[at[k]] for each k.
-Numbers picked(const Numbers& list, const Numbers& at) {
+Numbers pick(const Numbers& list, const Numbers& at) {
   Numbers some;
   some.reserve(at.size());
   for (const std::int64_t k : at) some.push_back(list[static_cast<std::size_t>(k)]);
@@ -116,8 +116,8 @@ class Propagation {
   IndexRows run() {
     const Index argument = program_.arguments.front();
     IndexRows own;
-    own.indices = counted(program_.values[argument].tensor.size());
-    own.starts = counted(program_.values[argument].tensor.size() + 1);
+    own.indices = count_up(program_.values[argument].tensor.size());
+    own.starts = count_up(program_.values[argument].tensor.size() + 1);
     of_[argument] = std::make_shared<const IndexRows>(std::move(own));
     for (const Instruction& i : program_.instructions) visit(i);
     return of_result();
@@ -133,7 +133,7 @@ class Propagation {
   // For each element of the operand, in row-major order, its position in the value.
   Numbers elements(const Operand& o) const {
     const Tensor &value = program_.values[o.value].tensor, &view = o.tensor;
-    if (o.whole) return counted(value.size());
+    if (o.whole) return count_up(value.size());
     Shape strides = view.shape();
     const std::span<const std::int64_t> steps(detail::block(view)->strides(), strides.size());
     const auto bytes = static_cast<std::int64_t>(item_size(view.dtype()));
@@ -143,7 +143,7 @@ class Propagation {
     return list;
   }
   Share share(const Instruction& i, std::size_t k, const Numbers& from, Numbers to) const {
-    return {rows_of(i, k).get(), picked(elements(operand(i, k)), from), std::move(to)};
+    return {rows_of(i, k).get(), pick(elements(operand(i, k)), from), std::move(to)};
   }
 
   IndexRows of_result() const {
@@ -152,7 +152,7 @@ class Propagation {
     IndexRows nobody;
     nobody.starts.assign(static_cast<std::size_t>(count) + 1, 0);
     if (!of_[o.value]) return nobody;
-    const Share all{of_[o.value].get(), elements(o), counted(count)};
+    const Share all{of_[o.value].get(), elements(o), count_up(count)};
     return unite({&all, 1}, count);
   }
 
@@ -166,7 +166,7 @@ class Propagation {
     std::vector<Handle> found(i.outputs.size());
     if (!uniform) {
       if (!i.pointwise() && is_one_of(moving_ops, i.operation.name)) {
-        found = moved(i);
+        found = move_elements(i);
         if (!found[0] && i.operation.name == std::string_view("take_along_axis"))
           found[0] = taken_along(i, program_.values[i.outputs[0]].tensor.shape());
       } else
@@ -184,10 +184,10 @@ class Propagation {
   // Null: dense.
   Handle rows_by_family(const Instruction& i, const Shape& out) const {
     const std::string_view name = i.operation.name;
-    if (i.pointwise() || is_one_of(aligned_ops, name) || is_fused(i)) return aligned(i, out);
+    if (i.pointwise() || is_one_of(aligned_ops, name) || is_fused(i)) return align(i, out);
     const ops::Attributes a = i.attributes.words();
-    if (is_one_of(reductions, name)) return grouped(i, out, a[0]);
-    if (is_one_of(scans, name)) return grouped(i, out, std::int64_t{1} << a[0]);
+    if (is_one_of(reductions, name)) return group(i, out, a[0]);
+    if (is_one_of(scans, name)) return group(i, out, std::int64_t{1} << a[0]);
     if (is_one_of(updates, name)) return scattered(i, out, 1, false);
     if (name == "scatter_rows") return scattered(i, out, 0, false);
     if (name == "put_add_along_axis") return scattered(i, out, 0, true);
@@ -202,12 +202,12 @@ class Propagation {
     return i.operation.primitive->evaluate == ops::elementwise_primitive().evaluate;
   }
 
-  static Handle united(const std::vector<Share>& shares, const Shape& out) {
+  static Handle unite_shares(const std::vector<Share>& shares, const Shape& out) {
     return std::make_shared<const IndexRows>(unite(shares, out.elements()));
   }
 
   // The result may be summed down to a shape that broadcasts to the operands' common shape.
-  Handle aligned(const Instruction& i, const Shape& out) const {
+  Handle align(const Instruction& i, const Shape& out) const {
     if (i.inputs.size() == 1 && operand(i, 0).whole && operand(i, 0).tensor.shape() == out) return rows_of(i, 0);
     Shape full = out;
     for (const Index o : i.inputs) {
@@ -226,7 +226,7 @@ class Propagation {
       if (!from) return nullptr;
       shares.push_back(share(i, k, *from, *to));
     }
-    return united(shares, out);
+    return unite_shares(shares, out);
   }
 
   // Elements are numbered with a fraction that distinguishes operands from constants of the op.
@@ -246,7 +246,7 @@ class Propagation {
     return detail::copy_in(numbers.data(), numbers.size(), x.shape(), DType::float64);
   }
 
-  std::vector<Handle> moved(const Instruction& i) const {
+  std::vector<Handle> move_elements(const Instruction& i) const {
     std::vector<Handle> found(i.outputs.size());
     std::vector<Tensor> inputs;
     Numbers firsts{0};
@@ -262,7 +262,7 @@ class Propagation {
     ops::evaluate(*i.operation.primitive, handles, i.attributes.words(), outputs, false);
     for (std::size_t k = 0; k < found.size(); ++k)
       if (i.outputs[k] != nothing && outputs[k].dtype() == DType::float64)
-        found[k] = united(shares_of_moved(i, outputs[k], firsts), outputs[k].shape());
+        found[k] = unite_shares(shares_of_moved(i, outputs[k], firsts), outputs[k].shape());
     return found;
   }
   std::vector<Share> shares_of_moved(const Instruction& i, const Tensor& output, const Numbers& firsts) const {
@@ -282,7 +282,7 @@ class Propagation {
   }
 
   // The axes of the mask, or all others.
-  Handle grouped(const Instruction& i, const Shape& out, std::int64_t mask) const {
+  Handle group(const Instruction& i, const Shape& out, std::int64_t mask) const {
     const Shape full = operand(i, 0).tensor.shape();
     Shape kept = full;
     for (int d = 0; d < full.rank(); ++d)
@@ -292,12 +292,12 @@ class Propagation {
     for (std::size_t k = 0; k < i.inputs.size(); ++k) {
       if (!rows_of(i, k)) continue;
       if (operand(i, k).tensor.shape() != full) return nullptr;
-      shares.push_back(share(i, k, counted(full.elements()), *group));
+      shares.push_back(share(i, k, count_up(full.elements()), *group));
     }
-    Handle groups = united(shares, kept);
+    Handle groups = unite_shares(shares, kept);
     if (out.elements() == kept.elements()) return groups;
     if (out != full) return nullptr;
-    return united({Share{groups.get(), *group, counted(full.elements())}}, out);
+    return unite_shares({Share{groups.get(), *group, count_up(full.elements())}}, out);
   }
 
   // Elements of an axis at positions that are not constant: each may be any element of its group.
@@ -305,11 +305,11 @@ class Propagation {
     const Shape full = operand(i, 0).tensor.shape();
     Shape kept = full;
     kept[static_cast<int>(i.attributes.words()[0])] = 1;
-    const Share all = share(i, 0, counted(full.elements()), *aligned_with(full, kept));
-    const Handle groups = united({all}, kept);
+    const Share all = share(i, 0, count_up(full.elements()), *aligned_with(full, kept));
+    const Handle groups = unite_shares({all}, kept);
     const std::optional<Numbers> from = aligned_with(out, kept);
     if (!from) return nullptr;
-    return united({Share{groups.get(), *from, counted(out.elements())}}, out);
+    return unite_shares({Share{groups.get(), *from, count_up(out.elements())}}, out);
   }
 
   // Input `terms` goes to the positions of the input behind it. The input before it, if any, keeps its positions.
@@ -318,7 +318,7 @@ class Propagation {
     if (program_.values[where.value].origin != Value::Origin::constant) return nullptr;
     const Shape shape = operand(i, terms).tensor.shape();
     const Tensor places = detail::empty(DType::int64, shape);
-    const Numbers places_of_all = counted(out.elements());
+    const Numbers places_of_all = count_up(out.elements());
     const Tensor all = detail::copy_in(places_of_all.data(), places_of_all.size(), out, DType::int64);
     const auto axis = static_cast<int>(i.attributes.words()[0]);
     if (along) {
@@ -329,10 +329,10 @@ class Propagation {
       loops::gather(all, where.tensor, axis, places);
     }
     std::vector<Share> shares;
-    if (terms == 1 && rows_of(i, 0)) shares.push_back(share(i, 0, counted(out.elements()), counted(out.elements())));
+    if (terms == 1 && rows_of(i, 0)) shares.push_back(share(i, 0, count_up(out.elements()), count_up(out.elements())));
     if (rows_of(i, terms))
-      shares.push_back(share(i, terms, counted(shape.elements()), places.to_vector<std::int64_t>()));
-    return united(shares, out);
+      shares.push_back(share(i, terms, count_up(shape.elements()), places.to_vector<std::int64_t>()));
+    return unite_shares(shares, out);
   }
 
   // [..., m, k] times [..., k, n]; in `sides` the axis k is reduced.
@@ -351,15 +351,15 @@ class Propagation {
       const int inner = shape.rank() - ((side == 0) != transposed ? 1 : 2);
       Shape kept = shape;
       kept[inner] = 1;
-      const Share all = share(i, side, counted(shape.elements()), *aligned_with(shape, kept));
+      const Share all = share(i, side, count_up(shape.elements()), *aligned_with(shape, kept));
       reduced.push_back(std::make_shared<const IndexRows>(unite({&all, 1}, kept.elements())));
       // What is left is [..., m, 1] or [..., 1, n]: transposing does not change the order of its elements.
       if (transposed) std::swap(*(kept.end() - 1), *(kept.end() - 2));
       const std::optional<Numbers> from = aligned_with(full, kept);
       if (!from) return nullptr;
-      shares.push_back({reduced.back().get(), *from, counted(out.elements())});
+      shares.push_back({reduced.back().get(), *from, count_up(out.elements())});
     }
-    return united(shares, out);
+    return unite_shares(shares, out);
   }
 
   // Batch axes are in front. A result without the axes of a matrix, or of a vector, has them with extent 1.
@@ -373,13 +373,13 @@ class Propagation {
       const Shape shape = operand(i, k).tensor.shape();
       Shape kept = shape;
       for (int d = std::max(shape.rank() - 2, 0); d < shape.rank(); ++d) kept[d] = 1;
-      const Share all = share(i, k, counted(shape.elements()), *aligned_with(shape, kept));
-      reduced.push_back(united({all}, kept));
+      const Share all = share(i, k, count_up(shape.elements()), *aligned_with(shape, kept));
+      reduced.push_back(unite_shares({all}, kept));
       const std::optional<Numbers> from = aligned_with(full, kept);
       if (!from) return nullptr;
-      shares.push_back({reduced.back().get(), *from, counted(out.elements())});
+      shares.push_back({reduced.back().get(), *from, count_up(out.elements())});
     }
-    return united(shares, out);
+    return unite_shares(shares, out);
   }
 
   const Program& program_;

@@ -131,7 +131,7 @@ std::vector<Gradient> product_on(Tape& t, const TargetList& ys, const SourceList
 
 namespace {
 
-std::string listed(std::span<const std::string> words) {
+std::string list_words(std::span<const std::string> words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
   return text;
@@ -145,7 +145,7 @@ Parameters::Parameters(std::initializer_list<Parameter> list) : list_(list) {
   if (names == 0 || names == std::ssize(list_)) return;
   std::vector<std::string> words;
   for (const Parameter& p : list_) words.push_back(is_name(p) ? '"' + p.name() + '"' : std::to_string(p.position()));
-  fail<ValueError>("Parameters", "params must be all strings or all integers; got [{}].", listed(words));
+  fail<ValueError>("Parameters", "params must be all strings or all integers; got [{}].", list_words(words));
 }
 
 namespace detail {
@@ -164,7 +164,7 @@ Choice::Choice(const char* who, const Parameters& parameters, const std::vector<
                        p.name());
     const auto found = std::find(names->begin(), names->end(), p.name());
     if (found == names->end())
-      fail<ValueError>(who, "'{}' is not in the list of the function's parameters: {}", p.name(), listed(*names));
+      fail<ValueError>(who, "'{}' is not in the list of the function's parameters: {}", p.name(), list_words(*names));
     positions_.push_back(found - names->begin());
   }
 }

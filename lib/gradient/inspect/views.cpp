@@ -62,7 +62,7 @@ namespace {
 
 // ---- the graph
 
-std::string escaped(std::string_view text) {
+std::string escape(std::string_view text) {
   std::string s;
   for (const char c : text) {
     if (c == '"' || c == '\\') s += '\\';
@@ -71,7 +71,7 @@ std::string escaped(std::string_view text) {
   return s;
 }
 
-std::string line(const tape::Site& site) { return site.file ? "\\n" + escaped(to_string(site)) : std::string(); }
+std::string line(const tape::Site& site) { return site.file ? "\\n" + escape(to_string(site)) : std::string(); }
 
 std::string dot(const Tape& t, const detail::List<Target>* targets) {
   const std::vector<bool> shown = behind("GradientTape.to_dot", t, targets);
@@ -86,12 +86,12 @@ std::string dot(const Tape& t, const detail::List<Target>* targets) {
     if (t.slots[s].source && shown[s]) {
       maker[s] = fmt::format("source{}", s);
       nodes += fmt::format("  {} [label=\"{}\", shape=ellipse, style=filled, fillcolor=lightblue];\n", maker[s],
-                           escaped(names[s]));
+                           escape(names[s]));
     }
   for_each_entry(t, [&](const Entry& e, std::int64_t index) {
     if (!makes_any(e, shown)) return;
     const std::string node = fmt::format("op{}", index);
-    nodes += fmt::format("  {} [label=\"{}\\n{} bytes saved{}\"];\n", node, escaped(e.rule->name), saved_bytes(e),
+    nodes += fmt::format("  {} [label=\"{}\\n{} bytes saved{}\"];\n", node, escape(e.rule->name), saved_bytes(e),
                          line(t.site_of(e)));
     for (std::uint32_t i = 0; i < e.inputs; ++i)
       if (e.input(i) != no_slot) edges += edge(e.input(i), node);

@@ -47,7 +47,7 @@ Tensor sum_by_halves(std::span<Tensor> terms) {
   return add(std::move(front), sum_by_halves(terms.subspan(terms.size() / 2)));
 }
 
-IndexedSlices concatenated(std::span<const IndexedSlices> slices) {
+IndexedSlices concatenate_slices(std::span<const IndexedSlices> slices) {
   if (slices.size() == 1) return slices[0];
   detail::List<Tensor> values, indices;
   for (const IndexedSlices& s : slices) {
@@ -60,7 +60,7 @@ IndexedSlices concatenated(std::span<const IndexedSlices> slices) {
 // The sum of slices as a tensor: each is added to the same one, with the bits of concatenated slices.
 Tensor dense_sum(std::span<const IndexedSlices> slices) {
   if (Tensor sum = ops::sum_of_slices(slices); sum.defined()) return sum;
-  return concatenated(slices).dense();
+  return concatenate_slices(slices).dense();
 }
 
 Gradient total(std::span<Gradient> terms, bool as_tensor) {
@@ -83,7 +83,7 @@ Gradient total(std::span<Gradient> terms, bool as_tensor) {
     if (x.shape() != dense[0].shape())
       fail<ShapeError>("VSpace.aggregate", "the terms of a gradient have different shapes: {} and {}", dense[0].shape(),
                        x.shape());
-  if (dense.empty()) return as_tensor ? Gradient(dense_sum(slices)) : Gradient(concatenated(slices));
+  if (dense.empty()) return as_tensor ? Gradient(dense_sum(slices)) : Gradient(concatenate_slices(slices));
   Tensor sum = sum_by_halves(dense);
   if (slices.empty()) return sum;
   return add(std::move(sum), dense_sum(slices));

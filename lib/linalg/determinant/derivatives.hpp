@@ -135,7 +135,7 @@ struct Prepared {
 };
 
 template <class T>
-Prepared<InDouble<T>> prepared(const T* a, const T* lu, const int* pivots, std::int64_t n, std::int64_t degree) {
+Prepared<InDouble<T>> prepare(const T* a, const T* lu, const int* pivots, std::int64_t n, std::int64_t degree) {
   using Number = InDouble<T>;
   Prepared<Number> p;
   p.a.assign(a, a + n * n);
@@ -151,7 +151,7 @@ Prepared<InDouble<T>> prepared(const T* a, const T* lu, const int* pivots, std::
     p.inverse = inverse_by_factors(lu, pivots, n);
   } else {
     p.way = Way::pivots;
-    p.pivots = pivoted(p.a, n, degree);
+    p.pivots = pivot_matrix(p.a, n, degree);
   }
   return p;
 }
@@ -204,8 +204,8 @@ void for_each_derivative(const DeterminantDirections& p, const Shape& batch, boo
   const Shape batch_a = batch_of(a, 2), batch_h = batch_of(directions, 3);
   std::vector<Prepared<Number>> matrices(at(count_of(a, n)));
   for_each_matrix(count_of(a, n), n, [&](std::int64_t i) {
-    matrices[at(i)] = prepared(mutable_data<T>(a) + i * n * n, mutable_data<T>(lu) + i * n * n,
-                               mutable_data<int>(pivots) + i * n, n, degree);
+    matrices[at(i)] = prepare(mutable_data<T>(a) + i * n * n, mutable_data<T>(lu) + i * n * n,
+                              mutable_data<int>(pivots) + i * n, n, degree);
   });
   for_each_matrix(batch.elements(), n, [&](std::int64_t i) {
     const Prepared<Number>& matrix = matrices[at(broadcast_index(i, batch, batch_a))];

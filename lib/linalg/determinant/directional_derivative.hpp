@@ -110,7 +110,7 @@ struct Pivoted {
   Minors<Number> minors;  // of D, for orders up to expanded_order_max
 };
 template <class Number>
-Pivoted<Number> pivoted(const Matrix<Number>& a, std::int64_t n, std::int64_t degree);
+Pivoted<Number> pivot_matrix(const Matrix<Number>& a, std::int64_t n, std::int64_t degree);
 template <class Number>
 Result<Number> by_pivots(const DirectionalDerivative<Number>& p, const Pivoted<Number>& a);
 

@@ -14,7 +14,7 @@ namespace reel::loops::determinants {
 using kernels::Diagonal, kernels::Side, kernels::Transposed, kernels::Triangle;
 
 template <class Number>
-Number raised(const Number& x, std::int64_t exponent) {
+Number scale_exponent(const Number& x, std::int64_t exponent) {
   return raised_by(x, clamped_exponent(exponent));
 }
 
@@ -32,7 +32,7 @@ Matrix<Number> balanced_direction(const Matrix<Number>& h, const Pivoted<Number>
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < n; ++j) {
       const std::int64_t row = to.order.rows[at(i)], column = to.order.columns[at(j)];
-      y[at(i * n + j)] = raised(h[at(row * n + column)], to.balance.exponent(row, column) - most);
+      y[at(i * n + j)] = scale_exponent(h[at(row * n + column)], to.balance.exponent(row, column) - most);
     }
   exponent += most;
   return y;
@@ -75,7 +75,7 @@ struct Reduced {
 };
 
 template <class Number>
-Reduced<Number> reduced(const DirectionalDerivative<Number>& p, const Pivoted<Number>& a) {
+Reduced<Number> reduce_by_pivots(const DirectionalDerivative<Number>& p, const Pivoted<Number>& a) {
   Reduced<Number> r;
   for (const Matrix<Number>& h : p.directions) {
     r.x.push_back(balanced_direction(h, a, p.n, r.exponent));
@@ -215,10 +215,11 @@ Result<Number> by_blocks(const std::vector<Matrix<Number>>& x, const Matrix<Numb
 }
 
 template <class Number>
-Pivoted<Number> pivoted(const Matrix<Number>& a, std::int64_t n, std::int64_t degree) {
+Pivoted<Number> pivot_matrix(const Matrix<Number>& a, std::int64_t n, std::int64_t degree) {
   Pivoted<Number> p{balance_of(a, n), a, Matrix<Number>(at(n)), {}, {}};
   for (std::int64_t i = 0; i < n; ++i)
-    for (std::int64_t j = 0; j < n; ++j) p.lu[at(i * n + j)] = raised(a[at(i * n + j)], p.balance.exponent(i, j));
+    for (std::int64_t j = 0; j < n; ++j)
+      p.lu[at(i * n + j)] = scale_exponent(a[at(i * n + j)], p.balance.exponent(i, j));
   p.order = eliminate(p.lu.data(), n, n, zero_pivot);
   for (std::int64_t i = 0; i < n; ++i) {
     const bool is_pivot = i < p.order.count;
@@ -239,7 +240,7 @@ template <class Number>
 Result<Number> by_pivots(const DirectionalDerivative<Number>& p, const Pivoted<Number>& a) {
   const std::int64_t n = p.n;
   if (a.order.count < n - p.degree()) return {Matrix<Number>(p.size()), {0}};
-  const Reduced<Number> r = reduced(p, a);
+  const Reduced<Number> r = reduce_by_pivots(p, a);
   // The determinant of D + sum_i e_i x_i, or its cofactors. Expansion is exact where rows or columns are zero, whatever
   // their scale.
   Result<Number> of_pivots = n <= expanded_order_max ? by_expansion_in_double({n, p.cofactors, p.a, r.x}, a.minors)

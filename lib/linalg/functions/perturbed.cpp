@@ -55,7 +55,7 @@ class DenseSystem {
     const std::int64_t rows = complex_ ? 2 * n_ : n_;
     factors_ = empty(DType::float64, {rows, rows});
     pivots_ = empty(DType::int32, {rows});
-    static_cast<void>(factorise(complex_ ? embedded() : a, factors_, pivots_));
+    static_cast<void>(factorise(complex_ ? embed() : a, factors_, pivots_));
   }
   // x becomes the solution.
   void solve(const Tensor& x) const {
@@ -72,7 +72,7 @@ class DenseSystem {
   }
 
  private:
-  Tensor embedded() const {
+  Tensor embed() const {
     const Tensor real = empty(DType::float64, {2 * n_, 2 * n_});
     for (std::int64_t i = 0; i < n_; ++i)
       for (std::int64_t j = 0; j < n_; ++j) {

@@ -101,14 +101,14 @@ bool is_upper(const ComplexMatrix& a) {
   return true;
 }
 // The rows and the columns of a square matrix in reverse order.
-ComplexMatrix reversed(ComplexMatrix a) {
+ComplexMatrix reverse_order(ComplexMatrix a) {
   std::reverse(a.elements.begin(), a.elements.end());
   return a;
 }
 // A lower triangle becomes an upper one by the permutation of both its rows and its columns.
 Schur triangular_schur(ComplexMatrix a, bool upper) {
   const std::int64_t n = a.rows;
-  Schur s{upper ? std::move(a) : reversed(std::move(a)), ComplexMatrix(n, n)};
+  Schur s{upper ? std::move(a) : reverse_order(std::move(a)), ComplexMatrix(n, n)};
   for (std::int64_t i = 0; i < n; ++i) s.z(i, upper ? i : n - 1 - i) = 1;
   return s;
 }
@@ -151,7 +151,7 @@ double largest_element(const ComplexMatrix& a) {
   for (const Complex& e : a.elements) largest = std::max(largest, size_of(e));
   return largest;
 }
-bool is_triangular(const ComplexMatrix& a) { return is_upper(a) || is_upper(reversed(a)); }
+bool is_triangular(const ComplexMatrix& a) { return is_upper(a) || is_upper(reverse_order(a)); }
 
 Schur schur(ComplexMatrix a) {
   const bool upper = is_upper(a);

@@ -29,7 +29,7 @@ void store(const ComplexMatrix& x, bool complex, double* to) {
     if (complex) *to++ = e.imag();
   }
 }
-ComplexMatrix conjugated(const ComplexMatrix& left, const ComplexMatrix& x, const ComplexMatrix& right) {
+ComplexMatrix multiply_by_sides(const ComplexMatrix& left, const ComplexMatrix& x, const ComplexMatrix& right) {
   return product(product(left, x), right);
 }
 void add(ComplexMatrix& to, double factor, const ComplexMatrix& from) {
@@ -165,11 +165,11 @@ bool through_schur(Perturbed& x, bool (*f)(Parts&), bool nonsingular) {
   const ComplexMatrix back = adjoint(s.z);
   Parts parts{s.t};
   for (std::size_t k = 1; k < x.size(); ++k)
-    parts.push_back(conjugated(back, complex_matrix(numbers(x[k]), complex, n, n), s.z));
+    parts.push_back(multiply_by_sides(back, complex_matrix(numbers(x[k]), complex, n, n), s.z));
   const bool finite = f(parts);
   for (std::size_t k = 0; k < x.size(); ++k)
     if (finite)
-      store(conjugated(s.z, parts[k], back), complex, numbers(x[k]));
+      store(multiply_by_sides(s.z, parts[k], back), complex, numbers(x[k]));
     else
       std::fill_n(numbers(x[k]), number_count(x[k]), std::numeric_limits<double>::infinity());
   return true;
@@ -181,9 +181,9 @@ bool solve_sylvester(ComplexMatrix a, ComplexMatrix b, ComplexMatrix& q) {
     for (ComplexMatrix* m : {&a, &b, &q})
       for (Complex& e : m->elements) e *= 0x1p-512;
   const Schur s = schur(std::move(a)), r = schur(std::move(b));
-  q = conjugated(adjoint(s.z), q, r.z);
+  q = multiply_by_sides(adjoint(s.z), q, r.z);
   if (!solve_triangular_sylvester(s.t, r.t, q, std::max(s.rounding, r.rounding))) return false;
-  q = conjugated(s.z, q, adjoint(r.z));
+  q = multiply_by_sides(s.z, q, adjoint(r.z));
   return true;
 }
 

@@ -27,7 +27,7 @@ const Tensor& as_matrix(const Tensor& x, int rank, std::int64_t new_axis, Tensor
 }
 
 // All rows of all batches as one matrix, behind the first `lead` axes.
-Tensor flattened(const Tensor& x, int lead = 0) {
+Tensor flatten(const Tensor& x, int lead = 0) {
   const Shape from = x.shape();
   Shape shape(from.data(), static_cast<std::size_t>(lead));
   shape.push_back(-1);
@@ -82,8 +82,8 @@ void matmul_vjp(const tape::Record& r, std::span<const Tensor> cotangents, std::
   } else if (r.wanted(1)) {
     const Tensor *a = &as_matrix(conjugate(r.saved(0), scratch[6]), ra, 0, scratch[3]), *rows = &g;
     if (rb <= 2 && a->rank() > 2 && !ta && !empty && a->size() > 0) {  // one product sums over the batches
-      a = &(scratch[3] = flattened(*a));
-      rows = &(scratch[4] = flattened(g, r.batch_rank()));
+      a = &(scratch[3] = flatten(*a));
+      rows = &(scratch[4] = flatten(g, r.batch_rank()));
     }
     Tensor db = tb ? contribution(r, 1, *rows, *a, {true, ta}) : contribution(r, 1, *a, *rows, {!ta, false});
     dx[1] = rb == 1 ? reshape(sum_to(r, db, {1, r.shape(1)[0]}), r.batched(r.shape(1)))
@@ -248,7 +248,7 @@ struct CommonOperands {
   const Tensor &a, &b;
 };
 
-Shape listed(const char* op, const Axes& axes, const Tensor& x) {
+Shape list_axes(const char* op, const Axes& axes, const Tensor& x) {
   Shape from_front;
   if (axes.all()) {
     for (int d = 0; d < x.rank(); ++d) from_front.push_back(d);
@@ -278,7 +278,7 @@ std::int64_t chosen_extents(const Shape& shape, const Shape& axes, Shape* list) 
 }
 
 // x with its axes in the order first, last, as a matrix [first..., last...].
-Tensor matricised(const Tensor& x, const Shape& first, const Shape& last) {
+Tensor to_matrix(const Tensor& x, const Shape& first, const Shape& last) {
   Shape order = first;
   for (std::int64_t axis : last) order.push_back(axis);
   bool moved = false;
@@ -300,7 +300,7 @@ Tensor contract(const char* op, const Tensor& a, const Tensor& b, const Shape& a
   Shape shape;
   chosen_extents(sa, free_a, &shape);
   chosen_extents(sb, free_b, &shape);
-  return reshape(product(op, matricised(a, free_a, axes_a), matricised(b, axes_b, free_b)), shape);
+  return reshape(product(op, to_matrix(a, free_a, axes_a), to_matrix(b, axes_b, free_b)), shape);
 }
 
 }  // namespace
@@ -352,7 +352,8 @@ Tensor tensordot(const Operand& a, const Operand& b, const Axes& axes_a, const A
   const tape::OpScope scope(a);
   const ops::CommonOperands operands("tensordot", a, b);
   const Tensor &x = operands.a, &y = operands.b;
-  return ops::contract("tensordot", x, y, ops::listed("tensordot", axes_a, x), ops::listed("tensordot", axes_b, y));
+  return ops::contract("tensordot", x, y, ops::list_axes("tensordot", axes_a, x),
+                       ops::list_axes("tensordot", axes_b, y));
 }
 
 }  // namespace reel

@@ -76,7 +76,7 @@ Tensors each_along(const Tensors& x, int axis, const SliceItem& item) {
   return y;
 }
 // Interleaves even[0], odd[0], even[1], ... along the axis; there are as many even ones as odd ones, or one more.
-Tensor interleaved(const Tensor& even, const Tensor& odd, int axis) {
+Tensor interleave(const Tensor& even, const Tensor& odd, int axis) {
   const std::int64_t pairs = odd.shape()[axis], n = even.shape()[axis];
   const Tensor front = n == pairs ? even : along(even, axis, range(0, pairs));
   Shape shape = odd.shape();
@@ -102,17 +102,17 @@ struct Combine {
 };
 
 // Combines pairs; then, by recursion, all prefixes of even length; then the others.
-Tensors scanned(const Combine& f, const Tensors& x) {
+Tensors scan(const Combine& f, const Tensors& x) {
   const std::int64_t n = x[0].shape()[f.axis];
   if (n < 2) return x;
-  const Tensors odd = scanned(f, f(each_along(x, f.axis, range(0, n - 1, 2)), each_along(x, f.axis, range(1, n, 2))));
+  const Tensors odd = scan(f, f(each_along(x, f.axis, range(0, n - 1, 2)), each_along(x, f.axis, range(1, n, 2))));
   Tensors even = each_along(x, f.axis, range(0, 1));
   if (n > 2) {
     const std::int64_t rest = (n - 1) / 2;
     const Tensors later = f(each_along(odd, f.axis, range(0, rest)), each_along(x, f.axis, range(2, n, 2)));
     for (std::size_t k = 0; k < even.size(); ++k) even[k] = concatenate({even[k], later[k]}, f.axis);
   }
-  for (std::size_t k = 0; k < even.size(); ++k) even[k] = interleaved(even[k], odd[k], f.axis);
+  for (std::size_t k = 0; k < even.size(); ++k) even[k] = interleave(even[k], odd[k], f.axis);
   return even;
 }
 
@@ -171,7 +171,7 @@ std::vector<Tensor> associative_scan(const ScanStep& f, const std::vector<Tensor
                        x[k].shape(), x[0].shape(), a);
     if (reverse) x[k] = flip(x[k], a);
   }
-  ops::Tensors y = ops::scanned({f, a}, x);
+  ops::Tensors y = ops::scan({f, a}, x);
   if (reverse)
     for (Tensor& one : y) one = flip(one, a);
   return y;

@@ -74,13 +74,13 @@ void require_row_functions(const char* op, DType d) {
   if (!loops::has_row_functions(d)) fail_no_kernel(op, d);
 }
 
-Tensor normalised(const Primitive& primitive, const Operand& operand, std::int64_t axis) {
+Tensor normalize_rows(const Primitive& primitive, const Operand& operand, std::int64_t axis) {
   const char* op = primitive.rule.name;
   const tape::OpScope scope(operand);
   Tensor scratch, converted;
   const Tensor& from = as_tensor(op, operand, scratch);
   if (is_half(from.dtype()))
-    return in_float32(from, [&](const Tensor& wide) { return normalised(primitive, wide, axis); });
+    return in_float32(from, [&](const Tensor& wide) { return normalize_rows(primitive, wide, axis); });
   const int along = normalize(op, axis, from);
   const Tensor& x = in_dtype(from, floating_of(from.dtype()), converted);
   require_row_functions(op, x.dtype());
@@ -190,7 +190,9 @@ Tensor logsumexp(const Operand& operand, const Axes& axes, bool keepdims) {
   return ops::apply(ops::logsumexp_primitive, {&x}, ops::words(mask, keepdims));
 }
 
-Tensor softmax(const Operand& x, std::int64_t axis) { return ops::normalised(ops::softmax_primitive, x, axis); }
-Tensor log_softmax(const Operand& x, std::int64_t axis) { return ops::normalised(ops::log_softmax_primitive, x, axis); }
+Tensor softmax(const Operand& x, std::int64_t axis) { return ops::normalize_rows(ops::softmax_primitive, x, axis); }
+Tensor log_softmax(const Operand& x, std::int64_t axis) {
+  return ops::normalize_rows(ops::log_softmax_primitive, x, axis);
+}
 
 }  // namespace reel

@@ -111,7 +111,7 @@ detail::List<std::int64_t> moved_order(const Tensor& x, const Axes& source, cons
 }
 
 // The shape of x with an axis replaced by `extents`.
-Shape unflattened(const Tensor& x, int axis, const Shape& extents) {
+Shape unflatten_shape(const Tensor& x, int axis, const Shape& extents) {
   std::int64_t known = 1;
   int unknown = -1;
   for (int d = 0; d < extents.rank(); ++d) {
@@ -151,7 +151,7 @@ Tensor moveaxis(const Operand& operand, const Axes& source, const Axes& destinat
 Tensor unflatten(const Operand& operand, std::int64_t axis, const Shape& extents) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("unflatten", operand);
-  return reshape(x, ops::unflattened(x, ops::normalize("unflatten", axis, x), extents));
+  return reshape(x, ops::unflatten_shape(x, ops::normalize("unflatten", axis, x), extents));
 }
 
 Tensor swapaxes(const Operand& operand, std::int64_t first, std::int64_t second) {

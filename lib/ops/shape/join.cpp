@@ -203,7 +203,7 @@ constexpr Primitive unstack_primitive = {
 // ---- the ops
 
 // The parts, cast to their common dtype.
-detail::List<Tensor> promoted(const char* op, std::span<const Tensor> parts) {
+detail::List<Tensor> promote_parts(const char* op, std::span<const Tensor> parts) {
   if (parts.empty()) fail<ValueError>(op, "there are no tensors to join; pass at least one");
   DType d = DType::boolean;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -232,7 +232,7 @@ std::array<Tensor, 2> ops::halves_of(const Tensor& x, int axis) {
 }
 
 Tensor ops::join(const char* op, std::span<const Tensor> tensors, std::int64_t axis) {
-  const detail::List<Tensor> parts = promoted(op, tensors);
+  const detail::List<Tensor> parts = promote_parts(op, tensors);
   Shape shape = parts[0].shape();
   if (shape.rank() == 0) fail<ShapeError>(op, "the parts have rank 0; join them along a new axis with stack");
   const int a = normalize(op, axis, shape);
@@ -261,7 +261,7 @@ Tensor concatenate(std::initializer_list<Tensor> parts, std::int64_t axis, const
 
 Tensor stack(std::span<const Tensor> tensors, std::int64_t axis, const detail::CallLine& at) {
   const tape::CallScope scope(at);
-  const detail::List<Tensor> parts = ops::promoted("stack", tensors);
+  const detail::List<Tensor> parts = ops::promote_parts("stack", tensors);
   Shape shape = parts[0].shape();
   const int a = ops::normalize("stack", axis, shape, 1);
   for (std::size_t i = 1; i < parts.size(); ++i)

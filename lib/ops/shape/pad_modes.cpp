@@ -53,7 +53,7 @@ void for_runs(std::int64_t first, std::int64_t last, std::int64_t n, PadMode mod
 }
 
 // Elements of an axis at a step, which may be 0 or negative.
-Tensor stepped(const Tensor& x, int axis, std::int64_t start, std::int64_t step, std::int64_t count) {
+Tensor slice_steps(const Tensor& x, int axis, std::int64_t start, std::int64_t step, std::int64_t count) {
   const detail::Block& b = *detail::block(x);
   Shape shape = x.shape(), strides(b.strides(), b.rank);
   shape[axis] = count;
@@ -83,7 +83,7 @@ Tensor padded(const Tensor& x, PadMode mode, const Shape& before, const Shape& a
 
 // Calls f with the borders of the record; cotangents have no border along their leading axis.
 template <auto f>
-Tensor bordered(const tape::Record& r, const Tensor& x) {
+Tensor extend_border(const tape::Record& r, const Tensor& x) {
   const Borders b(r.attributes());
   return f(x, b.mode, b.before, b.after);
 }
@@ -110,11 +110,11 @@ void evaluate_bordered(const Call& call, Outputs& out) {
   loops::copy(x, inside_of(y, b));
   for (int d = 0; d < y.rank(); ++d)
     for_borders(y, b, d, [&](const Tensor& part, const Run& run) {
-      loops::copy(stepped(part, d, b.before[d] + run.from, run.step, run.count),
+      loops::copy(slice_steps(part, d, b.before[d] + run.from, run.step, run.count),
                   section(part, d, b.before[d] + run.to, run.count));
     });
 }
-constexpr Primitive bordered_primitive = {.rule = linear<bordered_batch<fold>, bordered<padded>>("pad.mode"),
+constexpr Primitive bordered_primitive = {.rule = linear<bordered_batch<fold>, extend_border<padded>>("pad.mode"),
                                           .infer = infer_bordered<1>,
                                           .evaluate = evaluate_bordered};
 
@@ -129,14 +129,14 @@ void evaluate_fold(const Call& call, Outputs& out) {
     for_borders(sum, b, d, [&](const Tensor& part, const Run& run) {
       const auto fold_run = [&](std::int64_t to, std::int64_t from, std::int64_t step, std::int64_t count) {
         loops::pointwise_into_view(add, section(part, d, b.before[d] + to, count),
-                                   stepped(part, d, b.before[d] + from, step, count));
+                                   slice_steps(part, d, b.before[d] + from, step, count));
       };
       if (run.step != 0) return fold_run(run.to, run.from, run.step, run.count);
       for (std::int64_t k = 0; k < run.count; ++k) fold_run(run.to + k, run.from, 1, 1);
     });
   loops::copy(inside_of(sum, b), x);
 }
-constexpr Primitive fold_primitive = {.rule = linear<bordered_batch<padded>, bordered<fold>>("pad.fold"),
+constexpr Primitive fold_primitive = {.rule = linear<bordered_batch<padded>, extend_border<fold>>("pad.fold"),
                                       .infer = infer_bordered<-1>,
                                       .evaluate = evaluate_fold};
 

@@ -162,7 +162,7 @@ constexpr Primitive reshape_primitive = {.rule = linear<to_input_shape, to_outpu
                                             .write_c = write_contiguous};
 
 // The requested shape, with -1 inferred.
-Shape resolved(const Tensor& x, const Shape& asked) {
+Shape resolve_shape(const Tensor& x, const Shape& asked) {
   const std::int64_t size = detail::block(x)->size;
   Shape shape = asked;
   int unknown = -1;
@@ -255,7 +255,7 @@ Tensor reshape(const Operand& operand, const Shape& shape) {
   const tape::OpScope scope(operand);
   Tensor scratch;
   const Tensor& x = ops::as_tensor("reshape", operand, scratch);
-  return ops::apply(ops::reshape_primitive, {&x}, ops::resolved(x, shape));
+  return ops::apply(ops::reshape_primitive, {&x}, ops::resolve_shape(x, shape));
 }
 
 Tensor transpose(const Operand& operand, const Axes& permutation) {

@@ -77,7 +77,7 @@ Tensor rank_of(const Tensor& q, const Tensor& count, QuantileMethod method) {
 }
 
 // The value of the rows at a rank between the integer `lower` and the next one.
-Tensor interpolated(const Tensor& sorted, const Tensor& lower, const Tensor& weight) {
+Tensor interpolate(const Tensor& sorted, const Tensor& lower, const Tensor& weight) {
   const std::int64_t n = sorted.shape()[-1];
   const int last = sorted.rank() - 1;
   const Tensor low = gather_at(sorted, lower, last);
@@ -104,7 +104,7 @@ Tensor at_ranks(const Tensor& sorted, const Tensor& rank, QuantileMethod method)
     return middle(gather_at(sorted, whole(floor(rank)), last), gather_at(sorted, whole(ceil(rank)), last));
   // The last element is the upper end of an interval.
   const Tensor below = minimum(floor(stop_gradient(rank)), static_cast<double>(std::max<std::int64_t>(n - 2, 0)));
-  return interpolated(sorted, whole(below), cast_to(rank - below, sorted.dtype()));
+  return interpolate(sorted, whole(below), cast_to(rank - below, sorted.dtype()));
 }
 
 Tensor quantile(const char* op, const Tensor& x, const Operand& operand, const Axes& axes,
@@ -146,8 +146,8 @@ Tensor nan_quantile(const char* op, const Tensor& x, const Operand& operand, con
   } else {
     // The last element is the upper end of an interval.
     const Tensor below = minimum(floor(stop_gradient(rank)), maximum(count - 2, 0));
-    y = interpolated(all, contiguous(cast(reshape(below + first, {-1}), DType::int64)),
-                     cast_to(reshape(rank - below, {-1}), all.dtype()));
+    y = interpolate(all, contiguous(cast(reshape(below + first, {-1}), DType::int64)),
+                    cast_to(reshape(rank - below, {-1}), all.dtype()));
   }
   y = where(equal(count, 0), nan_scalar(y.dtype()), reshape(y, shape_of_ranks));
   Shape shape = fractions.shape();

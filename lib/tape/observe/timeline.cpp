@@ -115,7 +115,7 @@ bool write(OutputFile& output, const Trace& trace) noexcept try {
   return false;
 }
 
-std::string described(std::span<const Tensor* const> tensors) {
+std::string describe_list(std::span<const Tensor* const> tensors) {
   std::string text;
   for (const Tensor* x : tensors) text += (text.empty() ? "" : ", ") + tape::describe(*x);
   return text;
@@ -205,9 +205,16 @@ void add(const char* name, const char* category, std::int64_t start, const Site&
          bool rule) noexcept {
   try {
     const std::int64_t end = now();
-    TraceEvent e{
-        name, described(inputs), described(outputs), category, site, start, end, detail::this_thread_slot(), result,
-        rule};
+    TraceEvent e{name,
+                 describe_list(inputs),
+                 describe_list(outputs),
+                 category,
+                 site,
+                 start,
+                 end,
+                 detail::this_thread_slot(),
+                 result,
+                 rule};
     if (process) {
       const std::lock_guard lock(process->mutex);
       if (!process->written) process->trace.add(e);

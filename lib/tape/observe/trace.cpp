@@ -16,7 +16,7 @@ void print(std::string_view line) {
     detail::warn(line);
 }
 
-std::string printed(std::span<const Tensor* const> tensors) {
+std::string print_list(std::span<const Tensor* const> tensors) {
   std::string text = "[";
   for (const Tensor* x : tensors)
     text += (text.size() > 1 ? ", " : "") + (x && x->defined() ? to_string(*x) : std::string("none"));
@@ -35,7 +35,7 @@ void set_trace_sink(void (*call)(std::string_view, void*), void* context) {
 namespace tape {
 
 void trace_recorded(const char* name, std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs) {
-  print(fmt::format("Computed op {} inputs {} outputs {}", name, printed(inputs), printed(outputs)));
+  print(fmt::format("Computed op {} inputs {} outputs {}", name, print_list(inputs), print_list(outputs)));
 }
 
 std::vector<std::string> slot_names(const Tape& t) {
@@ -78,8 +78,8 @@ void ReplayLines::rule_ran(const Record& record, const Entry& e, std::span<const
     if (dx[i] && record.wanted(i))
       out += fmt::format("{}grad({})", out.empty() ? "" : ", ", names_[e.input(static_cast<std::uint32_t>(i))]);
   }
-  print(fmt::format("Gradient for {} inputs {} output_grads {} gradients {}", record.name(), printed(inputs),
-                    printed(cotangents), printed(gradients)));
+  print(fmt::format("Gradient for {} inputs {} output_grads {} gradients {}", record.name(), print_list(inputs),
+                    print_list(cotangents), print_list(gradients)));
   if (!in.empty()) print("  in  --> " + in);
   if (!out.empty()) print("  out --> " + out);
 }
