@@ -208,6 +208,11 @@ Real legendre_incomplete(const Arguments& a, bool second) {
   return derivative(slope ? incomplete_second_slope(Angle(phi), t) : incomplete_integral(Angle(phi), t, second));
 }
 
+/// Whether the last argument is 0 and those before it are in the domain.
+bool has_pole(const Arguments& a, int last) {
+  return a.at[last] == 0 && std::all_of(a.at, a.at + last, [](Real v) { return v >= 0; });
+}
+
 }  // namespace
 
 Real elliptic(Function f, const Arguments& a) {
@@ -226,11 +231,11 @@ Real elliptic(Function f, const Arguments& a) {
     case Function::elliprf:
       return carlson<3>(a, carlson_f);
     case Function::elliprd:
-      return a.at[2] == 0 ? infinity : carlson<3>(a, carlson_d);
+      return has_pole(a, 2) ? infinity : carlson<3>(a, carlson_d);
     case Function::elliprg:
       return symmetric_second(a);
     default:
-      return a.at[3] == 0 ? infinity : carlson<4>(a, carlson_j);
+      return has_pole(a, 3) ? infinity : carlson<4>(a, carlson_j);
   }
 }
 

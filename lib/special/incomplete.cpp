@@ -20,7 +20,7 @@ Real falling(Real n, int m) {
 Real gamma_slope(const Arguments& a) {
   const Real p = a.at[0], x = a.at[1];
   const int k = a.orders[1];
-  if (!(p >= 0 && x >= 0) || std::isinf(p)) return nan;
+  if (std::isinf(p)) return nan;
   if (std::isinf(x)) return 0;
   if (x == 0) {
     if (p > k || a.orders[0] == 0) {
@@ -35,6 +35,7 @@ Real gamma_slope(const Arguments& a) {
   return by_arguments<2>({{p, x}, orders}, [](const auto& v, const auto& y) { return gamma_density(v, y); });
 }
 Real incomplete_gamma_of(const Arguments& a, bool upper) {
+  if (!(a.at[0] >= 0 && a.at[1] >= 0)) return nan;
   if (a.orders[1] > 0) return upper ? -gamma_slope(a) : gamma_slope(a);
   const Orders o = {a.orders[0]};
   if (o.total() == 0) return incomplete_gamma(a.at[0], a.at[1], upper);
@@ -54,7 +55,7 @@ Real beta_slope_at_zero(int p, Real q, int order, int k) {
 Real beta_slope(const Arguments& a) {
   const Real p = a.at[0], q = a.at[1], x = a.at[2];
   const int k = a.orders[2];
-  if (!(p > 0 && q > 0 && x >= 0 && x <= 1) || std::isinf(p) || std::isinf(q)) return nan;
+  if (std::isinf(p) || std::isinf(q)) return nan;
   if (x == 0) {
     if (p > k) return 0;
     if (a.orders[0] == 0 && a.orders[1] > 0 && is_whole(p))
@@ -73,6 +74,7 @@ Real beta_slope(const Arguments& a) {
                          [](const auto& v, const auto& w, const auto& y) { return beta_density(v, w, y); });
 }
 Real incomplete_beta_of(const Arguments& a, bool upper) {
+  if (!(a.at[0] > 0 && a.at[1] > 0 && a.at[2] >= 0 && a.at[2] <= 1)) return nan;
   if (a.orders[2] > 0) return upper ? -beta_slope(a) : beta_slope(a);
   const Orders o = {a.orders[0], a.orders[1]};
   if (o.total() == 0) return incomplete_beta(a.at[0], a.at[1], a.at[2], upper);
