@@ -274,7 +274,7 @@ using ops::Function;
 #define REEL_OF_gamma_like(f, shape)             // below
 #define REEL_OF_lambert_w(f, shape)              // below
 #define REEL_OF_distribution_function(f, shape)  // lib/stats calls apply_special
-#define REEL_FRONT(f, name, arguments, constants, family) REEL_OF_##family(f, arguments##constants)
+#define REEL_FRONT(f, name, arguments, constants, family, ...) REEL_OF_##family(f, arguments##constants)
 REEL_SPECIAL_FUNCTIONS(REEL_FRONT)
 // clang-format on
 

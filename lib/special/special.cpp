@@ -10,7 +10,7 @@ namespace reel::kernels::special {
 namespace {
 
 constexpr Real (*families[])(Function f, const Arguments& a) = {
-#define REEL_FAMILY(enumerator, name, arguments, constants, family) family,
+#define REEL_FAMILY(enumerator, name, arguments, constants, family, ...) family,
     REEL_SPECIAL_FUNCTIONS(REEL_FAMILY)
 #undef REEL_FAMILY
 };

@@ -1,5 +1,6 @@
 // The functions of <reel/special.hpp> that special.cpp leaves out, against values at 50 digits with derivatives; at
 // poles and ends of domains; at arguments of every kind; whole numbers among the operands.
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -7,10 +8,14 @@
 #include <reel/reel.hpp>
 #include <reel/special.hpp>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "catch.hpp"
 #include "function_values.hpp"
+#include "op_cases/special/table.hpp"
 #include "partial.hpp"
+#include "special/special.hpp"
 
 using namespace reel;
 
@@ -72,6 +77,100 @@ TEST_CASE("special functions agree with references in all digits, their derivati
       CHECK(std::abs(got - wanted) <= (i == 0 ? 1e-15 : 1e-12) * std::abs(wanted) + (i == 0 ? 0 : 1e-30));
     }
   }
+}
+
+// Rows of the table of functions.
+namespace {
+
+namespace special = reel::kernels::special;
+
+struct TableRow {
+  special::Function function;
+  std::size_t variables;
+  bool has_derivatives;
+  std::vector<special::Domain> domains;
+};
+const std::vector<TableRow>& table_rows() {
+  using special::domains::real, special::domains::positive, special::domains::from_0, special::domains::from_1,
+      special::domains::to_0, special::domains::to_1, special::domains::unit, special::domains::from_branch,
+      special::domains::lower_branch, special::domains::count, special::domains::whole;
+  constexpr bool every = true, value = false;
+#define REEL_LIST(...) \
+  { __VA_ARGS__ }
+#define REEL_ROW(f, name, arguments, constants, family, orders, domain) \
+  {special::Function::f, arguments - constants, orders, REEL_LIST domain},
+  static const std::vector<TableRow> rows = {REEL_SPECIAL_FUNCTIONS(REEL_ROW)};
+#undef REEL_ROW
+#undef REEL_LIST
+  return rows;
+}
+// The value, or the first derivative by an argument.
+double at(const TableRow& row, const std::vector<double>& x, int by = -1) {
+  int orders[special::arguments_max] = {};
+  if (by >= 0) orders[by] = 1;
+  const void* in[special::arguments_max] = {};
+  for (std::size_t k = 0; k < x.size(); ++k) in[k] = &x[k];
+  double y = 0;
+  special::evaluate(row.function, orders, in, &y, 1, DType::float64);
+  return y;
+}
+double inside(const special::Domain& d) {
+  if (d.is_whole) return 2;
+  if (std::isinf(d.low)) return std::isinf(d.high) ? 0.7 : d.high - 0.6;
+  return std::isinf(d.high) ? d.low + 0.9 : d.low + 0.45 * (d.high - d.low);
+}
+std::vector<double> inside(const TableRow& row) {
+  std::vector<double> x;
+  for (const special::Domain& d : row.domains) x.push_back(inside(d));
+  return x;
+}
+std::vector<double> outside(const special::Domain& d) {
+  std::vector<double> all;
+  if (d.is_whole) all = {2.5};
+  if (std::isfinite(d.low)) all.insert(all.end(), {std::nextafter(d.low, -inf), d.low - 1, -inf});
+  if (std::isfinite(d.high)) all.insert(all.end(), {std::nextafter(d.high, inf), d.high + 1, inf});
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("special functions of the table have numbers inside of their domains, and NaN outside") {
+  for (const TableRow& row : table_rows()) {
+    INFO(special::signature(row.function).name);
+    const std::vector<double> x = inside(row);
+    CHECK(std::isfinite(at(row, x)));
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      if (row.has_derivatives && k < row.variables) CHECK(std::isfinite(at(row, x, static_cast<int>(k))));
+      // The other arguments inside, then each of them at its ends.
+      std::vector<std::vector<double>> others = {x};
+      for (std::size_t j = 0; j < x.size(); ++j)
+        for (const double end : {row.domains[j].low, row.domains[j].high}) {
+          others.push_back(x);
+          others.back()[j] = end;
+        }
+      for (std::vector<double>& y : others)
+        for (const double out : outside(row.domains[k])) {
+          y[k] = out;
+          INFO("argument " << k << " is " << out << "; the first is " << y.front() << ", the last " << y.back());
+          CHECK(std::isnan(at(row, y)));
+          for (std::size_t by = 0; row.has_derivatives && by < row.variables; ++by)
+            CHECK(std::isnan(at(row, y, static_cast<int>(by))));
+        }
+    }
+  }
+}
+
+TEST_CASE("op cases of special functions lie in the domains of the table") {
+  references::for_each_function([&](const char* name, int, double low, double high, auto&&, auto&&) {
+    bool covered = false;  // one of the functions of that name
+    for (const TableRow& row : table_rows())
+      if (std::string_view(special::signature(row.function).name) == name)
+        covered = covered ||
+                  std::all_of(row.domains.begin(), row.domains.begin() + static_cast<std::ptrdiff_t>(row.variables),
+                              [&](const special::Domain& d) { return d.low <= low && high <= d.high; });
+    INFO(name << " from " << low << " to " << high);
+    CHECK(covered);
+  });
 }
 
 TEST_CASE("special functions at poles and ends of their domains") {
