@@ -15,7 +15,7 @@ namespace ops {
 namespace {
 
 using X = const Lane*;
-constexpr double half_log_2pi = 0.91893853320467274178;
+constexpr double log_normalizer = 0.91893853320467274178;
 
 // log(cosh(d)): for small |d| by sinh(d / 2)^2, which does not cancel.
 Lane log_cosh_of(const Lane& d) {
@@ -28,7 +28,7 @@ Lane log_cosh_of(const Lane& d) {
 Lane stirling(const Lane& t) {
   const LaneMask above = t > 1;
   const Lane s = where(above, t, 2), l = log(s);
-  return where(above, s * l - s + 0.5 * (l + 2 * half_log_2pi), 0);
+  return where(above, s * l - s + 0.5 * (l + 2 * log_normalizer), 0);
 }
 Lane poisson_of_log(const Lane& x, const Lane& t) { return exp(x) - t * x; }
 Lane poisson_of_rate(const Lane& x, const Lane& t, const Lane& epsilon) {
@@ -152,7 +152,7 @@ Tensor gaussian_nll(const Operand& x, const Operand& target, const Operand& vari
   const tape::OpScope scope(x);
   ops::check_not_negative("gaussian_nll", "epsilon", options.epsilon);
   return call(ops::gaussian_loss, x, target, variance, Operand(options.epsilon),
-              Operand(options.full ? ops::half_log_2pi : 0.0));
+              Operand(options.full ? ops::log_normalizer : 0.0));
 }
 
 Tensor weighted_sigmoid_cross_entropy(const Operand& logits, const Operand& labels, const Operand& weight) {
