@@ -1,6 +1,7 @@
 """The files below subprojects/packagefiles by which others build reel: CMake's FetchContent, a Meson wrap, a vcpkg port, a Conan
-recipe and Debian's packaging, which test/long packages builds. What they tell Meson is told to it; the library is not compiled again but taken from the build folder,
-and Conan is played by a stub. vcpkg itself does not run here; test/README.md says what was run by hand.
+recipe and Debian's packaging, which test/long packages builds; and the version that .github/CITATION.cff names. What they tell
+Meson is told to it; the library is not compiled again but taken from the build folder, and Conan is played by a stub. vcpkg itself
+does not run here; test/README.md says what was run by hand.
 
 Usage: packages.py BUILD ROOT VERSION MESON
 """
@@ -164,6 +165,10 @@ def debian(root, version):
     assert set(packages) == needs(root) and set(packages.values()) <= listed, "debian/control has other dependencies"
 
 
+def citation(root, version):
+    assert f"\nversion: {version}\n" in (root / ".github/CITATION.cff").read_text(), "CITATION.cff has another version"
+
+
 def main():
     build, root, version, meson = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3], sys.argv[4]
     for name in ("MESON_TESTTHREADS", "PKG_CONFIG_PATH"):
@@ -173,6 +178,7 @@ def main():
         install_tags(build)
         vcpkg(root, version)
         debian(root, version)
+        citation(root, version)
         conan(root, version, meson, work)
         wrap(root, version, meson, work)
         fetch_content(build, root, meson, work)
