@@ -29,6 +29,19 @@ Tensors value_and_gradients(const std::function<Tensor(const Tensors&)>& f, cons
   return results;
 }
 
+// The Jacobian by reverse mode: cotangents with a leading axis.
+Tensors value_and_jacobians(const std::function<Tensor(const Tensors&)>& f, const Tensors& x) {
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = f(x);
+  Tensors results{y};
+  if (!is_differentiable(y.dtype()) || is_complex(y.dtype())) return results;
+  for (const Tensor& one : x)
+    if (is_differentiable(one.dtype()) && !is_complex(one.dtype()))
+      if (const Gradient g = tape.jacobian(y, one)) results.push_back(g.dense());
+  return results;
+}
+
 // One function of the file.
 struct Case {
   std::string name;
@@ -90,13 +103,13 @@ struct Cases {
 TEST_CASE("generate_c: every row of the op table", "[once]") {
   const WarningLog quiet;
   Cases cases;
+  const auto derivatives = std::getenv("REEL_TEST_JACOBIANS") ? value_and_jacobians : value_and_gradients;
   for (const cases::Pointwise& row : cases::pointwise()) {
     support::Random random(row.name);
     Tensors x;
     for (int i = 0; i < row.arity; ++i) x.push_back(random.tensor({2, 3}, row.domain[i].low, row.domain[i].high));
     cases.add(
-        row.name,
-        [&](const Tensors& p) { return value_and_gradients([&](const Tensors& q) { return row.call(q); }, p); }, x);
+        row.name, [&](const Tensors& p) { return derivatives([&](const Tensors& q) { return row.call(q); }, p); }, x);
   }
   for (const std::span<const cases::Shaped> table : cases::shaped_tables())
     for (const cases::Shaped& row : table) {
@@ -105,8 +118,7 @@ TEST_CASE("generate_c: every row of the op table", "[once]") {
       support::for_drawn_operands(row, [&](const Tensors& x, const Tensors&) {
         if (std::exchange(first, false))
           cases.add(
-              row.name,
-              [&](const Tensors& p) { return value_and_gradients([&](const Tensors& q) { return row.call(q); }, p); },
+              row.name, [&](const Tensors& p) { return derivatives([&](const Tensors& q) { return row.call(q); }, p); },
               x);
       });
     }

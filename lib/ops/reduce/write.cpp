@@ -182,12 +182,13 @@ void write_norm(const Call& call, Writer& w) {
 
 namespace {
 
-// Of softmax: inputs are x, or g and z for the vjp.
+// Of softmax: inputs are x, or g and z for the vjp, where g may have a leading axis.
 void write_along_axis(const Call& call, Writer& w, bool is_log, bool is_vjp) {
   const DType d = call.input(0).dtype();
   const std::int64_t mask = std::int64_t{1} << call.attribute(0);
   const csource::Rows rows = csource::rows_of(w.input(0), mask);
-  const Array y = csource::rows_of(w.output(0), mask).x, z = is_vjp ? csource::rows_of(w.input(1), mask).x : Array();
+  const Array y = csource::rows_of(w.output(0), mask).x;
+  const Array z = is_vjp ? csource::rows_of(csource::broadcast(w.input(1), w.input(0).shape), mask).x : Array();
   const std::string exp = w.function_name("exp", d);
   csource::for_each_row(w, rows, [&](Position at, const Element& x) {
     if (is_vjp) {
