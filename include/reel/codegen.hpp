@@ -33,11 +33,11 @@
 // such that this takes the least memory. Tangents of loops are loops too; a derivative that runs a loop again under a
 // tape is a TraceError.
 //
-// Without a form in C are eigenvalues and singular values, least squares, banded and Toeplitz systems, derivatives of
-// determinants of higher than second order, Fourier transforms, sorting, truncated and categorical draws, steps of
-// optimisers, special functions beyond those of <reel/ops/pointwise.hpp> and <reel/ops/normal.hpp>, batch_norm,
-// group_norm, recurrent layers, attention, and what computes with complex numbers. Random numbers are those of the
-// library, integers and uniform ones bit for bit, normal ones to rounding.
+// Without a form in C are eigenvalues and singular values, least squares, Toeplitz systems, derivatives of determinants
+// of higher than second order, Fourier transforms, partitions, sorting of int64, steps of optimisers by IndexedSlices,
+// special functions beyond those of <reel/ops/pointwise.hpp> and <reel/ops/normal.hpp>, and what computes with complex
+// numbers. Recurrent layers of more than 16 steps are loops of C; attention computes all scores. Random numbers are
+// those of the library, integers and uniform ones bit for bit, normal ones to rounding.
 //
 // Values agree with the compiled function to rounding, not in all bits: sums are taken in an order of their own, the
 // same on every target, and exp, sin and others are those of libm. Pointwise operations of one shape become one loop.

@@ -94,6 +94,7 @@ class Generation {
   void trace(const detail::FlatFunction& f) {
     program::Trace trace(who);
     trace.keep_parts();
+    trace.compose();
     std::vector<Tensor> abstract;
     for (const Tensor& x : arguments_) {
       if (!x.defined()) detail::fail<ValueError>(who, "an argument holds an empty tensor");

@@ -267,6 +267,49 @@ static void $cofactors_jvp(const real *f, const int32_t *pivots, real w, const r
     }
 }
 )"},
+    {"banded",
+     R"(/* x [n, m] becomes the solution of a x = x, or a^T x = x, by elimination with row pivoting; below and above are
+   those of what is eliminated. rows [n, 2 below + above + 1]. The number from 1 of a pivot that is zero, or 0. */
+static int $banded(const real *a, int below, int above, int transposed, real *rows, real *x, int n, int m) {
+  const int w = 2 * below + above + 1;
+  int i, j, k;
+  for (i = 0; i < n * w; ++i) rows[i] = 0;
+  for (i = 0; i < n; ++i)
+    for (j = i < below ? 0 : i - below; j < n && j <= i + above; ++j)
+      rows[i * w + j - i + below] = transposed ? a[(below + j - i) * n + i] : a[(above + i - j) * n + j];
+  for (k = 0; k < n; ++k) {
+    const int last = k + below < n ? k + below : n - 1, end = last + above < n ? last + above : n - 1;
+    real *const row = rows + k * w + below - k;
+    int p = k;
+    for (i = k + 1; above && i <= last; ++i)
+      if (@fabs(rows[i * w + k - i + below]) > @fabs(rows[p * w + k - p + below])) p = i;
+    if (rows[p * w + k - p + below] == 0) return k + 1;
+    for (j = k; p != k && j <= end; ++j) {
+      const real t = row[j];
+      row[j] = rows[p * w + j - p + below];
+      rows[p * w + j - p + below] = t;
+    }
+    for (j = 0; p != k && j < m; ++j) {
+      const real t = x[k * m + j];
+      x[k * m + j] = x[p * m + j];
+      x[p * m + j] = t;
+    }
+    for (i = k + 1; i <= last; ++i) {
+      const real f = rows[i * w + k - i + below] / row[k];
+      for (j = k + 1; j <= end; ++j) rows[i * w + j - i + below] -= f * row[j];
+      for (j = 0; j < m; ++j) x[i * m + j] -= f * x[k * m + j];
+    }
+  }
+  for (k = n - 1; k >= 0; --k)
+    for (i = 0; i < m; ++i) {
+      const real *const row = rows + k * w + below - k;
+      real s = x[k * m + i];
+      for (j = k + 1; j < n && j <= k + below + above; ++j) s -= row[j] * x[j * m + i];
+      x[k * m + i] = s / row[k];
+    }
+  return 0;
+}
+)"},
     {"qr", R"(/* a [m, n] = q r by reflections; q has c columns, r [min(m, n), n]. a and tau are overwritten. */
 static void $qr(real *a, real *tau, real *q, real *r, int m, int n, int c) {
   const int k = m < n ? m : n;

@@ -165,6 +165,30 @@ static void $search(const real *x, int n, const real *v, int64_t *y, int m, int 
   }
 }
 )"},
+    {"order",
+     R"(/* p, the positions of the elements in order, NaN last, equal ones as they stand. q [n] is overwritten. */
+static void $order(const real *x, int64_t *p, int64_t *q, int64_t n, int descending) {
+  int64_t width, at, i, j, k;
+  for (i = 0; i < n; ++i) p[i] = i;
+  for (width = 1; width < n; width *= 2) {
+    for (at = 0; at < n; at += 2 * width) {
+      const int64_t middle = at + width < n ? at + width : n, end = middle + width < n ? middle + width : n;
+      for (i = k = at, j = middle; k < end; ++k) {
+        const real a = x[p[i < middle ? i : at]], b = x[p[j < end ? j : at]];
+        const int swaps = (descending ? b > a : b < a) || (a != a && b == b);
+        q[k] = i == middle || (j < end && swaps) ? p[j++] : p[i++];
+      }
+    }
+    memcpy(p, q, (size_t)n * sizeof *p);
+  }
+}
+)"},
+    {"sorted", R"(static void $sorted(const real *x, real *y, int64_t *p, int64_t *q, int64_t n, int descending) {
+  int64_t i;
+  $order(x, p, q, n, descending);
+  for (i = 0; i < n; ++i) y[i] = x[p[i]];
+}
+)"},
     {"disordered",
      R"(/* Whether an element is not larger than the one before it, or smaller if equal ones are allowed. */
 static int $disordered(const real *x, int n, int equal) {

@@ -88,6 +88,64 @@ static void $normal_pair(double u, uint64_t b, double *y) {
   }
 }
 )"},
+    {"draw_truncated",
+     R"(/* Within two deviations. */
+static void $draw_truncated(const int64_t *stream, int64_t first, double mean, double deviation, double *y, int n) {
+  int i;
+  for (i = 0; i < n; ++i) {
+    const double u = ((double)($random_word(stream, first, i) >> 12) + 0.5) * 0x1p-52;
+    const double z = $ndtri(0.022750131948179207 + 0.9544997361036416 * u);
+    y[i] = mean + deviation * (z < -2.0 ? -2.0 : z > 2.0 ? 2.0 : z);
+  }
+}
+)"},
+    {"draw_truncated_f",
+     R"(static void $draw_truncated_f(const int64_t *stream, int64_t first, float mean, float deviation,
+                              float *y, int n) {
+  uint32_t c[4];
+  int i;
+  for (i = 0; i < n; ++i) {
+    double z;
+    if (i % 4 == 0) $philox(stream, first + i / 4, c);
+    z = ((double)(((uint64_t)c[i % 4] << 32 | 0x80000000u) >> 12) + 0.5) * 0x1p-52;
+    z = $ndtri(0.022750131948179207 + 0.9544997361036416 * z);
+    y[i] = (float)(mean + deviation * (z < -2.0 ? -2.0 : z > 2.0 ? 2.0 : z));
+  }
+}
+)"},
+    {"draw_classes",
+     R"(/* count draws for each row of logits w, which becomes sums of weights; whether a row is unusable. */
+static int $draw_classes(const int64_t *stream, int64_t first, double *w, int classes, int64_t *y, int count, int rows) {
+  int i, k, r;
+  for (r = 0; r < rows; ++r, w += classes) {
+    double top = w[0], sum = 0.0;
+    for (k = 1; k < classes; ++k)
+      if (w[k] > top) top = w[k];
+    for (k = 0; k < classes; ++k) {
+      if (w[k] != w[k] || !isfinite(top)) return 1;
+      w[k] = sum += exp(w[k] - top);
+    }
+    for (i = r * count; i < (r + 1) * count; ++i) {
+      const double u = (double)($random_word(stream, first, i) >> 11) * 0x1p-53 * sum;
+      for (k = 0; k < classes - 1 && !(u < w[k]);) ++k;
+      y[i] = k;
+    }
+  }
+  return 0;
+}
+)"},
+    {"draw_permutation", R"(static void $draw_permutation(const int64_t *stream, int64_t first, int64_t *y, int n) {
+  int i;
+  for (i = 0; i < n; ++i) y[i] = i;
+  for (i = n - 1; i > 0; --i) {
+    const uint64_t word = $random_word(stream, first, i), m = (uint64_t)i + 1;
+    const uint64_t k = ((word >> 32) * m + ((word & 0xffffffffu) * m >> 32)) >> 32;
+    const int64_t t = y[i];
+    y[i] = y[k];
+    y[k] = t;
+  }
+}
+)"},
     {"draw_integers",
      R"(/* The high half of a word times count; words whose low half is below 2^64 mod count seed others. */
 static void $draw_integers(const int64_t *stream, int64_t first, int64_t low, uint64_t count, int64_t *y, int n) {

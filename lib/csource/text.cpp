@@ -49,6 +49,15 @@ std::string literal(std::int64_t x, DType d) {
   return x < 0 ? fmt::format("(-INT64_C({}))", -x) : fmt::format("INT64_C({})", x);
 }
 
+std::string filled(std::string_view form, std::string_view letters, std::initializer_list<std::string_view> values) {
+  std::string text;
+  for (const char& c : form) {
+    const std::size_t k = letters.find(c);
+    text += k == letters.npos ? std::string_view(&c, 1) : values.begin()[k];
+  }
+  return text;
+}
+
 std::string cat(std::initializer_list<std::string_view> parts) {
   std::string text;
   for (const std::string_view part : parts) text += part;

@@ -19,6 +19,9 @@ std::string literal(std::int64_t value, DType dtype);
 /// The parts, one after another.
 std::string cat(std::initializer_list<std::string_view> parts);
 
+/// The form with each of the letters replaced by the value at its place.
+std::string filled(std::string_view form, std::string_view letters, std::initializer_list<std::string_view> values);
+
 /// Two numbers compared; `op` counts as kernels::Comparison does.
 std::string comparison(std::size_t op, std::string_view x, std::string_view y);
 /// Two truths connected; `op` counts as kernels::Logical does, without negation.

@@ -8,6 +8,7 @@
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
 
+#include "csource/steps.hpp"
 #include "linalg/banded_loops.hpp"
 #include "linalg/matrices.hpp"
 #include "loops/loops.hpp"
@@ -98,11 +99,21 @@ void evaluate_banded(const Call& call, Outputs& out) {
     fail<ValueError>("banded_solve", "the matrix is singular: pivot {}{} is zero; add a multiple of the identity",
                      info.order, matrix_name(info.batch, batch));
 }
+void write_banded(const Call& call, csource::Writer& w) {
+  const Band band(call.attributes);
+  const std::int64_t below = band.adjoint ? band.above : band.below, above = band.adjoint ? band.below : band.above;
+  const Shape b = call.input(1).shape();
+  csource::write_steps(w, call.input(1).dtype(),
+                       "copy i1 o0\ntemp t0 real #0 #1\nfor i0:2 o0:2\n"
+                       "refuse $banded(i0, #2, #3, #4, t0, o0, #0, #5) != 0|the matrix is singular",
+                       {b[-2], 2 * below + above + 1, below, above, band.adjoint, b[-1]});
+}
 constexpr Primitive banded_primitive = {.rule = batched({"banded_solve", banded_vjp, banded_jvp}),
                                         .infer = infer_banded,
                                         .evaluate = evaluate_banded,
                                         .keeps = {keep_input(0), keep_output(0, 0b01)},
-                                        .effects = may_throw};
+                                        .effects = may_throw,
+                                        .write_c = write_banded};
 
 Tensor solve_bands(const Band& band, const Tensor& bands, const Tensor& b) {
   return apply(banded_primitive, {&bands, &b}, words(band.below, band.above, band.adjoint));

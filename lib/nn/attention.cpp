@@ -19,6 +19,7 @@
 #include "nn/attention_loops.hpp"
 #include "nn/last_axis.hpp"
 #include "ops/apply/apply.hpp"
+#include "program/trace.hpp"
 
 namespace reel {
 
@@ -202,11 +203,14 @@ Tensor attention(const Operand& query, const Operand& key, const Operand& value,
   const Shape batch = ops::common_batch(q, k, v), scores = ops::with_matrix(batch, {q.shape()[-2], k.shape()[-2]});
   ops::require_shape(op, ops::with_matrix(batch, {q.shape()[-2], v.shape()[-1]}));
   const double width = static_cast<double>(std::max<std::int64_t>(q.shape()[-1], 1));
-  const auto attributes = ops::words(options.scale ? *options.scale : 1 / std::sqrt(width), options.causal);
+  const double scale = options.scale ? *options.scale : 1 / std::sqrt(width);
   Tensor mask;
   if (options.mask.defined()) mask = ops::mask_for(options.mask, scores, wide);
+  if (program::Trace::composing())
+    return ops::cast_to(ops::product(op, ops::probabilities(q, k, mask, scale, options.causal), v), result);
   const Tensor* const inputs[] = {&q, &k, &v, &mask};
-  return ops::cast_to(ops::apply(ops::attention_primitive, ops::Inputs(inputs, mask.defined() ? 4 : 3), attributes),
+  return ops::cast_to(ops::apply(ops::attention_primitive, ops::Inputs(inputs, mask.defined() ? 4 : 3),
+                                 ops::words(scale, options.causal)),
                       result);
 }
 

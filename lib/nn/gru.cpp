@@ -20,14 +20,13 @@ struct GruSteps {
   Steps hidden;                         // before each step, and after the last one
 };
 
-GruSteps gru_steps(const tape::Record& r) {
-  const Tensor inputs = plus(times_transpose(r.saved(x), r.saved(input_weight)), r.saved(input_bias));
+// inputs [T, B, 3 H]: the products with the inputs, and their biases; the first state.
+GruSteps gru_steps(const Tensor& inputs, const Tensor& first, const Tensor& weight, const Tensor& bias) {
   GruSteps s;
-  s.hidden = {r.saved(state)};
+  s.hidden = {first};
   for (const Tensor& own : unstack(inputs)) {
     const Tensor h = s.hidden.back();
-    const Steps a = split(own, 3, -1),
-                p = split(plus(times_transpose(h, r.saved(hidden_weight)), r.saved(hidden_bias)), 3, -1);
+    const Steps a = split(own, 3, -1), p = split(plus(times_transpose(h, weight), bias), 3, -1);
     s.reset.push_back(sigmoid(plus(a[0], p[0])));
     s.update.push_back(sigmoid(plus(a[1], p[1])));
     s.product.push_back(p[2]);
@@ -35,6 +34,11 @@ GruSteps gru_steps(const tape::Record& r) {
     s.hidden.push_back(plus(s.fresh.back(), times(s.update.back(), h - s.fresh.back())));
   }
   return s;
+}
+
+GruSteps gru_steps(const tape::Record& r) {
+  return gru_steps(plus(times_transpose(r.saved(x), r.saved(input_weight)), r.saved(input_bias)), r.saved(state),
+                   r.saved(hidden_weight), r.saved(hidden_bias));
 }
 
 void gru_vjp_recorded(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
@@ -114,6 +118,17 @@ constexpr Primitive gru_primitive = {
     .keep_inputs = keep_all_inputs,
     .residuals = gru_residuals};
 
+// For what becomes C.
+void compose_gru(const detail::List<Tensor>& in, std::span<Tensor> y) {
+  run_composed(
+      gru_name, in, plus(times_transpose(in[x], in[input_weight]), in[input_bias]),
+      [](const detail::List<Tensor>& all, std::span<const Tensor> s, const Tensor& own) {
+        const GruSteps one = gru_steps(own, s[0], all[hidden_weight], all[hidden_bias]);
+        return std::vector<Tensor>{one.hidden[1], one.hidden[1]};
+      },
+      y);
+}
+
 }  // namespace
 
 }  // namespace ops
@@ -124,7 +139,10 @@ Gru gru(const Operand& x, const Operand& input_weight, const Operand& hidden_wei
     fail<ValueError>(ops::gru_name, "a cell state is given, which only lstm has; leave `cell` empty");
   const auto [inputs, result] = ops::recurrent_operands(ops::gru_name, x, input_weight, hidden_weight, options, 3);
   Tensor y[2];
-  ops::apply_recurrent(ops::gru_primitive, inputs, y);
+  if (program::Trace::composing())
+    ops::compose_gru(inputs, y);
+  else
+    ops::apply_recurrent(ops::gru_primitive, inputs, y);
   return {ops::cast_to(y[0], result), ops::cast_to(y[1], result)};
 }
 

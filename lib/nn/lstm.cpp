@@ -20,14 +20,13 @@ struct LstmSteps {
   Steps cells, hidden;                     // before each step, and after the last one
 };
 
-LstmSteps lstm_steps(const tape::Record& r) {
-  const Tensor inputs =
-      plus(times_transpose(r.saved(x), r.saved(input_weight)), plus(r.saved(input_bias), r.saved(hidden_bias)));
+// inputs [T, B, 4 H]: the products with the inputs, and the biases; the first states.
+LstmSteps lstm_steps(const Tensor& inputs, const Tensor& h, const Tensor& c, const Tensor& weight) {
   LstmSteps s;
-  s.hidden = {r.saved(state)};
-  s.cells = {r.saved(cell)};
+  s.hidden = {h};
+  s.cells = {c};
   for (const Tensor& own : unstack(inputs)) {
-    const Steps parts = split(plus(own, times_transpose(s.hidden.back(), r.saved(hidden_weight))), 4, -1);
+    const Steps parts = split(plus(own, times_transpose(s.hidden.back(), weight)), 4, -1);
     s.in.push_back(sigmoid(parts[0]));
     s.forget.push_back(sigmoid(parts[1]));
     s.fresh.push_back(tanh(parts[2]));
@@ -37,6 +36,12 @@ LstmSteps lstm_steps(const tape::Record& r) {
     s.hidden.push_back(times(s.out.back(), s.squashed.back()));
   }
   return s;
+}
+
+LstmSteps lstm_steps(const tape::Record& r) {
+  return lstm_steps(
+      plus(times_transpose(r.saved(x), r.saved(input_weight)), plus(r.saved(input_bias), r.saved(hidden_bias))),
+      r.saved(state), r.saved(cell), r.saved(hidden_weight));
 }
 
 void lstm_vjp_recorded(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
@@ -124,6 +129,17 @@ constexpr Primitive lstm_primitive = {
     .keep_inputs = keep_all_inputs,
     .residuals = residuals};
 
+// For what becomes C.
+void compose_lstm(const detail::List<Tensor>& in, std::span<Tensor> y) {
+  run_composed(
+      lstm_name, in, plus(times_transpose(in[x], in[input_weight]), plus(in[input_bias], in[hidden_bias])),
+      [](const detail::List<Tensor>& all, std::span<const Tensor> s, const Tensor& own) {
+        const LstmSteps one = lstm_steps(own, s[0], s[1], all[hidden_weight]);
+        return std::vector<Tensor>{one.hidden[1], one.cells[1], one.hidden[1]};
+      },
+      y);
+}
+
 }  // namespace
 
 }  // namespace ops
@@ -133,7 +149,10 @@ Lstm lstm(const Operand& x, const Operand& input_weight, const Operand& hidden_w
   const tape::OpScope scope(x);
   const auto [inputs, result] = ops::recurrent_operands(ops::lstm_name, x, input_weight, hidden_weight, options, 4);
   Tensor y[3];
-  ops::apply_recurrent(ops::lstm_primitive, inputs, y);
+  if (program::Trace::composing())
+    ops::compose_lstm(inputs, y);
+  else
+    ops::apply_recurrent(ops::lstm_primitive, inputs, y);
   return {ops::cast_to(y[0], result), ops::cast_to(y[1], result), ops::cast_to(y[2], result)};
 }
 

@@ -14,6 +14,7 @@
 #include "loops/reduce/normalize.hpp"
 #include "nn/last_axis.hpp"
 #include "ops/shape/view.hpp"
+#include "program/trace.hpp"
 
 namespace reel {
 
@@ -139,7 +140,8 @@ void layer_norm_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<
   const bool affine = r.num_inputs() > 1;
   const Tensor* inputs[] = {g.data(), &r.saved(0), affine ? &r.saved(1) : nullptr};
   const Inputs read(inputs, affine ? 3 : 2);
-  if (!any_followed(read))
+  const bool batched_sums = r.batch_rank() && (wanted_inputs(r) & 6);  // the vjp has no form in C for these
+  if (!any_followed(read) && !(batched_sums && program::Trace::composing()))
     return evaluate_cotangents(layer_norm_vjp_primitive, read, words(epsilon_of(r), wanted_inputs(r)), dx);
   const Normalised to(r.saved(0), {-1}, epsilon_of(r));
   if (r.wanted(0)) dx[0] = to.product(affine ? g[0] * r.saved(1) : g[0], {-1});
@@ -171,9 +173,11 @@ constexpr Primitive layer_norm_primitive = {.rule = batched({"layer_norm", layer
                                             .keeps = {keep_input(0), keep_input(1)},
                                             .write_c = write_layer_norm};
 
+Tensor affine(const Tensor& x, const Tensor& scale, const Tensor& offset) { return x * scale + offset; }
+
 // scale and offset: [n], or empty.
 Tensor layer_norm_rows(const Tensor& x, const Tensor& scale, const Tensor& offset, double epsilon) {
-  if (x.size() == 0) return scale.defined() ? x * scale + offset : identity(x);
+  if (x.size() == 0) return scale.defined() ? affine(x, scale, offset) : identity(x);
   if (!scale.defined()) return apply(layer_norm_primitive, {&x}, words(epsilon));
   return apply(layer_norm_primitive, {&x, &scale, &offset}, words(epsilon));
 }
@@ -352,6 +356,16 @@ constexpr Primitive batch_norm_primitive = {.rule = batched({"batch_norm", batch
                                             .auxiliary = 2,
                                             .residuals = 1};
 
+// In recorded ops, for what becomes C.
+void compose_batch_norm(const Tensor& x, const Tensor& scale, const Tensor& offset, double epsilon,
+                        const ChannelAxes& axes, Tensor* y) {
+  const std::int64_t mask = axes_mask("batch_norm", axes.others, x);
+  y[0] = affine(from_rows(layer_norm_rows(to_rows(x, mask), {}, {}, epsilon), x.shape(), mask),
+                reshape(scale, axes.broadcast), reshape(offset, axes.broadcast));
+  y[1] = stop_gradient(mean(x, axes.others));
+  y[2] = stop_gradient(var(x, axes.others));
+}
+
 void check_channels(const char* what, const Tensor& parameter, const Tensor& x, int axis) {
   if (parameter.shape() != Shape{x.shape()[axis]})
     fail<ShapeError>("batch_norm", "{} is {}; x is {} with the channels along axis {}, so it must be [{}]", what,
@@ -362,6 +376,10 @@ void check_channels(const char* what, const Tensor& parameter, const Tensor& x, 
 
 Tensor group_norm_rows(const Tensor& x, const Tensor& scale, const Tensor& offset, std::int64_t groups,
                        double epsilon) {
+  if (program::Trace::composing()) {
+    const Tensor rows = layer_norm_rows(reshape(x, {x.shape()[0], groups, -1}), {}, {}, epsilon);
+    return affine(reshape(rows, x.shape()), beside_inner(scale), beside_inner(offset));
+  }
   return apply(group_norm_primitive, {&x, &scale, &offset}, words(epsilon, groups));
 }
 
@@ -415,11 +433,14 @@ BatchNorm batch_norm(const Operand& operand, const Operand& scale, const Operand
   const ops::ChannelAxes axes(x.shape(), axis);
   if (x.size() == 0) {  // no statistics: NaN
     const Tensor nothing = full({x.shape()[axis]}, std::numeric_limits<double>::quiet_NaN(), wide);
-    return {ops::cast_to(x * reshape(a, axes.broadcast) + reshape(b, axes.broadcast), d), nothing, nothing};
+    return {ops::cast_to(ops::affine(x, reshape(a, axes.broadcast), reshape(b, axes.broadcast)), d), nothing, nothing};
   }
   const Tensor* inputs[] = {&x, &a, &b};
   Tensor outputs[3];
-  ops::apply(ops::batch_norm_primitive, inputs, ops::words(options.epsilon, axis), outputs);
+  if (program::Trace::composing())
+    ops::compose_batch_norm(x, a, b, options.epsilon, axes, outputs);
+  else
+    ops::apply(ops::batch_norm_primitive, inputs, ops::words(options.epsilon, axis), outputs);
   return {ops::cast_to(outputs[0], d), outputs[1], outputs[2]};
 }
 

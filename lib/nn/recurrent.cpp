@@ -81,6 +81,21 @@ void apply_recurrent(const Primitive& p, const detail::List<Tensor>& inputs, std
   apply(p, {all, inputs.size()}, {}, outputs);
 }
 
+void run_composed(const char* op, const detail::List<Tensor>& in, const Tensor& own, RecurrentStep step,
+                  std::span<Tensor> y) {
+  constexpr std::int64_t most_unrolled = 16;
+  detail::FlatLoop loop{.name = op};
+  loop.steps = own.shape()[0];
+  loop.variables = in.size() - state;
+  loop.step = [in, step](std::span<const Tensor> s, std::span<const Tensor> one) {
+    return step(in, s, expand_dims(one[0], 0));
+  };
+  const std::vector<Tensor> last =
+      detail::run_loop(loop, std::span(in).subspan(state), {&own, 1}, {.compiled = loop.steps > most_unrolled});
+  y[0] = last.back();
+  std::copy(last.begin(), last.end() - 1, y.begin() + 1);
+}
+
 loops::Recurrent recurrent_of(Inputs in) {
   const auto dense = [&](std::size_t i) { return loops::contiguous(*in[i]); };
   return {dense(x), dense(input_weight), dense(hidden_weight), dense(input_bias), dense(hidden_bias)};

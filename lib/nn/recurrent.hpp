@@ -1,5 +1,6 @@
 // Shared by lstm and gru: their operands, and what their expressions in recorded ops consist of.
 #pragma once
+#include <reel/control.hpp>
 #include <reel/nn/convolution.hpp>
 #include <reel/nn/cross_entropy.hpp>
 #include <reel/nn/normalization.hpp>
@@ -13,6 +14,7 @@
 #include "loops/loops.hpp"
 #include "nn/recurrent_loops.hpp"
 #include "ops/apply/apply.hpp"
+#include "program/trace.hpp"
 
 namespace reel::ops {
 
@@ -48,6 +50,12 @@ void copy_states(const Tensor& states, const Tensor& all, const Tensor& last);
 
 // ---- In recorded ops.
 
+/// The steps as a loop of recorded ops: y = all states, the last one, and other last ones. A step gets the states and
+/// its row of `own` [1, ...], and gives the states, then the first of them once more.
+using RecurrentStep = std::vector<Tensor> (*)(const detail::List<Tensor>& in, std::span<const Tensor> states,
+                                              const Tensor& own);
+void run_composed(const char* op, const detail::List<Tensor>& in, const Tensor& own, RecurrentStep step,
+                  std::span<Tensor> y);
 /// x w^T
 Tensor times_transpose(const Tensor& x, const Tensor& w);
 // Wrappers that take tensors: a call takes less code than an operator, which converts to Operand.

@@ -4,6 +4,7 @@
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/shape.hpp>
 
+#include "csource/writer.hpp"
 #include "loops/elementwise/compare.hpp"
 #include "loops/elementwise/complex.hpp"
 #include "loops/loops.hpp"
@@ -34,9 +35,32 @@ template <BitFunction F>
 void evaluate_bits(const Call& call, Outputs& out) {
   loops::bitwise(F, call.inputs, out[0]);
 }
+// The C of an element. A count out of range shifts all bits out; left shifts are unsigned ones, without overflow.
+std::string write_bits(BitFunction f, DType d, std::span<const std::string> x) {
+  constexpr const char* forms[] = {"T(X & Y)",
+                                   "T(X | Y)",
+                                   "T(X ^ Y)",
+                                   "T~X",
+                                   "T(Y >= 0 && Y < N ? (U)X << Y : 0)",
+                                   "T(Y >= 0 && Y < N ? X >> Y : X < 0 ? -1 : 0)",
+                                   "T!X",
+                                   "T(Y < N ? (U)X << Y : 0)",
+                                   "T(Y < N ? X >> Y : 0)"};  // the last three: of types without signs
+  const bool plain = f >= BitFunction::complement && (d == DType::uint8 || d == DType::boolean);
+  const std::size_t form =
+      static_cast<std::size_t>(f) + (plain && (f != BitFunction::complement || d == DType::boolean) ? 3 : 0);
+  return csource::filled(forms[form], "TXYNU",
+                         {csource::cat({"(", csource::type_of(d), ")"}), x[0], x.back(),
+                          std::to_string(8 * item_size(d)), d == DType::int64 ? "uint64_t" : "uint32_t"});
+}
 template <BitFunction F>
 constexpr Primitive bits_primitive = {
-    .rule = {.name = bits_name<F>}, .infer = infer_bits<F>, .evaluate = evaluate_bits<F>};
+    .rule = {.name = bits_name<F>},
+    .infer = infer_bits<F>,
+    .evaluate = evaluate_bits<F>,
+    .write_c = WriteC::Expression([](const Call& call, csource::Writer&, std::span<const std::string> x) {
+      return write_bits(F, call.input(0).dtype(), x);
+    })};
 
 void require_bits(const char* op, DType d, bool shift) {
   if (is_integer(d) || (d == DType::boolean && !shift)) return;

@@ -12,10 +12,11 @@ struct AdamFormula {
   using Options = AdamOptions;
   static constexpr std::array state{"mean", "square"};
   static constexpr bool counts_steps = true;
-  static std::array<double, 7> compute(const Options& o, std::int64_t step) {
-    const double rate = o.learning_rate, beta1 = o.beta1, beta2 = o.beta2, t = static_cast<double>(step);
-    return {beta1,    1 - beta1, beta2, 1 - beta2, rate / (1 - std::pow(beta1, t)), 1 / (1 - std::pow(beta2, t)),
-            o.epsilon};
+  static auto compute(const auto& o, const auto& t) {
+    using std::pow;
+    const auto rate = number_of(o.learning_rate), beta1 = number_of(o.beta1), beta2 = number_of(o.beta2);
+    return std::array{
+        beta1, 1 - beta1, beta2, 1 - beta2, rate / (1 - pow(beta1, t)), 1 / (1 - pow(beta2, t)), number_of(o.epsilon)};
   }
   static auto apply(auto x, auto g, auto n) {
     x[1] = x[1] * n[0] + g * n[1];
@@ -28,9 +29,10 @@ struct AdamFormula {
 struct AdamWFormula : AdamFormula {
   static constexpr const char* name = "AdamW";
   using Options = AdamWOptions;
-  static std::array<double, 8> compute(const Options& o, std::int64_t step) {
-    const auto n = AdamFormula::compute({o.learning_rate, o.beta1, o.beta2, o.epsilon}, step);
-    return {n[0], n[1], n[2], n[3], n[4], n[5], n[6], 1 - o.learning_rate * o.weight_decay};
+  static auto compute(const auto& o, const auto& t) {
+    const auto n = AdamFormula::compute(o, t);
+    return std::array{n[0], n[1], n[2], n[3],
+                      n[4], n[5], n[6], 1 - number_of(o.learning_rate) * number_of(o.weight_decay)};
   }
   static auto apply(auto x, auto g, auto n) {
     x[1] = x[1] * n[0] + g * n[1];

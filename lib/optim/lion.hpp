@@ -9,8 +9,9 @@ struct LionFormula {
   static constexpr const char* name = "Lion";
   using Options = LionOptions;
   static constexpr std::array state{"mean"};
-  static std::array<double, 6> compute(const Options& o, std::int64_t) {
-    return {o.learning_rate, o.beta1, 1 - o.beta1, o.beta2, 1 - o.beta2, 1 - o.learning_rate * o.weight_decay};
+  static auto compute(const auto& o, const auto&) {
+    const auto rate = number_of(o.learning_rate), beta1 = number_of(o.beta1), beta2 = number_of(o.beta2);
+    return std::array{rate, beta1, 1 - beta1, beta2, 1 - beta2, 1 - rate * number_of(o.weight_decay)};
   }
   static auto apply(auto x, auto g, auto n) {
     x[0] = x[0] * n[5] - sign(x[1] * n[1] + g * n[2]) * n[0];

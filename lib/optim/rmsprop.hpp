@@ -9,8 +9,9 @@ struct RMSPropFormula {
   static constexpr const char* name = "RMSProp";
   using Options = RMSPropOptions;
   static constexpr std::array state{"square"};
-  static std::array<double, 4> compute(const Options& o, std::int64_t) {
-    return {o.learning_rate, o.rho, 1 - o.rho, o.epsilon};
+  static auto compute(const auto& o, const auto&) {
+    const auto rho = number_of(o.rho);
+    return std::array{number_of(o.learning_rate), rho, 1 - rho, number_of(o.epsilon)};
   }
   static auto apply(auto x, auto g, auto n) {
     x[1] = x[1] * n[1] + square(g) * n[2];

@@ -10,7 +10,7 @@ struct PlainDescent {
   using Options = SGDOptions;
   static constexpr std::size_t options = 1;  // the rate alone
   static constexpr std::array<const char*, 0> state{};
-  static std::array<double, 1> compute(const Options& o, std::int64_t) { return {o.learning_rate}; }
+  static auto compute(const auto& o, const auto&) { return std::array{number_of(o.learning_rate)}; }
   static auto apply(auto x, auto g, auto n) {
     x[0] = x[0] - g * n[0];
     return x;
@@ -20,7 +20,9 @@ struct Momentum {
   static constexpr const char* name = "SGD";
   using Options = SGDOptions;
   static constexpr std::array state{"velocity"};
-  static std::array<double, 2> compute(const Options& o, std::int64_t) { return {o.learning_rate, o.momentum}; }
+  static auto compute(const auto& o, const auto&) {
+    return std::array{number_of(o.learning_rate), number_of(o.momentum)};
+  }
   static auto apply(auto x, auto g, auto n) {
     x[1] = x[1] * n[1] + g;
     x[0] = x[0] - x[1] * n[0];

@@ -16,6 +16,7 @@
 #include "ops/apply/apply.hpp"
 #include "optim/optimizer_state.hpp"
 #include "optim/update.hpp"
+#include "program/trace.hpp"
 #include "tape/tape.hpp"
 
 namespace reel::optim {
@@ -133,6 +134,12 @@ class OptimizerStep {
     if constexpr (Program::counts_steps) all.push_back(OptimizerAccess::made(*memory.steps, "steps"));
     for (const NamedOption& option : options_) all.push_back(OptimizerAccess::made(*option.number, option.name));
     const Part& part = parts_[i];
+    if (program::Trace::composing() && !part.by_rows()) {
+      static constexpr ComposedUpdate update = Program::composed();
+      std::array<const char*, Program::options> names;
+      std::transform(options_.begin(), options_.end(), names.begin(), [](const NamedOption& o) { return o.name; });
+      return run_composed(update, all, names, part.gradient());
+    }
     ops::perform({.primitive = part.by_rows() ? Program::rows() : Program::dense(),
                   .inputs = gradient_of(part),
                   .variables = all});

@@ -21,12 +21,46 @@
 
 namespace reel {
 
+namespace optim {
+
+/// The options of all optimisers, as lanes.
+struct LaneOptions {
+  Lane learning_rate, momentum, beta1, beta2, rho, epsilon, weight_decay;
+};
+/// A number of the options, or a lane that stands for it.
+inline double number_of(const Hyperparameter& x) { return x; }
+inline const Lane& number_of(const Lane& x) { return x; }
+
+inline bool fuses(DType dtype) noexcept { return dtype == DType::float32 || dtype == DType::float64; }
+/// The new states from `in`, the old ones, whose memory they may take, and the gradient, with conversions, which
+/// allocate. Allocates the states of `to` that are empty.
+void update_converted(const loops::Code& code, std::span<Tensor> to, std::span<const Tensor* const> in,
+                      std::span<const double> numbers);
+constexpr std::size_t most_states = 3;  // a variable's value, and what optimisers keep of it
+/// The outputs of the primitive Update::rows() but the counter.
+void update_rows(const loops::Code& code, const ops::Call& call, ops::Outputs& out, std::size_t states,
+                 std::span<const double> numbers);
+
+/// An update as elementwise operations.
+struct ComposedUpdate {
+  loops::Graph (*formula)(bool inputs);  // Update::traced()
+  void (*numbers)(const LaneOptions& options, const Lane& step, Lane* to);
+  std::size_t states, count;  // the numbers of the variable and its states, and of the formula's numbers
+  bool counts_steps;
+};
+/// Reads and assigns the variables: a variable and its states, the counter if there is one, and the options, which have
+/// these names.
+void run_composed(const ComposedUpdate& update, std::span<const Variable> all, std::span<const char* const> options,
+                  const Tensor& gradient);
+
+}  // namespace optim
+
 /// The primitives of a formula. It has
 ///   name                    the optimiser's
 ///   Options                 the optimiser's; options, if it reads the first of them only, how many
 ///   state                   the names of the tensors that the optimiser keeps of each variable
 ///   counts_steps            true if it keeps the number of steps too
-///   compute(options, step)  the numbers of the formula
+///   compute(options, step)  the numbers of the formula; of lanes in place of numbers too
 ///   apply(states, gradient, numbers)  the new states, the first of which is the variable's value: arrays of lanes, a
 ///   lane
 ///                           and numbers. It must not read a state's old value once it has made the new one.
@@ -39,6 +73,7 @@ template <class Formula>
 class Update {
  public:
   static constexpr std::size_t states = 1 + Formula::state.size();
+  static_assert(states <= optim::most_states);
   static constexpr bool counts_steps = requires { Formula::counts_steps; };
   static constexpr std::size_t written = states + counts_steps;
   static constexpr std::size_t options = [] {
@@ -63,7 +98,16 @@ class Update {
   }
 
   /// Whether a step of this dtype is one pass over memory without allocations.
-  static bool fuses(DType dtype) noexcept { return dtype == DType::float32 || dtype == DType::float64; }
+  static bool fuses(DType dtype) noexcept { return optim::fuses(dtype); }
+  /// The update of variables in the order of effects, for what becomes C.
+  static constexpr optim::ComposedUpdate composed() {
+    return {traced,
+            [](const optim::LaneOptions& o, const Lane& step, Lane* to) {
+              const auto numbers = Formula::compute(o, step);
+              std::copy(numbers.begin(), numbers.end(), to);
+            },
+            states, std::tuple_size_v<Numbers>, counts_steps};
+  }
   /// Compiled at first use and never destroyed: static objects may train in their destructors.
   static const loops::Code& code() {
     static const loops::Code& code = []() -> const loops::Code& {
@@ -76,16 +120,18 @@ class Update {
 
  private:
   static constexpr std::uint8_t effects = ops::reads_variables | ops::writes_variables | ops::may_throw;
-  using States = std::array<Tensor, states>;
-  using Numbers = decltype(Formula::compute({}, 0));
+  using Numbers = decltype(Formula::compute(std::declval<const typename Formula::Options&>(), 0.));
 
-  [[gnu::cold]] static loops::Graph traced() {
-    ops::Trace trace(states + 1, ops::Trace::Numbers::parameters);
+  // With the numbers as parameters, or as inputs behind the gradient.
+  [[gnu::cold]] static loops::Graph traced(bool inputs = false) {
+    constexpr std::size_t count = std::tuple_size_v<Numbers>;
+    ops::Trace trace(states + 1 + (inputs ? count : 0), ops::Trace::Numbers::parameters);
+    const auto input = [&](std::size_t k) { return trace.lane(static_cast<std::int32_t>(k)); };
     std::array<Lane, states> x;
-    std::array<Lane, std::tuple_size_v<Numbers>> numbers;
-    for (std::size_t i = 0; i < states; ++i) x[i] = trace.lane(static_cast<std::int32_t>(i));
-    for (Lane& number : numbers) number = trace.lane(trace.number(0));
-    for (const Lane& y : Formula::apply(x, trace.lane(states), numbers)) trace.graph().outputs.push_back(trace.node(y));
+    std::array<Lane, count> numbers;
+    for (std::size_t i = 0; i < states; ++i) x[i] = input(i);
+    for (std::size_t i = 0; i < count; ++i) numbers[i] = inputs ? input(states + 1 + i) : trace.lane(trace.number(0));
+    for (const Lane& y : Formula::apply(x, input(states), numbers)) trace.graph().outputs.push_back(trace.node(y));
     return trace.graph();
   }
 
@@ -100,55 +146,12 @@ class Update {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       const typename Formula::Options o{*detail::mutable_data<double>(call.input(written + I))...};
       optim::require(Formula::name, o);
-      return Formula::compute(o, step_of(call));
+      return Formula::compute(o, static_cast<double>(step_of(call)));
     }
     (std::make_index_sequence<options>());
   }
   static void count(const ops::Call& call, ops::Outputs& out) {
     if constexpr (counts_steps) *detail::mutable_data<std::int64_t>(out[states]) = step_of(call);
-  }
-
-  using Operands = std::array<const Tensor*, states + 1>;  // the old states, then the gradient
-
-  // The new states from the old ones, whose memory they may take, in one pass over memory; of other dtypes than
-  // fuses() names with conversions, which allocate.
-  static void update(std::span<Tensor> to, const std::array<const Tensor*, states>& from, const Tensor& gradient,
-                     const Numbers& numbers) {
-    Operands in;
-    std::copy(from.begin(), from.end(), in.begin());
-    in[states] = &gradient;
-    if (const DType dtype = detail::block(gradient)->dtype; fuses(dtype))
-      code().run(dtype, gradient.shape(), in, numbers, to);
-    else
-      update_converted(to, in, numbers);
-  }
-  // Allocates the states of `to` that are empty. Cold, so that it is compiled for size: the casts take the time.
-  [[gnu::cold, gnu::noinline]] static void update_converted(std::span<Tensor> to, const Operands& in,
-                                                            const Numbers& numbers) {
-    const tape::Suspend suspended;
-    std::array<Tensor, states + 1> converted;
-    Operands operands;
-    for (std::size_t k = 0; k <= states; ++k) {
-      converted[k] = as_computed(*in[k]);
-      operands[k] = &converted[k];
-    }
-    const DType dtype = converted[states].dtype();
-    const Shape shape = converted[states].shape();
-    States fresh;
-    for (Tensor& x : fresh) x = detail::empty(dtype, shape);
-    code().run(dtype, shape, operands, numbers, fresh);
-    for (std::size_t j = 0; j < states; ++j) {
-      if (!to[j].defined()) to[j] = detail::empty(in[j]->dtype(), in[j]->shape());
-      if (is_complex(to[j].dtype()))
-        loops::copy(fresh[j], loops::pairs_of(to[j]));
-      else
-        loops::copy(cast(fresh[j], to[j].dtype()), to[j]);
-    }
-  }
-  // float16 and bfloat16 as float32. Complex numbers as pairs of real ones, each updated by its own square, as in
-  // PyTorch: the square of a complex gradient would turn the step.
-  static Tensor as_computed(const Tensor& x) {
-    return is_complex(x.dtype()) ? loops::pairs_of(x) : cast(x, DType::float32);
   }
 
   static void infer(const ops::Call& call, ops::Metas& out) {
@@ -157,12 +160,18 @@ class Update {
   static void evaluate(const ops::Call& call, ops::Outputs& out) {
     const Tensor& gradient = call.input(written + options);
     const Numbers numbers = numbers_of(call);
-    std::array<const Tensor*, states> old;
+    const DType dtype = detail::block(gradient)->dtype;
+    std::array<const Tensor*, states + 1> in;
+    in[states] = &gradient;
     for (std::size_t j = 0; j < states; ++j) {
-      old[j] = &call.input(j);
-      if (fuses(detail::block(gradient)->dtype)) static_cast<void>(out[j]);
+      in[j] = &call.input(j);
+      if (fuses(dtype)) static_cast<void>(out[j]);
     }
-    update(out.tensors().first(states), old, gradient, numbers);
+    const std::span<Tensor> to = out.tensors().first(states);
+    if (fuses(dtype))
+      code().run(dtype, gradient.shape(), in, numbers, to);
+    else
+      optim::update_converted(code(), to, in, numbers);
     count(call, out);
   }
 
@@ -172,19 +181,7 @@ class Update {
     for (std::size_t j = 0; j < states; ++j) out.add(call.input(j).dtype(), rows);
   }
   static void evaluate_rows(const ops::Call& call, ops::Outputs& out) {
-    const ops::Rows gradient = ops::distinct_rows({call.input(written + options), call.input(written + options + 1)});
-    const Numbers numbers = numbers_of(call);
-    const bool all = gradient.values.shape() == call.input(written + options + 1).shape();
-    States changed;
-    std::array<const Tensor*, states> old;
-    for (std::size_t j = 0; j < states; ++j) {
-      ops::copy_to_output(call, out, j);
-      changed[j] = all ? out[written + j] : detail::empty(call.input(j).dtype(), gradient.values.shape());
-      loops::take_rows(out[j], gradient.indices, changed[j]);
-      old[j] = &changed[j];
-    }
-    update(changed, old, gradient.values, numbers);
-    for (std::size_t j = 0; j < states; ++j) loops::put_rows(changed[j], gradient.indices, out[j]);
+    optim::update_rows(code(), call, out, states, numbers_of(call));
     count(call, out);
   }
 };

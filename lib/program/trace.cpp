@@ -33,6 +33,7 @@ Trace::Trace(const char* op, Trace* enclosing)
       enclosing_(enclosing),
       keeps_parts_(current() && current()->keeps_parts()),
       keeps_both_(current() && current()->keeps_both()),
+      composes_(composing()),
       native_steps_(current() ? current()->native_steps() : nullptr),
       first_id_(enclosing ? ops::abstract(DType::boolean, {}).id() : 0),
       first_variable_(VariableAccess::next_id()),

@@ -52,6 +52,10 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   /// The same, but they are fused, and keep what fusion began with as well: they may be written or run.
   void keep_both() noexcept { keeps_both_ = true; }
   bool keeps_both() const noexcept { return keeps_both_; }
+  /// From here on, layers whose primitives have no form in C compute by other ops.
+  void compose() noexcept { composes_ = true; }
+  /// Whether they do so in this thread.
+  static bool composing() noexcept { return current() && current()->composes_; }
   /// From here on, gradients of nested traced functions are native code; null: they are not.
   void set_native_steps(const codegen::NativeOptions* options) noexcept { native_steps_ = options; }
   const codegen::NativeOptions* native_steps() const noexcept { return native_steps_; }
@@ -180,7 +184,7 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   std::vector<Tensor> captured_;
   std::unordered_set<const detail::Block*> noted_;  // blocks of captured_
   Trace* enclosing_;
-  bool keeps_parts_, keeps_both_, has_rules_ = false;
+  bool keeps_parts_, keeps_both_, composes_, has_rules_ = false;
   const codegen::NativeOptions* native_steps_;
   std::uint64_t first_id_;  // ids of tensors made in this trace are larger
   std::vector<Source> reads_;

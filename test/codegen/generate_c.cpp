@@ -10,6 +10,7 @@
 #include <reel/ops/losses.hpp>
 #include <reel/ops/neural.hpp>
 #include <reel/ops/normal.hpp>
+#include <reel/ops/sorting.hpp>
 #include <reel/reel.hpp>
 #include <reel/sparse.hpp>
 #include <sstream>
@@ -418,29 +419,38 @@ TEST_CASE("generate_c: matrices that are refused, by the number of the operation
 TEST_CASE("generate_c: draws continue the stream of a generator, which is part of the state") {
   Generator generator(7), same(7), advanced(7);
   const auto draws = [](Generator& g) {
-    return Tensors{random_uniform(g, {5}, -2., 3.),      random_uniform(g, {6}, 0., 1., DType::float32),
-                   random_integers(g, {7}, -3, 1000003), random_bernoulli(g, {9}, 0.3),
-                   random_normal(g, {5}, 1., 2.),        random_normal(g, {6}, 0., 1., DType::float32)};
+    return Tensors{random_uniform(g, {5}, -2., 3.),
+                   random_uniform(g, {6}, 0., 1., DType::float32),
+                   random_integers(g, {7}, -3, 1000003),
+                   random_bernoulli(g, {9}, 0.3),
+                   random_normal(g, {5}, 1., 2.),
+                   random_normal(g, {6}, 0., 1., DType::float32),
+                   random_permutation(g, 6),
+                   random_categorical(g, log(tensor({{1., 2., 0.}, {5., 1., 2.}})), 4),
+                   random_truncated_normal(g, {5}),
+                   random_truncated_normal(g, {6}, 1., 2., DType::float32)};
   };
   const auto text = [](const Tensors& y) {  // comparisons of bits, of normal numbers to rounding
     std::ostringstream c;
     c << std::hexfloat;
-    for (std::size_t k = 0; k < 6; ++k)
+    for (std::size_t k = 0; k < y.size(); ++k)
       for (std::int64_t i = 0; i < y[k].size(); ++i) {
-        const double right = cast(y[k](i), DType::float64).item<double>();
+        const double right = cast(reshape(y[k], {-1})(i), DType::float64).item<double>();
         c << "  if (!(fabs((double)y" << k << "[" << i << "] - (" << right << ")) <= "
-          << (k < 4    ? 0.
-              : k == 4 ? 1e-14
-                       : 1e-6)
+          << (k == 4 || k == 8   ? 1e-14
+              : k == 5 || k == 9 ? 1e-6
+                                 : 0.)
           << ")) return " << k + 1 << ";\n";
       }
     return c.str();
   };
   const CSource c = generate_c(draws, {.name = "draws"}, generator);
-  const std::string first = text(draws(same)), second = text(draws(same)), call = "(y0, y1, y2, y3, y4, y5, &s, work)";
+  const std::string first = text(draws(same)), second = text(draws(same)),
+                    call = "(y0, y1, y2, y3, y4, y5, y6, y7, y8, y9, &s, work)";
   CHECK(checked(c, "draws",
-                "#include <math.h>\nint main(void) {\n  double y0[5], y4[5], work[100];\n  float y1[6], y5[6];\n"
-                "  int64_t y2[7];\n  uint8_t y3[9];\n  struct draws_state s = draws_initial;\n"
+                "#include <math.h>\nint main(void) {\n  double y0[5], y4[5], y8[5], work[100];\n  float y1[6], y5[6], "
+                "y9[6];\n"
+                "  int64_t y2[7], y6[6], y7[8];\n  uint8_t y3[9];\n  struct draws_state s = draws_initial;\n"
                 "  if (draws" +
                     call + " != 0) return 100;\n" + first + "  if (draws" + call + " != 0) return 101;\n" + second +
                     "  return 0;\n}\n") == 0);
@@ -450,6 +460,43 @@ TEST_CASE("generate_c: draws continue the stream of a generator, which is part o
   };
   CHECK(checked(generate_c(in_loop, {.name = "walk", .check = true}, advanced, zeros({3}, DType::float64)), "walk") ==
         0);
+}
+
+TEST_CASE("generate_c: steps of optimisers change their states as in the library") {
+  // Also of float32 variables, and behind other steps.
+  std::tuple optimizers{SGD(),
+                        SGD({.learning_rate = 0.1, .momentum = 0.9}),
+                        SGD({.learning_rate = 0.1, .momentum = 0.9, .nesterov = true}),
+                        Adam(),
+                        AdamW({.weight_decay = 0.1}),
+                        RMSProp(),
+                        Adagrad(),
+                        Lion()};
+  std::vector<Variable> weights;
+  for (std::size_t k = 0; k < std::tuple_size_v<decltype(optimizers)>; ++k)
+    weights.emplace_back(cast(regular({3, 2}), k % 2 ? DType::float32 : DType::float64), "w" + std::to_string(k));
+  const auto train = [&](const Tensor& x) {
+    Tensors costs{scalar(0.), scalar(0.f)};
+    const auto step = [&](auto& optimizer, const Variable& w) {
+      GradientTape tape;
+      const Tensor cost = mean(square(matmul(cast(x, w.dtype()), tanh(w)) - 1.));
+      optimizer.step(tape.gradient(cost, w), w);
+      Tensor& all = costs[w.dtype() == DType::float32];
+      all = all + cost;
+    };
+    std::apply(
+        [&](auto&... one) {
+          std::size_t k = 0;
+          (step(one, weights[k++]), ...);
+        },
+        optimizers);
+    return costs;
+  };
+  const Tensor x = regular({4, 3});
+  for (int i = 0; i < 3; ++i) static_cast<void>(train(x));
+  const CSource c = generate_c(train, {.name = "fit", .check = true}, x);
+  CHECK(c.header().find("double learning_rate[1]") != std::string::npos);
+  CHECK(checked(c, "fit") == 0);
 }
 
 TEST_CASE("generate_c: losses, normalisations, convolution and search, with gradients") {
@@ -486,6 +533,39 @@ TEST_CASE("generate_c: losses, normalisations, convolution and search, with grad
          return with_gradients([](const Tensors& p) { return layer_norm(p[0], p[1], p[2]); }, x);
        },
        {regular({3, 5}), regular({1, 5})(0), regular({2, 5})(1)}},
+      {"layers that are composed of others, forward, and to second order",
+       [](const Tensors& x) {
+         const Tensor scale = x[0](0), offset = x[0](1);
+         const auto norms = [=](const Tensor& p) {
+           const BatchNorm y = batch_norm(p, scale, offset);
+           return y.y + group_norm(p, scale, offset, 3) + layer_norm(p, tanh(p(1)), offset) + y.mean;
+         };
+         const auto attend = [=](const Tensor& p) {
+           return attention(p, p * 2., p + offset, {.mask = tensor({{true, true}, {false, true}}), .causal = true});
+         };
+         const auto cells = [&x](const Tensor& p) {
+           const Tensor steps = reshape(p, {2, 1, 6});
+           return lstm(steps, x[1], x[2]).state + gru(steps, x[3], x[4]).state;
+         };
+         const Tensor f = cast(x[0], DType::float32);
+         return Tensors{jacobian(norms)(x[0]), hessian([&](const Tensor& p) { return sum(square(attend(p))); })(x[0]),
+                        hessian([&](const Tensor& p) { return sum(cells(p)); })(x[0]), norms(x[0]), attend(f)};
+       },
+       {regular({2, 6}), regular({4, 6}), regular({4, 1}), regular({3, 6}), regular({3, 1})}},
+      {"softmax and its logarithm, along both axes, to second order",
+       [](const Tensors& x) {
+         const auto f = [](const Tensor& p) { return sum(softmax(p, 0) * log_softmax(p, 1) * p); };
+         return Tensors{jacobian([](const Tensor& p) { return softmax(p, 0); })(x[0]), hessian(f)(x[0])};
+       },
+       {regular({3, 4})}},
+      {"sorted integers, and positions of equal elements and NaN",
+       [](const Tensors& x) {
+         const Tensor n = cast(round(3. * x[0]), DType::int32),
+                      r = where(x[0] > 0.5, std::numeric_limits<double>::quiet_NaN(), round(3. * x[0]));
+         return Tensors{sort(n, 0),          argsort(n, 1, true), argsort(r, 1),
+                        argsort(r, 1, true), top_k(n, 2).indices, where(isnan(sort(r)), 9., sort(r))};
+       },
+       {regular({3, 9})}},
       {"cross entropies",
        [](const Tensors& x) {
          const Tensor classes = cast(tensor({2., 0., -1.}), DType::int64);

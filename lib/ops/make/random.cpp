@@ -75,6 +75,9 @@ void write_uniform(const Call& call, csource::Writer& w) {
 void write_normal(const Call& call, csource::Writer& w) {
   write_distribution(call, w, "$draw_normal(i0, #1, ~2, ~3, o0, #0)", {call.real(3), call.real(4)});
 }
+void write_truncated_normal(const Call& call, csource::Writer& w) {
+  write_distribution(call, w, "$draw_truncated(i0, #1, ~2, ~3, o0, #0)", {call.real(3), call.real(4)});
+}
 constexpr Primitive uniform_primitive = {.rule = {.name = "random_uniform"},
                                          .infer = infer_distribution,
                                          .evaluate = evaluate_uniform,
@@ -88,7 +91,8 @@ constexpr Primitive uniform_primitive = {.rule = {.name = "random_uniform"},
                     truncated_normal_primitive = {.rule = {.name = "random_truncated_normal"},
                                                   .infer = infer_distribution,
                                                   .evaluate = evaluate_truncated_normal,
-                                                  .effects = advances_generator};
+                                                  .effects = advances_generator,
+                                                  .write_c = write_truncated_normal};
 
 Tensor drawn_floats(const Primitive& primitive, Generator& generator, const Shape& shape, double a, double b,
                     DType dtype) {
@@ -134,11 +138,21 @@ void evaluate_categorical(const Call& call, Outputs& out) {
                      "the logits of row {} are not usable: none may be NaN or inf, and one must be above -inf",
                      unusable);
 }
+void write_categorical(const Call& call, csource::Writer& w) {
+  const Tensor& logits = call.input(1);
+  const std::int64_t classes = logits.shape()[-1];
+  if (w.output(0).size() == 0) return;
+  csource::write_steps(w, DType::float64,
+                       "temp t0 real i1\ncopy i1 t0\n"
+                       "refuse $draw_classes(i0, #1, t0, #2, o0, #3, #0)|the logits of a row are not usable",
+                       {logits.size() / classes, call.attribute(1), classes, call.attribute(2)});
+}
 constexpr Primitive categorical_primitive = {.rule = {.name = "random_categorical"},
                                              .infer = infer_categorical,
                                              .evaluate = evaluate_categorical,
                                              .constants = 1,
-                                             .effects = advances_generator | may_throw};
+                                             .effects = advances_generator | may_throw,
+                                             .write_c = write_categorical};
 
 // ---- integers; attributes: seed, first block, low, count, extents
 
@@ -162,10 +176,14 @@ constexpr Primitive integers_primitive = {.rule = {.name = "random_integers"},
 
 void infer_permutation(const Call& call, Metas& out) { out.add(DType::int64, {call.attribute(2)}); }
 void evaluate_permutation(const Call& call, Outputs& out) { loops::draw_permutation(stream_of(call), out[0]); }
+void write_permutation(const Call& call, csource::Writer& w) {
+  csource::write_steps(w, DType::float64, "$draw_permutation(i0, #1, o0, #0)", {w.output(0).size(), call.attribute(1)});
+}
 constexpr Primitive permutation_primitive = {.rule = {.name = "random_permutation"},
                                              .infer = infer_permutation,
                                              .evaluate = evaluate_permutation,
-                                             .effects = advances_generator};
+                                             .effects = advances_generator,
+                                             .write_c = write_permutation};
 
 }  // namespace
 

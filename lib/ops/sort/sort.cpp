@@ -2,6 +2,7 @@
 // that derivatives are those of take_along_axis.
 #include "loops/sort/sort.hpp"
 
+#include "csource/steps.hpp"
 #include "loops/index/gather.hpp"
 #include "ops/apply/operation.hpp"
 #include "ops/sort/order.hpp"
@@ -9,6 +10,17 @@
 namespace reel {
 namespace ops {
 namespace {
+
+// In C integers are sorted as doubles. In the steps t0 is the operand, #0 the number of elements of a row, #1 whether
+// they descend, #2 and #3 are attributes.
+#define REEL_COPIED "temp t0 real i0\ncopy i0 t0\ntemp t1 int64 #0\n"
+void write_order(const Call& call, csource::Writer& w, const char* text, std::int64_t descending,
+                 std::int64_t first = 0, std::int64_t count = 0) {
+  const DType d = call.input(0).dtype();
+  if (d == DType::int64) csource::fail_without_form(w);
+  csource::write_steps(w, is_differentiable(d) ? d : DType::float64, text,
+                       {call.input(0).shape()[-1], descending, first, count});
+}
 
 // ---- sort; attributes: descending. The permutation is a residual.
 
@@ -33,11 +45,21 @@ void evaluate_sort(const Call& call, Outputs& out) {
   loops::argsort_rows(x, descending, out[1]);
   loops::take_along(x, out[1], x.rank() - 1, out[0]);
 }
+void write_sort(const Call& call, csource::Writer& w) {
+  write_order(call, w,
+              w.wanted(1) ? REEL_COPIED
+                  "temp t2 real i0\nfor t0:1 t2:1 o1:1\n$sorted(t0, t2, o1, t1, #0, #1)\ncopy t2 o0"
+                          : REEL_COPIED
+                  "temp t2 real i0\ntemp t3 int64 #0\nfor t0:1 t2:1\n"
+                  "$sorted(t0, t2, t3, t1, #0, #1)\ncopy t2 o0",
+              call.attribute(0));
+}
 constexpr Primitive sort_primitive = {.rule = linear<sort_transpose, sort_forward>("sort"),
                                       .infer = infer_sort,
                                       .evaluate = evaluate_sort,
                                       .keeps = {keep_output(1)},
-                                      .residuals = 1};
+                                      .residuals = 1,
+                                      .write_c = write_sort};
 
 // ---- positions; attributes: first and last rank, descending
 
@@ -52,7 +74,15 @@ void evaluate_select(const Call& call, Outputs& out) {
   if (out[0].size() != 0)
     loops::select_rows(loops::contiguous(call.input(0), copied), first, last, call.attribute(2) != 0, out[0]);
 }
-constexpr Primitive select_primitive = {.rule = {.name = "select"}, .infer = infer_select, .evaluate = evaluate_select};
+void write_select(const Call& call, csource::Writer& w) {
+  write_order(call, w,
+              REEL_COPIED
+              "temp t2 int64 #0\nfor t0:1 o0:1\n$order(t0, t2, t1, #0, #1)\n"
+              "memcpy(o0, t2 + #2, #3 * sizeof(int64_t))",
+              call.attribute(2), call.attribute(0), call.attribute(1) - call.attribute(0));
+}
+constexpr Primitive select_primitive = {
+    .rule = {.name = "select"}, .infer = infer_select, .evaluate = evaluate_select, .write_c = write_select};
 
 // Attributes: descending.
 void infer_argsort(const Call& call, Metas& out) { out.add(DType::int64, call.input(0).shape()); }
@@ -60,8 +90,11 @@ void evaluate_argsort(const Call& call, Outputs& out) {
   Tensor copied;
   loops::argsort_rows(loops::contiguous(call.input(0), copied), call.attribute(0) != 0, out[0]);
 }
+void write_argsort(const Call& call, csource::Writer& w) {
+  write_order(call, w, REEL_COPIED "for t0:1 o0:1\n$order(t0, o0, t1, #0, #1)", call.attribute(0));
+}
 constexpr Primitive argsort_primitive = {
-    .rule = {.name = "argsort"}, .infer = infer_argsort, .evaluate = evaluate_argsort};
+    .rule = {.name = "argsort"}, .infer = infer_argsort, .evaluate = evaluate_argsort, .write_c = write_argsort};
 
 // Attributes: the rank.
 void evaluate_argpartition(const Call& call, Outputs& out) {
