@@ -1,5 +1,6 @@
 """Prints the bill of materials of libreel.so, SPDX 2.3 as JSON: what it is linked with, by the soname of each, and the libraries whose
-headers are compiled into it. Versions are those that Meson found; of what it built from a wrap, the source and its hash too.
+headers are compiled into it. Versions are those that Meson found; of what it built from a wrap, the source and its
+hash too. Its time is SOURCE_DATE_EPOCH, or now.
 
 Usage: bill_of_materials.py ROOT BUILD LIBRARY READELF. `meson compile -C build sbom` writes build/lib/reel.spdx.json. Fails on a library it does not know.
 """
@@ -11,6 +12,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import time
 
 LINKED = {  # soname without version: (dependency of Meson, licence)
     "libfmt": ("fmt", "MIT"),
@@ -78,12 +80,12 @@ def document(root, build, library, readelf):
     built |= {name for name, wrap in WRAPS.items() if wrap in built}
     reel = package("reel", version, "Apache-2.0", pathlib.Path(library).name)
     found = list(packages(root, build, library, readelf, built))
-    created = datetime.datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", 0)), datetime.timezone.utc)
+    created = datetime.datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", time.time())), datetime.timezone.utc)
     relation = lambda kind, of: {"spdxElementId": "SPDXRef-reel", "relationshipType": kind, "relatedSpdxElement": of}
     return {
         "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"reel-{version}",
         "documentNamespace": f"https://spdx.org/spdxdocs/reel-{version}",
-        "creationInfo": {"created": created.strftime("%Y-%m-%dT%H:%M:%SZ"), "creators": ["Tool: lib/bill_of_materials.py"]},
+        "creationInfo": {"created": created.strftime("%Y-%m-%dT%H:%M:%SZ"), "creators": [f"Tool: bill_of_materials.py-{version}"]},
         "packages": [reel] + [each for each, _ in found],
         "relationships": [{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": "SPDXRef-reel"}]
         + [relation(kind, each["SPDXID"]) for each, kind in found],

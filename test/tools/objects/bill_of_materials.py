@@ -13,6 +13,9 @@ root, build, library, readelf = sys.argv[1:5]
 script = pathlib.Path(root) / "lib/bill_of_materials.py"
 bill = json.loads(subprocess.run([sys.executable, script, root, build, library, readelf], capture_output=True, text=True, check=True).stdout)
 bad = [f"no {key}" for key in ("spdxVersion", "dataLicense", "SPDXID", "name", "documentNamespace", "creationInfo") if not bill.get(key)]
+created = bill["creationInfo"].get("created", "")
+bad += [] if re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", created) else [f"made at '{created}'"]
+bad += [] if all(re.match("Tool: .+-[0-9.]+$", name) for name in bill["creationInfo"].get("creators", [""])) else ["no creator with a version"]
 listed = set()
 for package in bill["packages"]:
     bad += [f"{package['name']}: no {key}" for key in ("SPDXID", "versionInfo", "downloadLocation", "licenseDeclared") if not package.get(key)]
