@@ -373,4 +373,11 @@ TEST_CASE("native: statistics say what is native") {
   kernels(drawn({1000}));
   CHECK(kernels.stats().native_instructions == 0);
   CHECK(cache.files() == 1);
+  // So are those of matrices, unless they are small.
+  for (const std::int64_t n : {3, 60}) {
+    auto system =
+        compile([](const Tensor& a) { return solve(a, solve(a, a(0))); }, {.native = true, .native_flags = quick});
+    system(drawn({n, n}) + 10. * eye(n, DType::float64));
+    CHECK(system.stats().native_instructions == (n == 3 ? 2 : 0));
+  }
 }
