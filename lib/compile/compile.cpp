@@ -235,7 +235,15 @@ struct Programs::State {
       return at != programs.end() && (*at)->signature == signature ? &*at : nullptr;
     }
   };
+  // The program of the last call, and its frame, so that a call like that one takes a single atomic instruction. They
+  // belong to whoever has set `busy`.
+  struct Ready {
+    Pointer program;
+    program::Executable::KeptFrame frame;
+    std::atomic<bool> busy{false};
+  };
   std::atomic<int> uses{1};
+  Ready ready;
   CompileOptions options;
   std::shared_ptr<codegen::NativeOptions> native;  // null: none
   autodiff::TraceQueue tracing;                    // of those who trace f; its mutex guards what changes
@@ -255,14 +263,42 @@ struct Programs::State {
       one->used.store(latest_use.fetch_add(1, relaxed) + 1, relaxed);
     if (one->traced && in.latest.load(relaxed) != &one) in.latest.store(&one, std::memory_order_release);
   }
-  // Takes no lock. Null if the call has no program yet.
-  Pointer find(const CallView& call) {
+  // Takes no lock. Null if the call has no program yet. Sets `again` if the last call had the same.
+  Pointer find(const CallView& call, bool& again) {
     return table.read([&](const Table& now) {
       const Pointer* one = now.find(call);
       if (!one) return Pointer();
+      again = (*one)->used.load(std::memory_order_relaxed) == latest_use.load(std::memory_order_relaxed);
       note_use(now, *one);
       return *one;
     });
+  }
+  // The program that is ready, which leave() frees again; null if it is not that of the call, or in use.
+  const CachedProgram* enter(const CallView& call) noexcept {
+    if (ready.busy.exchange(true, std::memory_order_acquire)) return nullptr;
+    const CachedProgram* const one = ready.program.get();
+    constexpr auto relaxed = std::memory_order_relaxed;
+    if (one && one->used.load(relaxed) == latest_use.load(relaxed) && call.variables.empty() &&
+        !thread_state().overrides && is_signature_of(one->signature, call)) [[likely]]
+      return one;
+    leave();
+    return nullptr;
+  }
+  void leave() noexcept { ready.busy.store(false, std::memory_order_release); }
+  struct Leave {
+    State* state;
+    ~Leave() {
+      if (state) state->leave();
+    }
+  };
+  // Makes a program ready, or none, unless one is in use.
+  void make_ready(Pointer one) noexcept {
+    if (ready.busy.exchange(true, std::memory_order_acquire)) return;
+    if (ready.program != one) {
+      ready.frame.reset();
+      ready.program.swap(one);
+    }
+    leave();
   }
   void warn_of(std::span<const std::shared_ptr<const CachedProgram>> programs, const Aspects& newest) const {
     std::vector<const Aspects*> all{&newest};
@@ -314,6 +350,7 @@ struct Programs::State {
     const auto place = next->place_of(made->signature);
     next->programs.insert(place, std::move(made));
     table.replace(std::move(next));
+    make_ready(nullptr);  // it may have been dropped
   }
   // Throws if f computes something else than when it was traced.
   static void trace_again(const CachedProgram& one, const CallView& call, const CallMakers& make) {
@@ -350,8 +387,13 @@ struct Programs::State {
     return one;
   }
   Pointer find_or_trace(const CallView& call, const CallMakers& make, Reference& checked) {
-    if (options.check == 0)
-      if (Pointer found = find(call)) return found;
+    if (options.check == 0) {
+      bool again = false;
+      if (Pointer found = find(call, again)) {
+        if (again && found->traced && call.variables.empty() && !thread_state().overrides) make_ready(found);
+        return found;
+      }
+    }
     return find_or_trace_in_turn(call, make, checked);
   }
 };
@@ -464,9 +506,32 @@ struct PlainRun {
 
 }  // namespace
 
+namespace {
+
+// The results of a traced function, with nothing assigned.
+void run_traced(autodiff::Traced& traced, const CallView& call, program::Executable::KeptFrame* frame,
+                CallResult& result) {
+  if (!traced.parameters().empty()) result.variables = call.variables;
+  traced.make(call.tensors, {}, result.variables, result.tensors, result.read, frame);
+  if (traced.draws().empty()) return;
+  result.draws.assign(traced.draws().begin(), traced.draws().end());
+  take_unknown_draws(result, traced.size());
+}
+
+}  // namespace
+
+// A call whose program was ready has none in its result: it stays with the state until commit() or an exception.
 CallResult Programs::call(const CallView& call, const CallMakers& make) const {
   for (const Tensor& x : call.tensors)
     if (!x.defined()) fail<ValueError>(who, "an argument holds an empty tensor (default-constructed or moved from)");
+  CallResult result;
+  if (const State::CachedProgram* one = state_->enter(call)) {
+    State::Leave at_end{state_};
+    run_traced(*one->traced, call, &state_->ready.frame, result);
+    result.structure = one->structure.get();
+    at_end.state = nullptr;
+    return result;
+  }
   State::Reference checked;
   State::Pointer found = state_->find_or_trace(call, make, checked);
   if (found->needs_ids(call.variables)) {
@@ -478,13 +543,7 @@ CallResult Programs::call(const CallView& call, const CallMakers& make) const {
   std::optional<PlainRun> plain;
   if (checked) [[unlikely]]
     plain.emplace(make);
-  CallResult result;
-  if (!traced.parameters().empty()) result.variables = call.variables;
-  traced.make(call.tensors, {}, result.variables, result.tensors, result.read);
-  if (!traced.draws().empty()) {
-    result.draws.assign(traced.draws().begin(), traced.draws().end());
-    take_unknown_draws(result, traced.size());
-  }
+  run_traced(traced, call, nullptr, result);
   if (plain)
     plain->compare(result.tensors, traced.assigned(result.variables), result.read, *checked, state_->options.native);
   result.structure = found->structure.get();
@@ -493,9 +552,11 @@ CallResult Programs::call(const CallView& call, const CallMakers& make) const {
 }
 
 bool Programs::commit(CallResult& made) const {
+  const State::Leave at_end{made.program ? nullptr : state_};
   if (made.read.empty()) return true;
-  const auto& program = *static_cast<const State::CachedProgram*>(made.program.get());
-  return program.traced->commit(made.tensors, made.read, made.variables);
+  const auto* program = static_cast<const State::CachedProgram*>(made.program.get());
+  if (!program) program = state_->ready.program.get();
+  return program->traced->commit(made.tensors, made.read, made.variables);
 }
 
 CompileStats Programs::stats() const {

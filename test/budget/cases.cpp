@@ -10,6 +10,7 @@
 #include <string>
 
 #include "counted_allocations.hpp"
+#include "support/native_cache.hpp"
 #include "support/programs.hpp"
 
 using namespace reel;
@@ -154,6 +155,17 @@ void compiled_scalars() {
   static const auto f = compile(value_and_grad(steered));
   static_cast<void>(f(steering()));
 }
+// The call around the code: flags that every x86-64 machine compiles alike.
+void compiled_native_scalars() {
+  static const support::NativeCache cache;
+  static const auto f = compile(value_and_grad(steered), {.native = true, .native_flags = {"-O1"}});
+  static_cast<void>(f(steering()));
+}
+void compiled_number() {
+  static const Tensor x = scalar(0.5);
+  static const auto f = compile([](const Tensor& at) { return at * 2.; });
+  static_cast<void>(f(x));
+}
 void elementwise_on_one_element() {
   static const auto f = elementwise([](const Lane& x, const Lane& y) {
     Lane z = x;
@@ -296,6 +308,8 @@ constexpr Case cases[] = {
     {"compiled_training_step", 1, compiled_training_step},
     {"first_call_on_scalars", 1, first_call_on_scalars},
     {"compiled_scalars", 1, compiled_scalars},
+    {"compiled_native_scalars", 1, compiled_native_scalars},
+    {"compiled_number", 1, compiled_number},
     {"elementwise_on_one_element", 1, elementwise_on_one_element},
     {"compiled_multiply_gradient", length, compiled_multiply_gradient},
     {"compiled_rosenbrock_gradient", 1, compiled_rosenbrock_gradient},

@@ -295,8 +295,12 @@ detail::List<Tensor> Traced::call(std::span<const Tensor> arguments, std::span<c
 }
 
 void Traced::make(std::span<const Tensor> arguments, std::span<const Tensor> given, std::span<const Variable> variables,
-                  List& made, List& read) {
+                  List& made, List& read, program::Executable::KeptFrame* kept) {
   for (const Tensor& x : arguments) detail::require_known(owner_, x);
+  if (reads_.empty() && read_as_.empty() && !tape::active()) {
+    made.resize(results_ + assigned_.size());
+    return executable_->run_borrowing(arguments, made, kept);
+  }
   List all;
   all.reserve(arguments.size() + reads_.size());
   append(all, arguments);
@@ -309,7 +313,7 @@ void Traced::make(std::span<const Tensor> arguments, std::span<const Tensor> giv
     if (!detail::block(all[i])->contiguous()) all[i] = contiguous(all[i]);  // the layout that was traced
   if (tape::active() && record_if_followed(all, variables, made)) return;
   made.resize(results_ + assigned_.size());
-  executable_->run_taking(all, made);
+  executable_->run_borrowing(all, made, kept);
 }
 
 // False, and nothing is run, if no tape follows an input.

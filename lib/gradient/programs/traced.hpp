@@ -42,9 +42,9 @@ class Traced : public std::enable_shared_from_this<Traced> {
   detail::List<Tensor> call(std::span<const Tensor> arguments, std::span<const Tensor> given = {});
   /// A call that has assigned nothing yet. `made`: the results, then the new values of assigned(). `read`: of each of
   /// these variables the value that was read; empty: none was. `variables`: one, all distinct, for each of
-  /// parameters().
+  /// parameters(). `kept`: of the last call of this object by the caller.
   void make(std::span<const Tensor> arguments, std::span<const Tensor> given, std::span<const Variable> variables,
-            detail::List<Tensor>& made, detail::List<Tensor>& read);
+            detail::List<Tensor>& made, detail::List<Tensor>& read, program::Executable::KeptFrame* kept = nullptr);
   /// Assigns the new values, unless another thread has assigned a variable between the read and this assign: then it
   /// returns false, assigns none, and the call has to be made again. Allocates before the first variable changes.
   bool commit(std::span<Tensor> tensors, std::span<const Tensor> read, std::span<const Variable> variables = {}) const;

@@ -41,8 +41,12 @@ bool is_made_token(const Value& v) { return v.origin == Value::Origin::result &&
 // Returns a frame at the end of a run, without the tensors of that run, also when the run throws.
 class Executable::Lease {
  public:
-  explicit Lease(const Executable& owner)
-      : owner_(owner), frame_(owner.latest_.exchange(nullptr, std::memory_order_acquire)) {
+  Lease(const Executable& owner, bool borrows, KeptFrame* kept)
+      : owner_(owner),
+        borrows_(borrows),
+        kept_(kept),
+        frame_(kept && kept->frame_ ? std::exchange(kept->frame_, nullptr)
+                                    : owner.latest_.exchange(nullptr, std::memory_order_acquire)) {
     if (frame_) return;
     {
       const std::lock_guard lock(owner.mutex_);
@@ -56,9 +60,16 @@ class Executable::Lease {
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
   ~Lease() {
-    for (const Bound& b : owner_.bound_) frame_->operands[b.operand] = {};
+    for (const Bound& b : owner_.bound_) {
+      if (borrows_ && b.borrowed) static_cast<void>(TensorAccess::take(frame_->operands[b.operand]));
+      frame_->operands[b.operand] = {};
+    }
     for (const std::uint32_t k : owner_.made_) frame_->outputs[k] = {};
     owner_.forget_tokens(*frame_);
+    if (kept_) {
+      kept_->frame_ = frame_.release();
+      return;
+    }
     Frame* empty = nullptr;
     if (owner_.latest_.compare_exchange_strong(empty, frame_.get(), std::memory_order_release,
                                                std::memory_order_relaxed)) {
@@ -72,8 +83,12 @@ class Executable::Lease {
 
  private:
   const Executable& owner_;
+  const bool borrows_;
+  KeptFrame* const kept_;
   std::unique_ptr<Frame> frame_;
 };
+
+void Executable::KeptFrame::reset() noexcept { delete std::exchange(frame_, nullptr); }
 
 Executable::Executable(Program p) : program_(std::move(p)), plan_(plan_memory(program_)) {
   std::uint32_t inputs = 0;
@@ -145,16 +160,14 @@ void Executable::find_bound() {
       if (o != nothing) used[o] = true;
   for (const Result& result : results_)
     if (!result.output) used[result.number] = true;
-  std::vector<bool>& bound = reads_argument_;  // so far: whether a later operand is bound to the argument
-  bound.resize(program_.arguments.size());
+  reads_argument_.resize(program_.arguments.size());
   for (Index o = static_cast<Index>(program_.operands.size()); o-- > 0;) {
     const Index v = program_.operands[o].value;
     const Value& value = program_.values[v];
     if (!used[o] || is_made_token(value) || value.origin == Value::Origin::constant) continue;
     if (plan_.offset[v] != Plan::elsewhere) continue;
-    const bool last = origin_[v].argument && program_.operands[o].whole && !bound[origin_[v].number];
-    if (origin_[v].argument) bound[origin_[v].number] = true;
-    bound_.push_back({o, last});
+    if (origin_[v].argument) reads_argument_[origin_[v].number] = true;
+    bound_.push_back({o, origin_[v].argument && program_.operands[o].whole});
   }
   std::reverse(bound_.begin(), bound_.end());
 }
@@ -194,9 +207,7 @@ std::unique_ptr<Executable::Frame> Executable::new_frame() const {
   return frame;
 }
 
-// Takes handles of `arguments` unless they are const.
-template <class T>
-void Executable::bind(Frame& frame, std::span<T> arguments) const {
+void Executable::bind(Frame& frame, std::span<const Tensor> arguments, bool borrows) const {
   for (const std::uint32_t k : fresh_) {
     const detail::Block* like = detail::block(program_.values[outputs_[k]].tensor);
     frame.outputs[k] = TensorAccess::adopt(detail::new_block(like->dtype, like->extents(), like->rank));
@@ -210,8 +221,8 @@ void Executable::bind(Frame& frame, std::span<T> arguments) const {
       to = operand.whole ? x : laid_out(x, operand.offset, operand.tensor);
     } else if (!operand.whole) {
       to = laid_out(arguments[origin.number], operand.offset, operand.tensor);
-    } else if (b.last) {
-      to = std::move(arguments[origin.number]);
+    } else if (borrows) {
+      to = TensorAccess::adopt(detail::block(arguments[origin.number]));
     } else {
       to = arguments[origin.number];
     }
@@ -289,11 +300,11 @@ void Executable::execute_all(Frame& frame) const {
   }
 }
 
-template <class T>
-void Executable::run_bound(std::span<T> arguments, std::span<Tensor> results) const {
-  Lease lease(*this);
+void Executable::run_bound(std::span<const Tensor> arguments, std::span<Tensor> results, bool borrows,
+                           KeptFrame* kept) const {
+  Lease lease(*this, borrows, kept);
   Frame& frame = *lease;
-  bind(frame, arguments);
+  bind(frame, arguments, borrows);
   execute_all(frame);
   for (std::size_t k = 0; k < results.size(); ++k) {
     const Result& result = results_[k];
@@ -305,10 +316,10 @@ void Executable::run_bound(std::span<T> arguments, std::span<Tensor> results) co
   }
 }
 void Executable::run(std::span<const Tensor> arguments, std::span<Tensor> results) const {
-  run_bound(arguments, results);
+  run_bound(arguments, results, false, nullptr);
 }
-void Executable::run_taking(std::span<Tensor> arguments, std::span<Tensor> results) const {
-  run_bound(arguments, results);
+void Executable::run_borrowing(std::span<const Tensor> arguments, std::span<Tensor> results, KeptFrame* kept) const {
+  run_bound(arguments, results, true, kept);
 }
 
 }  // namespace reel::program

@@ -17,8 +17,10 @@ class Executable {
   /// The results at these arguments, which have the traced dtypes, shapes and strides. The bits are those of the
   /// function run op by op. Not recorded.
   void run(std::span<const Tensor> arguments, std::span<Tensor> results) const;
-  /// The same, with the handles of the arguments as its own.
-  void run_taking(std::span<Tensor> arguments, std::span<Tensor> results) const;
+  /// A frame, the state of a run, that a caller keeps from one run to the next, for runs of this object alone.
+  class KeptFrame;
+  /// The same as run(), without handles of its own: the arguments have other owners during the run.
+  void run_borrowing(std::span<const Tensor> arguments, std::span<Tensor> results, KeptFrame* kept = nullptr) const;
 
   /// Runs of one thread in memory that the caller provides: session.hpp.
   class Session;
@@ -52,10 +54,10 @@ class Executable {
     bool argument;
     std::size_t number;
   };
-  /// An operand that each run binds, and whether no later one is bound to its argument.
+  /// An operand that each run binds, and whether it is an argument as it stands, whose handle may be borrowed.
   struct Bound {
     Index operand;
-    bool last;
+    bool borrowed;
   };
   /// Where a run finds a result: in Frame::outputs, or else in Frame::operands.
   struct Result {
@@ -68,10 +70,8 @@ class Executable {
   void find_results();
   void find_bound();
   void place_fresh();
-  template <class T>
-  void bind(Frame& frame, std::span<T> arguments) const;
-  template <class T>
-  void run_bound(std::span<T> arguments, std::span<Tensor> results) const;
+  void bind(Frame& frame, std::span<const Tensor> arguments, bool borrows) const;
+  void run_bound(std::span<const Tensor> arguments, std::span<Tensor> results, bool borrows, KeptFrame* kept) const;
   void execute(const Step& step, Frame& frame) const;
   void execute_all(Frame& frame) const;
   void hand_over_token(const Step& step, Frame& frame) const;
@@ -97,6 +97,20 @@ class Executable {
   mutable std::size_t frame_count_ = 0;                                // idle or in use
   mutable std::vector<std::unique_ptr<SessionFrame>> session_frames_;  // of other idle sessions
   mutable std::size_t session_frame_count_ = 0;                        // idle or in use
+};
+
+class Executable::KeptFrame {
+ public:
+  KeptFrame() noexcept = default;
+  KeptFrame(const KeptFrame&) = delete;
+  KeptFrame& operator=(const KeptFrame&) = delete;
+  ~KeptFrame() { reset(); }
+  /// Drops the frame, for runs of another object.
+  void reset() noexcept;
+
+ private:
+  friend class Executable;
+  Frame* frame_ = nullptr;
 };
 
 }  // namespace reel::program
