@@ -307,7 +307,7 @@ class ProgramWriter {
           }
         for (const Index o : operands_of(m)) {
           const Index v = p_.operands[o].value;
-          values_[v].read |= is_elementwise(p_.instructions[m]);
+          values_[v].read |= units_[u].elementwise && units_[u].shape.elements() != 0;
           values_[v].last_use = std::max(values_[v].last_use, u);
           values_[v].leaves |= made[v] != none && made[v] != units_[u].function;
         }

@@ -558,6 +558,12 @@ TEST_CASE("generate_c: losses, normalisations, convolution and search, with grad
          return Tensors{jacobian([](const Tensor& p) { return softmax(p, 0); })(x[0]), hessian(f)(x[0])};
        },
        {regular({3, 4})}},
+      {"numbers that only arrays of no elements read",
+       [](const Tensors& x) {
+         const Tensor sine = sin(x[0](0, 0));
+         return Tensors{sine * zeros({2, 0}, DType::float64), x[0] * 2.};
+       },
+       {regular({2, 2})}},
       {"sorted integers, and positions of equal elements and NaN",
        [](const Tensors& x) {
          const Tensor n = cast(round(3. * x[0]), DType::int32),
