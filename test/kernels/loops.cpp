@@ -178,6 +178,46 @@ TEST_CASE("a pointwise loop gives an element the same bits in every position, st
   }
 }
 
+namespace {
+
+// Powers of x, from one exponent and from exponents that differ from element to element.
+template <class T>
+void check_small_powers(const PointwiseKernels& kernels, DType type) {
+  const Loop loop = kernels.op[index_of<"power">()][index(type)].value;
+  std::mt19937 random(11);
+  std::uniform_int_distribution<int> digits(0, 1 << 20), exponents(std::numeric_limits<T>::min_exponent / 2, 600);
+  std::vector<T> x(211), y(x.size()), one(x.size()), mixed(x.size());
+  for (T& a : x) {
+    a = std::ldexp(T(digits(random) - (1 << 19)), exponents(random) % std::numeric_limits<T>::max_exponent);
+    if (digits(random) % 2 == 0) a = T(digits(random)) / T(1 << 19);
+  }
+  x[3] = std::numeric_limits<T>::infinity(), x[50] = std::numeric_limits<T>::quiet_NaN(), x[51] = T(0), x[90] = -T(0);
+  for (int n = -5; n <= 5; ++n) {
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] = i % 2 == 0 ? T(n) : T(0.3);
+    const T power = T(n);
+    for (std::size_t shift : {0u, 1u}) {  // each element beside another exponent
+      const Strided both[] = {{x.data() + shift, 1}, {&power, 0}}, each[] = {{x.data() + shift, 1}, {y.data(), 1}};
+      const auto length = static_cast<std::ptrdiff_t>(x.size() - shift);
+      loop(both, one.data(), length);
+      loop(each, mixed.data(), length);
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < x.size() - shift; i += 2) wrong += std::memcmp(&one[i], &mixed[i], sizeof(T)) != 0;
+      CAPTURE(n, shift);
+      CHECK(wrong == 0);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a power has the same bits from one exponent for all elements and from one for each") {
+  for (const Set* set : supported_sets()) {
+    CAPTURE(set->isa);
+    check_small_powers<float>(set->get<PointwiseKernels>(), DType::float32);
+    check_small_powers<double>(set->get<PointwiseKernels>(), DType::float64);
+  }
+}
+
 TEST_CASE("a derivative has a loop exactly where its definition has a function for it") {
   std::size_t at = 0;
   const auto check_derivatives = [&]<class... P>(const std::tuple<P...>&) {

@@ -95,17 +95,30 @@ template <std::same_as<double> T>
 }
 #endif
 
-// x^n for n = 0, ..., 4 as the sum of two numbers, by exact products; z is its inverse where y = -n. `valid`: the power
-// is so far from overflow and underflow that the low parts are exact.
+// The power as the sum of two numbers, by exact products, and its inverse where y = -n. `valid`: the power is so far
+// from overflow and underflow that the low parts are exact.
 template <class T>
 struct SmallPower {
   Vec<T> z;
   Mask<T> valid;
 };
+// The power high + rest, high = product.high + rest.
+template <class T>
+[[gnu::always_inline]] inline SmallPower<T> inverse_or_power(Product<T> product, Vec<T> rest, Mask<T> inverted) {
+  using L = Vec<T>;
+  constexpr T least = sizeof(T) == 4 ? T(0x1p-70) : T(0x1p-900), most = 1 / least;
+  const L high = product.high + rest, size = abs(high);
+  const auto valid = (size >= least) & (size <= most);
+  if (!any(inverted)) return {high, valid};
+  const L q = 1 / where(valid, high, L(1));
+  const Product<T> one = exact_product(high, q);
+  const L low = product.high - high + rest, error = (1 - one.high) - one.low - low * q;
+  return {where(inverted, q + q * error, high), valid};
+}
+// x^n, n = |y| = 0, ..., 4.
 template <class T>
 [[gnu::always_inline]] inline SmallPower<T> power_by_products(Vec<T> x, Vec<T> y) {
   using L = Vec<T>;
-  constexpr T least = sizeof(T) == 4 ? T(0x1p-70) : T(0x1p-900), most = 1 / least;
   const L n = abs(y);
   const auto two = n >= 2, four = n == 4;
   const L base = where(two, x, L(1));
@@ -114,15 +127,31 @@ template <class T>
   const L a = where(two, square.high, L(1)), b = where(two, square.low, L(0));
   const L c = where(four, square.high, where((n == 1) | (n == 3), x, L(1))), d = where(four, square.low, L(0));
   const Product<T> p = exact_product(a, c);
-  const L rest = p.low + (a * d + b * c), high = p.high + rest;
-  const L size = abs(high);
-  const auto valid = (size >= least) & (size <= most);
-  const auto inverted = y < 0;
-  if (!any(inverted)) return {high, valid};
-  const L q = 1 / where(valid, high, L(1));
-  const Product<T> one = exact_product(high, q);
-  const L low = p.high - high + rest, error = (1 - one.high) - one.low - low * q;
-  return {where(inverted, q + q * error, high), valid};
+  return inverse_or_power(p, p.low + (a * d + b * c), y < 0);
+}
+// Whether |y| is 1, 2, 3 or 4.
+template <class T>
+constexpr bool is_product(T y) {
+  return y >= -4 && y <= 4 && y != 0 && y == static_cast<T>(static_cast<int>(y));
+}
+// The same bits for one exponent of all elements, n = |y|.
+template <class T>
+[[gnu::always_inline]] inline SmallPower<T> power_by_products(Vec<T> x, T n, Mask<T> inverted) {
+  Product<T> p{x, Vec<T>(0)};
+  Vec<T> rest = p.low;
+  if (n != 1) {
+    p = exact_product(x, x);
+    rest = p.low;
+    if (n == 3) {
+      p = exact_product(p.high, x);
+      rest = p.low + rest * x;
+    } else if (n == 4) {
+      const Vec<T> cross = p.high * rest;
+      p = exact_product(p.high, p.high);
+      rest = p.low + (cross + cross);
+    }
+  }
+  return inverse_or_power(p, rest, inverted);
 }
 
 }  // namespace math
@@ -140,12 +169,22 @@ template <class T>
 }
 
 template <class T>
-[[gnu::noinline]] Vec<T> power(Vec<T> x, Vec<T> y) {
+[[gnu::noinline]] Vec<T> power_by_exponents(Vec<T> x, Vec<T> y) {
   const auto small = (abs(y) <= 4) & (round(y) == y);
   if (!any(small)) return general_power(x, y);
   const auto [z, valid] = math::power_by_products(where(small, x, Vec<T>(1)), where(small, y, Vec<T>(1)));
   const auto good = small & valid;
   return all(good) ? z : where(good, z, general_power(x, y));
+}
+
+template <class T>
+[[gnu::noinline]] Vec<T> power(Vec<T> x, Vec<T> y) {
+  const T first = first_element(y);
+  if (math::is_product(first) && all(y == first)) {
+    const auto [z, valid] = math::power_by_products(x, std::abs(first), y < 0);
+    if (all(valid)) return z;
+  }
+  return power_by_exponents(x, y);
 }
 
 }  // namespace reel::kernels

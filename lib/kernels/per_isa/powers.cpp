@@ -4,6 +4,38 @@
 
 namespace reel::kernels {
 
-void enter_powers(PointwiseKernels& all) { enter_floating<1, table::powers>(all); }
+namespace {
+
+template <VecElement T>
+constexpr Loop general_power_loop = DefinitionLoops<VecLoops<T, 1>, table::powers, 0>::value();
+
+// The same bits; x^y for one y of 1 to 4, or minus that, without a call per vector.
+template <VecElement T>
+void power_loop(const Strided* in, void* out, std::ptrdiff_t n) {
+  using L = Vec<T>;
+  const T y = *static_cast<const T*>(in[1].data);
+  const bool is_one = in[0].stride == 1 && in[1].stride == 0 && n >= L::size;
+  if (!is_one || !math::is_product(y)) return general_power_loop<T>(in, out, n);
+  const T* x = static_cast<const T*>(in[0].data);
+  T* to = static_cast<T*>(out);
+  const auto inverted = L(y) < 0;
+  for (; n >= L::size; n -= L::size, x += L::size, to += L::size) {
+    const L a = L::load(x);
+    const auto [z, valid] = math::power_by_products(a, std::abs(y), inverted);
+    (all(valid) ? z : power_by_exponents(a, L(y))).store(to);
+  }
+  const Strided rest[] = {{x, 1}, {&y, 0}};
+  general_power_loop<T>(rest, to, n);
+}
+
+}  // namespace
+
+void enter_powers(PointwiseKernels& all) {
+  enter_floating<1, table::powers>(all);
+  if constexpr (!is_scalar) {
+    all.op[index_of<"power">()][index(DType::float32)].value = &power_loop<float>;
+    all.op[index_of<"power">()][index(DType::float64)].value = &power_loop<double>;
+  }
+}
 
 }  // namespace reel::kernels
