@@ -25,13 +25,40 @@ void check_subtract(const Tensor& x, const Tensor& y, const Shape& shape) {
   CHECK(wrong == 0);
 }
 
-const Shape shapes[] = {
-    {},         {1},          {7},        {0},           {3, 0, 2},      {5, 4},
-    {40, 2},    {300, 3},     {2, 300},   {33, 17},      {2, 3, 4},      {20, 1, 30},
-    {64, 10},   {16, 32},     {5, 6, 40}, {700, 64},     {4, 5, 6, 7},   {500, 100},
-    {100, 500}, {20000, 2},   {1001, 4},  {7, 90, 3},    {331, 5},       {201, 6},
-    {90, 7},    {9001, 8},    {60, 9},    {3, 100, 200}, {7, 9, 11, 13}, {2, 2, 2, 2, 2, 2, 2, 2, 2},
-    {40000},    {1, 1, 70000}};
+const Shape shapes[] = {{},
+                        {1},
+                        {7},
+                        {0},
+                        {3, 0, 2},
+                        {5, 4},
+                        {40, 2},
+                        {300, 3},
+                        {2, 300},
+                        {33, 17},
+                        {2, 3, 4},
+                        {20, 1, 30},
+                        {64, 10},
+                        {16, 32},
+                        {5, 6, 40},
+                        {700, 64},
+                        {4, 5, 6, 7},
+                        {500, 100},
+                        {100, 500},
+                        {20000, 2},
+                        {1001, 4},
+                        {7, 90, 3},
+                        {331, 5},
+                        {201, 6},
+                        {90, 7},
+                        {9001, 8},
+                        {60, 9},
+                        {700, 12},
+                        {301, 15},
+                        {3, 100, 200},
+                        {7, 9, 11, 13},
+                        {2, 2, 2, 2, 2, 2, 2, 2, 2},
+                        {40000},
+                        {1, 1, 70000}};
 
 }  // namespace
 
@@ -124,7 +151,7 @@ TEST_CASE("copies between layouts of any strides") {
 
 TEST_CASE("copies repeat elements of every size along a short last axis") {
   for (const DType d : {DType::boolean, DType::float16, DType::int32, DType::int64, DType::complex128})
-    for (const Shape& shape : {Shape{37, 2}, {5, 40, 3}, {600, 8}, {40, 9}}) {
+    for (const Shape& shape : {Shape{37, 2}, {5, 40, 3}, {600, 8}, {40, 9}, {50, 15}}) {
       Shape column = shape;
       column[-1] = 1;
       const Tensor x = cast(reshape(arange(column.elements()) % 2, column), d), y = detail::empty(d, shape);

@@ -1,6 +1,7 @@
 #include "loops/elementwise/plan.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "kernels/baseline/copy.hpp"
 #include "loops/tuning.hpp"
@@ -86,6 +87,10 @@ void ElementwisePlan::classify() {
     x.layout = layout_of(nest, k);
     if (x.layout.period <= packed_elements) longest = std::max(longest, x.layout.period);
     repeats = repeats && x.layout.period <= packed_elements / 2;
+  }
+  if (short_rows()) {  // as many rows as a vector has elements, and results from the beginning of a cache line on
+    const std::int64_t unit = std::lcm(longest, 16 * nest.extent[nest.rank - 1]);
+    if (unit <= packed_elements) longest = unit;
   }
   block = packed_elements / longest * longest;  // each period divides the next one
   packed = nest.rank == 0 || short_rows() || repeats;

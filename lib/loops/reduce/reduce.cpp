@@ -38,7 +38,11 @@ constexpr std::int64_t counter_bytes = max_levels * long_row;  // or few_rows of
 constexpr std::int64_t least_run = 16;           // smallest extent of a reduced axis that is combined by runs
 constexpr std::int64_t least_row = 16;           // smallest extent of a remaining axis that is merged by rows
 constexpr std::int64_t split_bytes = 16 * 1024;  // of points whose coordinates are split: half of L1
-static_assert(kernels::short_row_max <= leaf);   // the order of a sequence of rows
+// Points of n coordinates in a tile, whose columns begin with a cache line, and differ modulo 4096 bytes.
+constexpr std::int64_t points_per_tile(std::int64_t n, std::int64_t bytes) {
+  return std::min<std::int64_t>(split_bytes / (n * bytes) / 16 * 16, 240);
+}
+static_assert(kernels::short_row_max <= 2 * leaf);  // the order of the tree: a sequence of rows, or two of them
 // Reductions of up to this many elements, with rows up to this length, are halved repeatedly instead of merged by rows.
 constexpr std::int64_t halved_elements = 2048;
 constexpr std::int64_t halved_row = 128;
@@ -241,26 +245,31 @@ struct Rows {
     if (!kernels::is_short_row(rows)) return false;
     alignas(64) std::byte tile[split_bytes];
     const auto bytes = static_cast<std::int64_t>(p.bytes);
-    const std::int64_t most = split_bytes / (kernels::short_row_max * bytes);
+    const std::int64_t most = points_per_tile(std::max(kernels::split_columns(rows, p.bytes), rows + 1), bytes);
     for (std::int64_t i = 0; i < width; i += most) {
       const std::int64_t n = std::min(most, width - i);
       kernels::split_rows(p.from + (offset + i * rows) * bytes, rows, n, tile, most, p.bytes);
       const void* column[kernels::short_row_max];
       for (std::int64_t r = 0; r < rows; ++r) column[r] = tile + r * most * bytes;
-      if (p.op.merge_all) {
-        p.op.merge_all(column, rows, to + i * bytes, n);
-        continue;
-      }
-      std::memcpy(to + i * bytes, tile, static_cast<std::size_t>(n * bytes));
-      for (std::int64_t r = 1; r < rows; ++r) p.op.merge(to + i * bytes, column[r], n);
+      combine_columns(column, std::min(leaf, rows), to + i * bytes, n);
+      if (rows <= leaf) continue;
+      std::byte* const second = tile + rows * most * bytes;
+      combine_columns(column + leaf, rows - leaf, second, n);
+      p.op.merge(to + i * bytes, second, n);
     }
     return true;
   }
+  // to = the columns, one after the other.
+  void combine_columns(const void* const* column, std::int64_t columns, std::byte* to, std::int64_t n) const {
+    if (p.op.merge_all) return p.op.merge_all(column, columns, to, n);
+    std::memcpy(to, column[0], static_cast<std::size_t>(n) * p.bytes);
+    for (std::int64_t r = 1; r < columns; ++r) p.op.merge(to, column[r], n);
+  }
   // The same for any number of rows, by a binary counter of partial rows.
   void tree(std::int64_t offset, IndexIterator<1>& index, std::int64_t rows, std::byte* to) const {
+    if (of_points(offset + index.offset(0), rows, to)) return;
     alignas(64) std::byte spare[strip_bytes];
-    if (rows <= leaf)
-      return of_points(offset + index.offset(0), rows, to) ? void() : sequence(offset, index, rows, to, spare);
+    if (rows <= leaf) return sequence(offset, index, rows, to, spare);
     alignas(64) std::byte counter[counter_bytes];
     const std::int64_t bytes = width * static_cast<std::int64_t>(p.bytes), apart = (bytes + 63) / 64 * 64;
     std::byte* next = counter;
@@ -539,7 +548,8 @@ void arg_reduce_points(kernels::ArgReduce find, const Points& x, const Tensor& o
   parallel_for(
       out.size(), std::max<std::int64_t>(1, parallel_threshold / x.n), [=](std::int64_t begin, std::int64_t end) {
         alignas(64) std::byte tile[split_bytes];
-        const std::int64_t most = split_bytes / (kernels::short_row_max * x.bytes);
+        const std::int64_t most =
+            points_per_tile(kernels::split_columns(x.n, static_cast<std::size_t>(x.bytes)), x.bytes);
         for (std::int64_t i = begin; i < end; i += most) {
           const std::int64_t count = std::min(most, end - i);
           kernels::split_rows(x.data + i * x.n * x.bytes, x.n, count, tile, most, static_cast<std::size_t>(x.bytes));
