@@ -1,4 +1,5 @@
 // Tensors: making and reading them, dtypes, promotion, casts, sizes at the limits.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <complex>
@@ -170,6 +171,8 @@ TEST_CASE("elements are read by item, to_vector and data") {
   CHECK(bool(scalar(0.5)));
   CHECK_FALSE(bool(zeros({1, 1})));
   CHECK_THROWS_WITH(bool(zeros({2})), Contains("any(x) or all(x)"));
+  CHECK_THROWS_WITH(std::max(zeros({2}), ones({2})), Contains("maximum(x, y) for std::max"));
+  CHECK(std::max(scalar(1.0), scalar(3.0)).item() == 3);
   CHECK_THROWS_AS(bool(zeros({0})), ShapeError);
 }
 
