@@ -13,9 +13,9 @@ constexpr Loop general_power_loop = DefinitionLoops<VecLoops<T, 1>, table::power
 template <VecElement T>
 void power_loop(const Strided* in, void* out, std::ptrdiff_t n) {
   using L = Vec<T>;
-  const T y = *static_cast<const T*>(in[1].data);
-  const bool is_one = in[0].stride == 1 && in[1].stride == 0 && n >= L::size;
-  if (!is_one || !math::is_product(y)) return general_power_loop<T>(in, out, n);
+  const bool is_one = n >= L::size && in[0].stride == 1 && in[1].stride == 0;
+  const T y = is_one ? *static_cast<const T*>(in[1].data) : T(0);
+  if (!math::is_product(y)) return general_power_loop<T>(in, out, n);
   const T* x = static_cast<const T*>(in[0].data);
   T* to = static_cast<T*>(out);
   const auto inverted = L(y) < 0;
