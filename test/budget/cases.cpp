@@ -256,6 +256,12 @@ void stencil_of_views() {
                   south, west, east));
 }
 
+void small_powers() { static_cast<void>(power(points(), -3)); }
+void sums_of_rows() {
+  static const Tensor x = reshape(sin(0.1 * arange(3000)), {250, 12});
+  static_cast<void>(sum(x, -1));
+}
+
 const Tensor& matrix() {
   static const Tensor x = reshape(sin(0.1 * arange(6400)), {80, 80}) + 80 * eye(80);
   return x;
@@ -319,6 +325,8 @@ constexpr Case cases[] = {
     {"scaled_points", 1, scaled_points},
     {"extremes_of_points", 1, extremes_of_points},
     {"nearest_of_points", 1, nearest_of_points},
+    {"small_powers", 1, small_powers},
+    {"sums_of_rows", 1, sums_of_rows},
     {"gathered_differences", 1, gathered_differences},
     {"stencil_of_views", 1, stencil_of_views},
     {"cholesky_gradient", 1, cholesky_gradient},
