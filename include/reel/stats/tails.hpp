@@ -23,7 +23,7 @@
 // rounded, is at most q, without loss where q is small. Neither has a gradient. Those of poisson, binom and nbinom take
 // some microseconds an element. For binom with a variance above 1e10, and for nbinom with n (1 - p) above 1e8, the
 // quantile is that of the expansion of Cornish and Fisher: its error is below 1e-11 standard deviations, and it may be
-// a neighbour of that number.
+// a neighbour of that number. There is no F_ilogcdf or F_ilogsf: where exp(y) underflows, search F_logcdf or F_logsf.
 #pragma once
 #include <reel/tensor.hpp>
 
