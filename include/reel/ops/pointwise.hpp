@@ -13,8 +13,9 @@ Tensor subtract(const Operand& x, const Operand& y);  ///< x - y. Gradient: g, -
 Tensor multiply(const Operand& x, const Operand& y);  ///< x * y. Gradient: g y, g x. On booleans: and.
 Tensor divide(const Operand& x, const Operand& y);    ///< x / y, floating. Gradient: g / y, -g z / y.
 /// x to the power y. Real numbers to the powers -4, ..., 4 are products, with an error of at most 0.51 units in the
-/// last place unless they are near overflow or underflow. Gradient to x: g y x^(y-1), 0 where y is 0. Gradient to y: g
-/// z log(x), 0 where x is 0 and y >= 0, NaN for x < 0. ValueError for a negative integer exponent of an integer.
+/// last place unless they are near overflow or underflow. Gradient to x: g y x^(y-1), 0 where y is 0; its derivative by
+/// y is g / x there, or 0 where x^4 overflows or underflows. Gradient to y: g z log(x), 0 where x is 0 and y >= 0, NaN
+/// for x < 0. ValueError for a negative integer exponent of an integer.
 Tensor power(const Operand& x, const Operand& y);
 /// Another name of power.
 inline Tensor pow(const Operand& x, const Operand& y) { return power(x, y); }
@@ -26,7 +27,8 @@ Tensor mod(const Operand& x, const Operand& y);
 Tensor negative(const Operand& x);  ///< -x. Gradient: -g. TypeError on booleans.
 Tensor square(const Operand& x);    ///< x x. Gradient: 2 g x.
 /// |x|, real. Gradient: g sign(x), of complex x g x / |x|; 0 at 0, to every order: the second derivative of abs(x)^2 is
-/// 0 there, not 2. Where x may be 0 write square(x), of complex x square(real(x)) + square(imag(x)).
+/// 0 there, not 2. Where x may be 0 write square(x), of complex x square(real(x)) + square(imag(x)). Second derivatives
+/// by complex x, as the gradient of its sign, are infinite or NaN where 1 / |x| overflows.
 Tensor abs(const Operand& x);
 /// -1, 0, 1; NaN at NaN; of complex x, x / |x|, where parts are infinite that of their signs. Gradient: zero, of
 /// complex x that of x / |x|.
@@ -78,7 +80,8 @@ Tensor arccosh(const Operand& x);  ///< Gradient: g / sqrt(x^2 - 1).
 Tensor arctanh(const Operand& x);  ///< Gradient: g / (1 - x^2).
 /// sqrt(x^2 + y^2), without overflow. Gradient: g x / z, g y / z; g or -g for an infinite operand; 0 at the origin, to
 /// every order: the second derivative of hypot(x, y)^2 is 0 there, not 2. Where both may be 0 write square(x) +
-/// square(y). The second derivative by an operand far larger than the other, which is nearly 0, has no digits.
+/// square(y). The second derivative by an operand far larger than the other, which is nearly 0, has no digits; where
+/// 1 / z overflows it is infinite or NaN.
 Tensor hypot(const Operand& x, const Operand& y);
 Tensor deg2rad(const Operand& x);  ///< x pi / 180. Gradient: g pi / 180.
 Tensor rad2deg(const Operand& x);  ///< x 180 / pi. Gradient: g 180 / pi.

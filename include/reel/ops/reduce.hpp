@@ -41,7 +41,8 @@ Tensor std(const Operand&, const Axes&, T) = delete;  // keepdims is the fourth 
 Tensor norm(const Operand& x, double p = 2, const Axes& axes = {}, bool keepdims = false);
 /// log(sum(exp(x))), without overflow; -inf for a row of -inf. Gradient: g softmax(x); equal shares for a row of -inf.
 Tensor logsumexp(const Operand& x, const Axes& axes = {}, bool keepdims = false);
-/// exp(x - logsumexp(x)) along `axis`. Gradient: z (g - sum(g z)).
+/// exp(x - logsumexp(x)) along `axis`. Gradient: z (g - sum(g z)). Where an element of z is near 1, its own loses the
+/// digits of 1 - z; so do second derivatives of logsumexp.
 Tensor softmax(const Operand& x, std::int64_t axis = -1);
 /// x - logsumexp(x) along `axis`, accurate near 0. Gradient: g - exp(z) sum(g).
 Tensor log_softmax(const Operand& x, std::int64_t axis = -1);
