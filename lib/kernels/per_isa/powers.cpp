@@ -6,16 +6,14 @@ namespace reel::kernels {
 
 namespace {
 
-template <VecElement T>
-constexpr Loop general_power_loop = DefinitionLoops<VecLoops<T, 1>, table::powers, 0>::value();
-
-// The same bits; x^y for one y of 1 to 4, or minus that, without a call per vector.
+// x^y for one y from -4 to 4, without a call per vector. The bits are those of any exponents.
 template <VecElement T>
 void power_loop(const Strided* in, void* out, std::ptrdiff_t n) {
   using L = Vec<T>;
+  constexpr Loop any_exponents = DefinitionLoops<VecLoops<T, 1>, table::powers, 0>::value();
   const bool is_one = n >= L::size && in[0].stride == 1 && in[1].stride == 0;
   const T y = is_one ? *static_cast<const T*>(in[1].data) : T(0);
-  if (!math::is_product(y)) return general_power_loop<T>(in, out, n);
+  if (!math::is_product(y)) return any_exponents(in, out, n);
   const T* x = static_cast<const T*>(in[0].data);
   T* to = static_cast<T*>(out);
   const auto inverted = L(y) < 0;
@@ -25,7 +23,7 @@ void power_loop(const Strided* in, void* out, std::ptrdiff_t n) {
     (all(valid) ? z : power_by_exponents(a, L(y))).store(to);
   }
   const Strided rest[] = {{x, 1}, {&y, 0}};
-  general_power_loop<T>(rest, to, n);
+  any_exponents(rest, to, n);
 }
 
 }  // namespace
