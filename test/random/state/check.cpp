@@ -312,7 +312,7 @@ std::string compare(const Program& p, const Plan& plan, const Outcome& expected,
   }
   if (found.empty() && bits) found = difference("bits", Same::equal, expected.results, got.results);
   if (found.empty() && bits) found = difference("bits of the state", Same::equal, expected.state, got.state);
-  if (found.empty() && bits && !plan.same_zeros && !may_skip(p.body))
+  if (found.empty() && bits && !plan.same_zeros && !may_be_none(p.body))
     found = difference("signs of zeros", Same::bits, expected.results, got.results);
   if (found.empty() && got.leaked) found = "live tensors: " + std::to_string(got.leaked);
   return found;

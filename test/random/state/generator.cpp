@@ -308,11 +308,24 @@ std::vector<Plan> plans_of(const Program& p, const Without& without) {
   return plans;
 }
 
-bool may_skip(const Block& b) {
+namespace {
+
+bool holds(const Block& b, Kind kind) {
+  return std::any_of(b.statements.begin(), b.statements.end(), [&](const Statement& s) {
+    return s.kind == kind ||
+           std::any_of(s.blocks.begin(), s.blocks.end(), [&](const Block& inner) { return holds(inner, kind); });
+  });
+}
+
+}  // namespace
+
+bool may_be_none(const Block& b) {
   return std::any_of(b.statements.begin(), b.statements.end(), [](const Statement& s) {
+    const bool body = s.kind >= Kind::while_loop && s.kind != Kind::custom;
     return s.kind == Kind::while_loop || s.kind == Kind::fori_tensor || s.kind == Kind::cond ||
            s.kind == Kind::switch_case || s.kind == Kind::compiled ||
-           std::any_of(s.blocks.begin(), s.blocks.end(), may_skip);
+           std::any_of(s.blocks.begin(), s.blocks.end(),
+                       [&](const Block& inner) { return may_be_none(inner) || (body && holds(inner, Kind::custom)); });
   });
 }
 

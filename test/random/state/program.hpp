@@ -92,10 +92,10 @@ struct Without {
 Program generate(std::uint64_t seed, const Without& without);
 std::vector<Plan> plans_of(const Program& p, const Without& without);
 
-/// Whether statements of the block, or of blocks in it, may not run, by values: what they alone read has the gradient
-/// none op by op, and zeros of either sign in programs. So has what enters a loop that might have had no steps, and
-/// what enters a compiled function, whose derivatives agree to rounding.
-bool may_skip(const Block& b);
+/// Whether a gradient may be none op by op, and zeros of either sign in programs: of what statements read that may not
+/// run, by values; of what enters a loop that might have had no steps; of what a body with a custom gradient ignores;
+/// of what enters a compiled function, whose derivatives agree to rounding.
+bool may_be_none(const Block& b);
 /// Whether the block has bodies of loops, branches, checkpoints or compiled functions: what rows they gather has slices
 /// as gradient op by op, and dense tensors in programs.
 bool has_bodies(const Block& b);
