@@ -13,7 +13,7 @@
 // - Of first order by a tensor or variable of which a body gathers rows: they agree to rounding. Op by op they are
 //   IndexedSlices, in a program they are dense.
 // - By what only a branch or loop body reads that does not run, by the initial value of a variable that every step of a
-//   while_loop replaces, by what a body with a custom_gradient ignores: none op by op, zeros of either sign in programs.
+//   while_loop replaces, by what a body with a custom_gradient ignores: none op by op, in a program zeros of any sign.
 // An optimiser with state leaves out what has no gradient, and rows that slices do not name; it steps on zeros.
 // In other cases a memory_budget changes no bit of a value or a first derivative, in a program or not.
 //
