@@ -6,7 +6,7 @@
 
 #include "core/fail.hpp"
 #include "core/word.hpp"
-#include "gradient/control/deferred.hpp"
+#include "gradient/control/deferred_call.hpp"
 #include "loops/make/random.hpp"
 #include "ops/apply/apply.hpp"
 #include "ops/elementwise/program.hpp"

@@ -11,9 +11,9 @@
 
 #include "core/fail.hpp"
 #include "core/word.hpp"
-#include "gradient/control/composite.hpp"
+#include "gradient/control/composite_entry.hpp"
 #include "gradient/gradient.hpp"
-#include "ops/apply/kept.hpp"
+#include "ops/apply/entry_values.hpp"
 #include "ops/apply/operation.hpp"
 #include "program/trace.hpp"
 #include "tape/capture.hpp"

@@ -9,7 +9,7 @@
 #include <reel/ops/pointwise.hpp>
 
 #include "core/fail.hpp"
-#include "gradient/control/composite.hpp"
+#include "gradient/control/composite_entry.hpp"
 #include "ops/engine.hpp"
 #include "tape/capture.hpp"
 

@@ -15,7 +15,7 @@
 #include <reel/ops/shape.hpp>
 #include <reel/optim/minimize.hpp>
 
-#include "gradient/control/composite.hpp"
+#include "gradient/control/composite_entry.hpp"
 #include "ode/step_control.hpp"
 #include "ops/engine.hpp"
 #include "tape/capture.hpp"

@@ -9,7 +9,7 @@
 
 #include "loops/elementwise/elements.hpp"
 #include "ops/apply/apply.hpp"
-#include "ops/apply/kept.hpp"
+#include "ops/apply/entry_values.hpp"
 #include "ops/engine.hpp"
 #include "ops/recorded_derivatives.hpp"
 

@@ -6,7 +6,7 @@
 #include <reel/ops/pointwise.hpp>
 
 #include "core/fail.hpp"
-#include "gradient/control/composite.hpp"
+#include "gradient/control/composite_entry.hpp"
 #include "linalg/linear_solve.hpp"
 #include "ops/engine.hpp"
 #include "tape/capture.hpp"

@@ -1,6 +1,6 @@
 // How special functions take their arguments and return the requested derivative.
 #pragma once
-#include "special/special.hpp"
+#include "special/table.hpp"
 #include "special/taylor.hpp"
 
 namespace reel::kernels::special {

@@ -1,9 +1,9 @@
-// Special functions of several arguments over tensors: see special/special.hpp.
+// Special functions of several arguments over tensors: see special/table.hpp.
 #pragma once
 #include <reel/tensor.hpp>
 #include <span>
 
-#include "special/special.hpp"
+#include "special/table.hpp"
 
 namespace reel::loops {
 

@@ -16,7 +16,7 @@
 
 #include "catch.hpp"
 #include "compile/check_close.hpp"
-#include "gradient/programs/traced.hpp"
+#include "gradient/programs/traced_function.hpp"
 #include "support/bits.hpp"
 #include "support/ramp.hpp"
 

@@ -12,7 +12,7 @@
 #include "catch.hpp"
 #include "kernels/dispatch.hpp"
 #include "special/bessel/kernels.hpp"
-#include "special/special.hpp"
+#include "special/table.hpp"
 
 using namespace reel::kernels;
 using reel::DType;

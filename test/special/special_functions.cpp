@@ -15,7 +15,7 @@
 #include "function_values.hpp"
 #include "op_cases/special/table.hpp"
 #include "partial.hpp"
-#include "special/special.hpp"
+#include "special/table.hpp"
 
 using namespace reel;
 

@@ -1,9 +1,9 @@
 // Bodies of loops, branches and checkpoints in functions that are traced, and the deferred calls that run them.
 #pragma once
-#include "gradient/control/deferred.hpp"
+#include "gradient/control/deferred_call.hpp"
 #include "gradient/control/effects.hpp"
 #include "gradient/programs/derivative.hpp"
-#include "gradient/programs/traced.hpp"
+#include "gradient/programs/traced_function.hpp"
 
 namespace reel::autodiff {
 

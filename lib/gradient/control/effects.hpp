@@ -4,8 +4,8 @@
 #include <optional>
 #include <reel/control.hpp>
 
-#include "gradient/control/composite.hpp"
-#include "gradient/programs/traced.hpp"
+#include "gradient/control/composite_entry.hpp"
+#include "gradient/programs/traced_function.hpp"
 
 namespace reel::autodiff {
 

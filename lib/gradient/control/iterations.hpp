@@ -3,7 +3,7 @@
 #include <map>
 #include <reel/control.hpp>
 
-#include "gradient/control/composite.hpp"
+#include "gradient/control/composite_entry.hpp"
 
 namespace reel::autodiff {
 

@@ -9,8 +9,8 @@
 
 #include "core/block.hpp"
 #include "core/fail.hpp"
-#include "gradient/control/compiled.hpp"
 #include "gradient/control/iterations.hpp"
+#include "gradient/control/traced_control.hpp"
 #include "ops/apply/operation.hpp"
 #include "tape/capture.hpp"
 

@@ -7,7 +7,7 @@
 #include <reel/registry.hpp>
 
 #include "core/fail.hpp"
-#include "gradient/control/composite.hpp"
+#include "gradient/control/composite_entry.hpp"
 #include "ops/apply/effect.hpp"
 #include "ops/apply/operation.hpp"
 #include "ops/engine.hpp"

@@ -3,7 +3,7 @@
 #include <reel/ops/make.hpp>
 #include <reel/tape.hpp>
 
-#include "gradient/control/composite.hpp"
+#include "gradient/control/composite_entry.hpp"
 #include "program/run/executable.hpp"
 #include "program/trace.hpp"
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-#include "special/special.hpp"
+#include "special/table.hpp"
 
 namespace reel::kernels::special::values {
 

@@ -1,4 +1,4 @@
-#include "ops/apply/run_again.hpp"
+#include "ops/apply/repeated_run.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Calls of traced functions: runs of their programs, entries on tapes, derivatives.
-#include "gradient/programs/traced.hpp"
+#include "gradient/programs/traced_function.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -9,7 +9,7 @@
 
 #include "core/fail.hpp"
 #include "core/word.hpp"
-#include "gradient/control/deferred.hpp"
+#include "gradient/control/deferred_call.hpp"
 #include "gradient/gradient.hpp"
 #include "gradient/programs/derivative.hpp"
 #include "loops/loops.hpp"

@@ -1,8 +1,7 @@
-#include "special/special.hpp"
-
 #include <algorithm>
 
 #include "special/arguments.hpp"
+#include "special/table.hpp"
 #include "special/values/values.hpp"
 
 namespace reel::kernels::special {

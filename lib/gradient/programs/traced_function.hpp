@@ -8,7 +8,7 @@
 
 #include "codegen/native.hpp"
 #include "gradient/control/connections.hpp"
-#include "gradient/programs/recent.hpp"
+#include "gradient/programs/read_mostly.hpp"
 #include "gradient/programs/trace_queue.hpp"
 #include "program/passes/passes.hpp"
 #include "program/run/executable.hpp"

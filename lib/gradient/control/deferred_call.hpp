@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "csource/writer.hpp"
-#include "gradient/control/composite.hpp"
+#include "gradient/control/composite_entry.hpp"
 #include "gradient/control/connections.hpp"
 #include "program/program.hpp"
 

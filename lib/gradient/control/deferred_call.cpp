@@ -1,5 +1,5 @@
 // Deferred calls as primitives. Their only attribute is the address of the Deferred.
-#include "gradient/control/deferred.hpp"
+#include "gradient/control/deferred_call.hpp"
 
 #include <algorithm>
 #include <cstring>

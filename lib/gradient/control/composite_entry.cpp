@@ -1,5 +1,5 @@
 // Functions recorded as single entries.
-#include "gradient/control/composite.hpp"
+#include "gradient/control/composite_entry.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -9,7 +9,7 @@
 #include <reel/registry.hpp>
 
 #include "core/fail.hpp"
-#include "gradient/control/compiled.hpp"
+#include "gradient/control/traced_control.hpp"
 #include "gradient/gradient.hpp"
 #include "gradient/programs/derivative.hpp"
 #include "ops/apply/operation.hpp"

@@ -4,7 +4,7 @@
 #include <reel/custom.hpp>
 #include <reel/registry.hpp>
 
-#include "ops/apply/run_again.hpp"
+#include "ops/apply/repeated_run.hpp"
 
 namespace reel::tape {
 class Capture;

@@ -1,5 +1,5 @@
 // Loops, branches and checkpoints as deferred calls.
-#include "gradient/control/compiled.hpp"
+#include "gradient/control/traced_control.hpp"
 
 #include <algorithm>
 #include <map>
