@@ -30,7 +30,8 @@ struct Distribution {
   Lane (*functions[ppf])(P p);  // logpdf, pdf, cdf, sf, logcdf, logsf
   // ppf, isf, ilogcdf, ilogsf by the probability or its logarithm, and a.
   Lane (*quantiles[ilogsf + 1 - ppf])(L p, L a) = {};
-  // The density is 0 at the lower end for a above the first of these, at the upper end for b above the second.
+  // The density is 0 at the lower end for a above the first of these, at the upper end for b above the second; for
+  // -infinity always, also of distributions without parameters of shape.
   double vanishes_below = HUGE_VAL, vanishes_above = HUGE_VAL;
   bool pdf_by_scale = false;  // whether pdf is the density of d, not of z
 };
