@@ -1,4 +1,5 @@
 // cholesky, its derivatives, and solutions by its factors.
+#include <reel/linalg/factorisations.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 
