@@ -26,7 +26,7 @@ const detail::Block* block_of(const Program& p, Index operand) { return detail::
 const ops::Program* lanes_of(const Instruction& i) {
   const ops::Primitive* p = i.operation.primitive;
   return p && p->evaluate == ops::elementwise_primitive().evaluate
-             ? std::bit_cast<const ops::Program*>(i.attributes.words()[0])
+             ? reinterpret_cast<const ops::Program*>(static_cast<std::intptr_t>(i.attributes.words()[0]))
              : nullptr;
 }
 

@@ -11,12 +11,12 @@ FrozenReads::FrozenReads(std::span<const Variable> variables, std::span<const Te
     : EffectHandler(reads_variables | writes_variables) {
   values_.reserve(variables.size());
   for (std::size_t i = 0; i < variables.size(); ++i) values_.emplace_back(variables[i].id(), values[i]);
-  std::stable_sort(values_.begin(), values_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(values_.begin(), values_.end(), [](const auto& a, const auto& b) { return b.first > a.first; });
 }
 
 Tensor* FrozenReads::find(const Variable& variable) noexcept {
   const auto at = std::lower_bound(values_.begin(), values_.end(), variable.id(),
-                                   [](const auto& entry, std::uint64_t id) { return entry.first < id; });
+                                   [](const auto& entry, std::uint64_t id) { return id > entry.first; });
   return at != values_.end() && at->first == variable.id() ? &at->second : nullptr;
 }
 

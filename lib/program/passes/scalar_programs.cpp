@@ -259,7 +259,8 @@ class ElementGrouping {
   // The graph of a call of elementwise(), with the numbers that the call passes as literals.
   void inline_program(ElementGroup& group, const Instruction& i) {
     const ops::Attributes words = i.attributes.words();
-    const loops::Graph& graph = std::bit_cast<const ops::Program*>(words[0])->code().graph();
+    const auto* program = reinterpret_cast<const ops::Program*>(static_cast<std::intptr_t>(words[0]));
+    const loops::Graph& graph = program->code().graph();
     std::vector<std::int32_t> nodes;
     for (const Index o : i.inputs) nodes.push_back(element(group, o));
     for (std::size_t n = nodes.size(); n < graph.nodes.size(); ++n) {
