@@ -3,6 +3,7 @@
 // kept. rms_norm is composed of other ops.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <reel/nn/convolution.hpp>
 #include <reel/nn/cross_entropy.hpp>
