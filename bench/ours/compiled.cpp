@@ -31,6 +31,13 @@ Tensor rollout(const Tensor& thrusts) {
   return cost;
 }
 
+// 44 operations.
+Tensor arithmetic(const Tensor& x) {
+  Tensor y = x;
+  for (int k = 0; k < 11; ++k) y = (y * y + 0.5) * (0.3 - y);
+  return y;
+}
+
 // Of 100 000 calls, one after the other, the time that half of them need at most, and 999 of 1000.
 template <class F>
 Extra latencies(F f) {
@@ -70,6 +77,17 @@ std::vector<Case> compiled_cases() {
     timed.extra = [run = timed.run] { return latencies(run); };
     return timed;
   };
+  both({.name = "44 operations on one element, f64", .make = {}}, arithmetic,
+       [] { return drawn({}, 1, 0., 1., DType::float64); });
+  cases.push_back({.name = "44 operations on one element, f64, native", .make = [] {
+                     return body([f = compile(arithmetic, {.native = true}), x = drawn({}, 1, 0., 1., DType::float64)] {
+                       return f(x);
+                     });
+                   }});
+  cases.push_back({.name = "return of the argument, compiled", .make = [] {
+                     return body([f = compile([](const Tensor& x) { return x; }),
+                                  x = drawn({}, 1, 0., 1., DType::float64)] { return f(x); });
+                   }});
   cases.push_back({.name = "rollout of 50 steps, value and gradient, f64, native",
                    .make =
                        [] {
