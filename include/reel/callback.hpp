@@ -1,10 +1,11 @@
 // Callback: a copyable, type-erased function for callbacks of the user. (<functional> costs every including file 13000
 // lines.) Copies share the function object. Calling an empty one is undefined: check with operator bool.
 #pragma once
+#include <reel/api.hpp>
 #include <type_traits>
 #include <utility>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 template <class Signature>
 class Callback;

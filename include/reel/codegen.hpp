@@ -48,12 +48,13 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <reel/api.hpp>
 #include <reel/compile.hpp>
 #include <reel/io.hpp>
 #include <string>
 #include <vector>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// Options of generate_c().
 struct CodegenOptions {

@@ -101,13 +101,14 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <reel/api.hpp>
 #include <reel/custom.hpp>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// Options of compile().
 struct CompileOptions {

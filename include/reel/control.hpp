@@ -3,10 +3,11 @@
 // call gets its arguments as tensors of its own: an argument that it also captures is another tensor there, for tapes
 // that it makes too, op by op as in compiled functions.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/custom.hpp>
 #include <reel/forward.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// Options of while_loop(), fori_loop() and scan().
 struct LoopOptions {

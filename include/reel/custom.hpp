@@ -1,10 +1,11 @@
 // Functions with derivatives of their own: custom_gradient; functions that are run again instead of being recorded
 // (recompute_grad); identities with a special gradient.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/callback.hpp>
 #include <reel/functions.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// "No gradient", where a gradient function returns one.
 inline constexpr None none;

@@ -2,9 +2,10 @@
 // off, they cost an op one load and one branch.
 #pragma once
 #include <cstdint>
+#include <reel/api.hpp>
 #include <string_view>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// Options of AnomalyGuard.
 struct AnomalyOptions {

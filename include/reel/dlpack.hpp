@@ -10,11 +10,12 @@
 #include <cstdint>
 #include <iterator>
 #include <memory>
+#include <reel/api.hpp>
 #include <reel/ops/make.hpp>
 #include <string>
 #include <type_traits>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// The structs of DLPack's ABI, without its header.
 namespace dlpack {

@@ -4,9 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
+#include <reel/api.hpp>
 #include <type_traits>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// The type of a tensor's elements, in order of promotion within a category.
 enum class DType : std::uint8_t {

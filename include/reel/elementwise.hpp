@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <reel/api.hpp>
 #include <reel/ops/normal.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/tensor.hpp>
@@ -16,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 struct LaneAccess;
 namespace ops {

@@ -1,10 +1,11 @@
 // The exceptions of the library. Every message names the op, what was found, and the remedy.
 #pragma once
+#include <reel/api.hpp>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 namespace detail {
 struct LocatedText;

@@ -2,11 +2,12 @@
 // program send its gradient to other machines, before the gradients of earlier layers are computed.
 #pragma once
 #include <cstddef>
+#include <reel/api.hpp>
 #include <reel/callback.hpp>
 #include <reel/tape.hpp>
 #include <span>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// Gets sources[k]'s gradient, which is final.
 using FinalGradient = Callback<void(std::size_t k, const Gradient& gradient)>;

@@ -1,9 +1,10 @@
 // Forward mode: tangents are propagated with the values, op by op. For functions of few inputs, for Jacobian-vector
 // products, and, nested with tapes or with itself, for every mixture of modes.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/functions.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 namespace detail {
 /// The function that the user called, for messages.

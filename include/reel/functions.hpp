@@ -5,10 +5,11 @@
 // arguments pass unchanged.
 #pragma once
 #include <concepts>
+#include <reel/api.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/tape.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 namespace detail {
 /// A bool without implicit conversions, so that {"x"}, {0} and {} are parameters and never options.

@@ -5,9 +5,10 @@
 // identity, where the formulas are power series of the squared angle, and at half a turn. <reel/reel.hpp> does not
 // include this header.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// The rotation by |w| about w: [..., 3] to matrices [..., 3, 3] (Rodrigues). ShapeError for another last axis, here
 /// and below.

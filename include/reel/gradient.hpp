@@ -1,8 +1,9 @@
 // Gradient: what a tape returns for one source: nothing (with the reason), a tensor, or IndexedSlices.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// Rows of a tensor that is zero elsewhere: row i of dense_shape is the sum of the values[j] with indices[j] == i.
 /// values [n, ...], indices int64 or int32 [n]. The gradient of gather(x, indices) along axis 0. It stays sparse

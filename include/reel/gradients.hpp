@@ -3,10 +3,11 @@
 // position or by name. All return Gradients for the flattened leaves, even for a single one; none where not connected.
 #pragma once
 #include <concepts>
+#include <reel/api.hpp>
 #include <reel/functions.hpp>
 #include <string>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// Targets from one leaf, a braced list, or a tree.
 class TargetList {

@@ -1,8 +1,9 @@
 // Images and fields at other sizes. <reel/reel.hpp> does not include this header.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// How an element of the result is computed from those of x around it. nearest: the nearest one. Others: their weighted
 /// mean. The weight is a function of the distance in elements of x: linear, 0 from distance 1 on; Keys's cubic kernel

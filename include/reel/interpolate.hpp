@@ -8,10 +8,11 @@
 #include <initializer_list>
 #include <limits>
 #include <optional>
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 #include <span>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// Options of interp().
 struct InterpOptions {

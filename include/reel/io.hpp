@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <reel/api.hpp>
 #include <reel/callback.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/optim.hpp>
@@ -28,7 +29,7 @@
 #include <utility>
 #include <vector>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// Tensors by name, as npz and safetensors files hold them.
 using NamedTensors = std::map<std::string, Tensor>;

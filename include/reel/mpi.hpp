@@ -17,6 +17,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <reel/api.hpp>
 #include <reel/custom.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/tape.hpp>
@@ -25,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// Communication failed: another rank has thrown, the ranks made different calls, one did not answer in time, or MPI
 /// reports an error. Later calls on the same communicator throw it, too. MPI is then not finalised at the end of the

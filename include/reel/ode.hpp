@@ -1,11 +1,12 @@
 // Initial value problems of ordinary differential equations, and events of their solutions, with derivatives.
 // <reel/reel.hpp> does not include this header.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/callback.hpp>
 #include <reel/tensor.hpp>
 #include <vector>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// f(y, t), the derivative of y by t: of y's shape and dtype. t has rank 0. It may read other tensors and variables, by
 /// which the solution is differentiable. Tapes keep it for their gradients: it captures by value.

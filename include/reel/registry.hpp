@@ -1,10 +1,11 @@
 // Recording an op of your own, and the registry of gradient functions by op name.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/callback.hpp>
 #include <reel/gradient.hpp>
 #include <string_view>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 namespace autodiff {
 struct Override;

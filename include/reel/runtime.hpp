@@ -1,9 +1,10 @@
 // The running library: threads, instruction set, memory, warnings, version.
 #pragma once
 #include <cstdint>
+#include <reel/api.hpp>
 #include <string_view>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// "0.2.0"
 const char* version() noexcept;

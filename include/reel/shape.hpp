@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
+#include <reel/api.hpp>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -16,7 +17,7 @@
 #error "reel: -D_GLIBCXX_DEBUG makes std::vector another than the library's; use -D_GLIBCXX_ASSERTIONS instead"
 #endif
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// The largest rank of a tensor.
 inline constexpr int max_rank = 32;

@@ -8,6 +8,7 @@
 // row_starts that are not as described below and for rows that do not ascend, IndexError for a column out of range.
 #pragma once
 #include <cstdint>
+#include <reel/api.hpp>
 #include <reel/callback.hpp>
 #include <reel/functions.hpp>
 #include <reel/optim.hpp>
@@ -16,7 +17,7 @@
 #include <tuple>
 #include <utility>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// The positions at which a sparse matrix may be nonzero, in compressed sparse rows (CSR).
 ///

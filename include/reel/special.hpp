@@ -14,10 +14,11 @@
 //
 // elementwise() has only the functions of <reel/ops/normal.hpp>, which this header includes.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/ops/normal.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// Gamma(x): +-inf at +-0, NaN at negative whole numbers. Gradient: g z digamma(x).
 Tensor gamma(const Operand& x);

@@ -1,8 +1,9 @@
 // A choice among several functions by an index. <reel/reel.hpp> does not include this header.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/control.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 namespace detail {
 

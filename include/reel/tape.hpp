@@ -1,9 +1,10 @@
 // GradientTape: records the ops of its scope, on this thread, and replays them in reverse.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/gradient.hpp>
 #include <reel/tree.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 namespace detail {
 struct TapeState;  // what a tape has recorded

@@ -1,8 +1,9 @@
 // A tape as a page for a browser. <reel/reel.hpp> does not include it.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/tape.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 namespace detail {
 std::string tape_page(const GradientTape& tape, const List<Target>* targets);

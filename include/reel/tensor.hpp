@@ -1,12 +1,13 @@
 // Tensor: an immutable dense array behind a cheap handle. Variable: trainable state. Operand: an argument of an op.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/dtype.hpp>
 #include <reel/error.hpp>
 #include <reel/shape.hpp>
 #include <span>
 #include <vector>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 class Gradient;
 class Tensor;

@@ -1,13 +1,14 @@
 // Checks of a function's derivatives against differences of its values, for tests of users' models and custom
 // gradients. Not included by <reel/reel.hpp>.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/callback.hpp>
 #include <reel/tape.hpp>
 #include <string>
 #include <tuple>
 #include <utility>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// The modes that check_gradients() checks.
 enum class CheckMode : std::uint8_t { reverse, forward, both };

@@ -6,13 +6,14 @@
 #include <array>
 #include <cstddef>
 #include <map>
+#include <reel/api.hpp>
 #include <reel/gradient.hpp>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 namespace detail {
 

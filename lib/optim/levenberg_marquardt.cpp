@@ -218,15 +218,12 @@ LeastSquaresResult fit_vector(const Callback<Tensor(const Tensor&)>& residuals, 
 
 }  // namespace
 
-[[gnu::visibility("default")]] LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& residuals,
-                                                                      const Tensor& initial,
-                                                                      const LevenbergMarquardtOptions& options) {
+REEL_API LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& residuals, const Tensor& initial,
+                                                const LevenbergMarquardtOptions& options) {
   return fit_vector(residuals, initial, options, nullptr);
 }
-[[gnu::visibility("default")]] LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& residuals,
-                                                                      const Tensor& initial,
-                                                                      const LevenbergMarquardtOptions& options,
-                                                                      MinimizerState& state) {
+REEL_API LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& residuals, const Tensor& initial,
+                                                const LevenbergMarquardtOptions& options, MinimizerState& state) {
   return fit_vector(residuals, initial, options, &state);
 }
 

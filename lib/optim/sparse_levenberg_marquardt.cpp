@@ -352,16 +352,14 @@ SparseLeastSquaresResult fit_sparse(const TensorFunction& residuals, const Spars
 
 }  // namespace
 
-[[gnu::visibility("default")]] SparseLeastSquaresResult levenberg_marquardt(const TensorFunction& residuals,
-                                                                            const SparseJacobian& jacobian,
-                                                                            const Tensor& initial,
-                                                                            const LevenbergMarquardtOptions& options,
-                                                                            const NormalSolver& solver) {
+REEL_API SparseLeastSquaresResult levenberg_marquardt(const TensorFunction& residuals, const SparseJacobian& jacobian,
+                                                      const Tensor& initial, const LevenbergMarquardtOptions& options,
+                                                      const NormalSolver& solver) {
   return fit_sparse(residuals, jacobian, initial, options, solver, nullptr);
 }
-[[gnu::visibility("default")]] SparseLeastSquaresResult levenberg_marquardt(
-    const TensorFunction& residuals, const SparseJacobian& jacobian, const Tensor& initial,
-    const LevenbergMarquardtOptions& options, const NormalSolver& solver, MinimizerState& state) {
+REEL_API SparseLeastSquaresResult levenberg_marquardt(const TensorFunction& residuals, const SparseJacobian& jacobian,
+                                                      const Tensor& initial, const LevenbergMarquardtOptions& options,
+                                                      const NormalSolver& solver, MinimizerState& state) {
   return fit_sparse(residuals, jacobian, initial, options, solver, &state);
 }
 

@@ -17,7 +17,7 @@ NO_LINK = re.compile(r"\b(?:Gradients?(?=:| of | by | is )|Linear(?= in ))")  # 
 OTHER = re.compile(r"\s*(?:[}#]|//|(?:public|private|protected):|namespace\b)")
 TYPE = re.compile(r"\s*(?:template\b.*\s)?(?:struct|class|enum|union)\b[^;]*$")
 END = re.compile(r"[;}]\s*(?://.*)?$")
-OPEN = re.compile(r"^namespace (?:\[\[.*\]\] )?reel \{$")
+OPEN = re.compile(r"^namespace (?:REEL_API )?reel \{$")
 CLOSE = re.compile(r"^\}  // namespace ")
 
 

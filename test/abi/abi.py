@@ -36,7 +36,7 @@ def types(headers):
             depth += line.count("{") - line.count("}")
             while len(inside) > depth:
                 inside.pop()
-            if opened := re.match(r"^(?:inline )?namespace (?:\[\[.*\]\] )?([\w:]*) ?\{$", line):
+            if opened := re.match(r"^(?:inline )?namespace (?:REEL_API |\[\[.*\]\] )?([\w:]*) ?\{$", line):
                 inside.append(opened[1])
             found = TYPE.match(line)
             if found and inside == ["reel"] and not template:

@@ -20,7 +20,7 @@ DIGITS = re.compile(r"(?<=\d)'(?=\d)")
 
 def definitions(text):
     """The qualified names of the types that a file defines at namespace scope, templates included."""
-    tokens = [m["token"] for m in TOKEN.finditer(DIGITS.sub("", text)) if m["token"] and not m["token"].startswith("[[")]
+    tokens = [m["token"] for m in TOKEN.finditer(DIGITS.sub("", text)) if m["token"] and m["token"] != "REEL_API" and not m["token"].startswith("[[")]
     scopes, found, at = [], [], 0
     while at < len(tokens):
         t = tokens[at]
@@ -143,7 +143,7 @@ def borrowed(statement):
 
 def names(text):
     """(namespace, name, whether in an unnamed namespace within it) of what a file declares at namespace scope."""
-    tokens = [m["token"] for m in TOKEN.finditer(DIGITS.sub("", text)) if m["token"] and not m["token"].startswith("[[")]
+    tokens = [m["token"] for m in TOKEN.finditer(DIGITS.sub("", text)) if m["token"] and m["token"] != "REEL_API" and not m["token"].startswith("[[")]
     scopes, found, statement, at, initialised = [], [], [], 0, False
 
     def declare():

@@ -4,9 +4,10 @@
 // Operands are float32 or float64; float16 and bfloat16 compute as float32, integers and booleans as float64. TypeError
 // for complex numbers, unless it says otherwise. Derivatives exist in both modes, to every order.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// Which part of a convolution of n and m numbers: all n + m - 1 (full), the n in the middle (same), or those for which
 /// the shorter operand lies within the longer one (valid).

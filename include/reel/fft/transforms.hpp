@@ -15,9 +15,10 @@
 // a transform is therefore the transform of g with the other sign and the same factor. For half spectra it is described
 // below.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// Which transforms have a factor. backward: the inverse has 1 / n. ortho: both have 1 / sqrt(n). forward: the forward
 /// transform has 1 / n.

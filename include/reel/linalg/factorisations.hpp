@@ -14,9 +14,10 @@
 // if several values are 0. The signs of vectors, and the phases of complex ones, are arbitrary: a gradient that depends
 // on a phase is a ValueError.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// What qr returns. reduced: q [..., m, k] and r [..., k, n]. complete: q [..., m, m] and r [..., m, n]. r: only r
 /// [..., k, n], and an empty tensor as q.

@@ -4,9 +4,10 @@
 // directions at once, scaled like the value. One of order k costs about 3^k matrix products where the value takes
 // one.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// The exponential, by scaling and squaring of Pade approximants (Al-Mohy and Higham 2009). Gradient: its derivative at
 /// the conjugate transpose of a, along g.

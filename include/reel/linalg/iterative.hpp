@@ -1,11 +1,12 @@
 // Krylov methods for a x = b, where the linear operator a is given as a function. Derivatives are implicit: they solve
 // with the transposed operator, and do not differentiate the iterations.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/callback.hpp>
 #include <reel/tensor.hpp>
 #include <string_view>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// Maps v to a v, both of the shape and dtype of b. All axes of a tensor together are one vector. The operator is
 /// linear in v. It may read other tensors and variables; the solution is differentiable by them. It must capture by

@@ -2,10 +2,11 @@
 // Products take every dtype unless it says otherwise. Gradients of every order are those of the ops they consist of.
 #pragma once
 #include <initializer_list>
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 #include <span>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// The Kronecker product: block (i, j) is a_ij b. Other ranks are aligned at the last axis (NumPy's kron). ShapeError
 /// if the rank exceeds half of the largest rank.

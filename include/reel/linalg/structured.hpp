@@ -4,9 +4,10 @@
 // 1]. Batch axes broadcast. Derivatives exist to every order, in both modes. The tangent of x is solve(a, db - da x).
 // The cotangent of b is solve(a^H, g), and that of an element of a is the element of -solve(a^H, g) x^H at its place.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// x with a x = b, for a matrix with `below` diagonals under the main one and `above` over it (SciPy's
 /// solve_banded). a(i, j) is bands[..., above + i - j, j], and bands is [..., below + above + 1, n] (ShapeError).

@@ -1,10 +1,11 @@
 // Functions of symmetric and Hermitian matrices, with derivatives of every order that are right where eigenvalues are
 // equal or close.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/callback.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// v f(w) v^T for symmetric or Hermitian a = v diag(w) v^T. The Hermitian part (a + a^T) / 2 of a is used. f is a
 /// function of tensors that acts on each element by itself, such as [](const Tensor& x) { return exp(x); }; tensors

@@ -2,9 +2,10 @@
 // rounded once, at the end. Derivatives exist to every order, in both modes.
 #pragma once
 #include <cstdint>
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// layer_norm of the elements of each group of channels of each example: channels fall into `groups` parts of
 /// neighbours. (Wu, He 2018; torch.nn.functional.group_norm.) ShapeError if `groups` does not divide them; ValueError

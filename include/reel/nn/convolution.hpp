@@ -10,9 +10,10 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// A number for the rows (height) and one for the columns (width).
 using Size2d = std::array<std::int64_t, 2>;

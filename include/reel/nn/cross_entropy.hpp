@@ -3,9 +3,10 @@
 // promoted. float16 and bfloat16 compute in float32 and are rounded once, at the end. TypeError for complex operands.
 #pragma once
 #include <cstdint>
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// Options of softmax_cross_entropy().
 struct SoftmaxCrossEntropyOptions {

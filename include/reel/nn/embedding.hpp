@@ -2,9 +2,10 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// What becomes of the rows of a bag.
 enum class BagMode : std::uint8_t { sum, mean, max };

@@ -1,9 +1,10 @@
 // Losses of regression, classification and ranking, besides those of <reel/nn/cross_entropy.hpp>. They are elementwise
 // or per example, and unreduced: take the mean yourself. float16 and bfloat16 compute in float32 and are rounded once.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/nn/cross_entropy.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 // Elementwise
 //

@@ -3,10 +3,11 @@
 // returned is not. Operands of different dtypes are promoted. float16 and bfloat16 compute in float32 and are rounded
 // once, at the end. TypeError for integer, boolean and complex operands.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 #include <tuple>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// Options of layer_norm and rms_norm.
 struct LayerNormOptions {

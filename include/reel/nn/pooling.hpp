@@ -2,11 +2,12 @@
 // Conventions of windows, padding and dtypes are those of <reel/nn/convolution.hpp>. Derivatives exist to every order,
 // in both modes.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/nn/volumes.hpp>
 #include <reel/ops/make.hpp>
 #include <tuple>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 // Adaptive pooling
 //

@@ -5,9 +5,10 @@
 // every order. <reel/reel.hpp> does not include this header.
 #pragma once
 #include <optional>
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// Options of attention().
 struct AttentionOptions {

@@ -2,9 +2,10 @@
 // width]. Conventions of windows, padding and dtypes are those of <reel/nn/convolution.hpp>. Derivatives exist to every
 // order, in both modes.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/nn/convolution.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 // Sequences
 //

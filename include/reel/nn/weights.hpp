@@ -1,8 +1,9 @@
 // Dropout and first weights of layers, drawn from a generator.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/ops/make.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// Each element is 0 with probability p, otherwise x / (1 - p), whose mean is x. (Srivastava and others 2014;
 /// torch.nn.functional.dropout, but a dropped inf or NaN is 0.) The mask is random_bernoulli(generator, shape, 1 - p);

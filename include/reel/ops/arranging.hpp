@@ -2,11 +2,12 @@
 // All but vander are linear, and the gradient of each linear op is its transpose.
 #pragma once
 #include <initializer_list>
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 #include <span>
 #include <vector>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// x with two of its axes exchanged. A view.
 Tensor swapaxes(const Operand& x, std::int64_t first, std::int64_t second);

@@ -2,10 +2,11 @@
 // of range is an IndexError, never clamped. Every gradient adds the cotangents of duplicate indices.
 #pragma once
 #include <concepts>
+#include <reel/api.hpp>
 #include <reel/ops/reduce.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// One item of a slice: an index, a range, all of an axis, a new axis, or as many whole axes as are left.
 struct SliceItem {

@@ -7,12 +7,13 @@
 // and 0 if it is replaced or not selected. A mean divides the cotangent by the number of its elements.
 #pragma once
 #include <concepts>
+#include <reel/api.hpp>
 #include <reel/callback.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/tensor.hpp>
 #include <vector>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// One item of index(): an array of indices, or an item of a slice. A single index is an array of rank 0.
 class IndexItem {

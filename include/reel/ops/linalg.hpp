@@ -10,10 +10,11 @@
 // and their parts added pairwise. The real and imaginary part of a complex product are sums of 2 k terms. float16 and
 // bfloat16 are rounded once more.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 #include <string_view>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// Which operands of matmul are transposed, in their last two axes. No copy is made.
 struct MatmulOptions {

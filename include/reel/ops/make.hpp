@@ -1,9 +1,10 @@
 // Creation of tensors: from values, by rule, from random numbers. No tape records these functions.
 #pragma once
 #include <initializer_list>
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 namespace detail {
 [[noreturn]] void fail_literal(const char* op, double value, DType dtype);

@@ -2,9 +2,10 @@
 // and booleans compute as float64. Errors are at most 3 units in the last place, and 4 for inverses and float32.
 // elementwise() has them too.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// exp(x^2) erfc(x), without overflow for x > -26. Gradient: g erfcx_derivative(1, x), which does not cancel.
 Tensor erfcx(const Operand& x);

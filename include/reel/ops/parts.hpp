@@ -1,9 +1,10 @@
 // Parts of numbers: the bits of integers, mantissa and exponent of floating-point numbers, magnitude and angle of
 // complex numbers, real and imaginary parts along an axis; and glu. Operands broadcast as in NumPy.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// Bitwise operations on integers in two's complement, in the dtype that the operands promote to. Of booleans, the
 /// logical operation. TypeError for floating dtypes. No gradient.

@@ -3,9 +3,10 @@
 // float16 and bfloat16 compute in float32 and are rounded once.
 // Gradients are in the shape and dtype of each operand; "g" is the cotangent, "z" the result.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 // Arithmetic.
 Tensor add(const Operand& x, const Operand& y);       ///< x + y. Gradient: g, g. On booleans: or.

@@ -4,9 +4,10 @@
 // which are real (norm is that of abs(x)); others throw TypeError.
 #pragma once
 #include <concepts>
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// Sum. boolean, uint8 and int32 are summed in int64. No elements: 0. Gradient: g, broadcast.
 Tensor sum(const Operand& x, const Axes& axes = {}, bool keepdims = false);

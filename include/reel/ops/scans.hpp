@@ -2,11 +2,12 @@
 // scan runs from the end of the axis.
 #pragma once
 #include <functional>
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 #include <span>
 #include <vector>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// Cumulative extremes, and their int64 indices along the axis.
 struct RunningExtreme {

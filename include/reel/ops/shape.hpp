@@ -1,8 +1,9 @@
 // Ops that move elements: reshape, transpose, join, split, pad. All are linear; each gradient is the op's transpose.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// x in another shape, in row-major order. One extent may be -1; it is computed from the others. Shares the memory of x
 /// where the strides allow it. ShapeError unless the sizes agree. Gradient: g in the shape of x.

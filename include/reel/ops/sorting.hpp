@@ -2,9 +2,10 @@
 // elements keep their order, also when descending. Every real dtype is allowed; complex numbers are a TypeError.
 // Derivatives go to the selected elements, of equal ones to the first.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// x sorted along `axis`. The sort is stable. Gradient: each element of g goes to where its element came from.
 Tensor sort(const Operand& x, std::int64_t axis = -1, bool descending = false);

@@ -2,9 +2,10 @@
 // limits. Results are floating; integers give float64. float16 and bfloat16 compute in float32 and are rounded once.
 // Derivatives exist to every order, in both modes; g is the cotangent.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// sum, prod, mean, max, min, var and std (<reel/ops/reduce.hpp>) of the elements that are not NaN. If all elements are
 /// NaN: 0, 1, and for the others NaN with gradient 0. Gradient: 0 at NaN. Real dtypes. Integers have no NaN and are

@@ -1,9 +1,10 @@
 // Padding by reflection and repetition, sliding windows, and blocks of axes. All are linear, and each gradient is the
 // op's transpose. Every dtype.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// What the padding of an axis contains: the elements mirrored without the edge (NumPy's reflect) or with it
 /// (symmetric), the edge element (edge), or the elements of the other end (wrap). Padding wider than the axis continues

@@ -3,13 +3,14 @@
 #pragma once
 #include <iosfwd>
 #include <optional>
+#include <reel/api.hpp>
 #include <reel/callback.hpp>
 #include <reel/tensor.hpp>
 #include <reel/tree.hpp>
 #include <string>
 #include <type_traits>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 struct MinimizerState;  // <reel/optim/minimize.hpp>
 

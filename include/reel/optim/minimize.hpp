@@ -4,6 +4,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <reel/api.hpp>
 #include <reel/callback.hpp>
 #include <reel/forward.hpp>
 #include <reel/functions.hpp>
@@ -17,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 namespace detail {
 

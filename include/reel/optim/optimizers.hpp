@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <reel/api.hpp>
 #include <reel/gradient.hpp>
 #include <reel/tensor.hpp>
 #include <reel/tree.hpp>
@@ -11,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 struct OptimizerAccess;
 

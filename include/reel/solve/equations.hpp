@@ -2,11 +2,12 @@
 // linear system at the solution and never pass through the iterations (Christianson 1994; Blondel et al. 2022).
 // <reel/reel.hpp> does not include this header.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/callback.hpp>
 #include <reel/linalg/iterative.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// A function of a tensor, which as a whole is one vector. It may read other tensors and variables, by which the
 /// solution is differentiable. Tapes keep it for their gradients: it captures by value.

@@ -3,10 +3,11 @@
 // float32 and float64; float16 and bfloat16 compute as float32, integers and booleans as float64; TypeError for complex
 // numbers. Derivatives of every order in both modes. <reel/reel.hpp> does not include this header.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/callback.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// The integral of samples y along an axis, by straight lines between them (NumPy's trapezoid). The spacing is a
 /// number, the samples' coordinates, a vector, or coordinates in y's shape (ShapeError). No samples, and one, have

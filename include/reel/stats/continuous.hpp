@@ -23,9 +23,10 @@
 // parameter of shape is not above 0, and, of quantiles, where p is outside [0, 1] or y above 0. Quantiles of 0 and 1
 // are the ends of the support, with the gradient of the formula there. F_ilogcdf and F_ilogsf compute in float64.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 // The normal distribution: density exp(-z^2 / 2) / sqrt(2 pi) / scale
 

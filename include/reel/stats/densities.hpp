@@ -8,9 +8,10 @@
 // is possible: the logarithm of another's probability is -inf with gradient 0, while probabilities have the derivatives
 // of their closed form, from inside the range.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// log(gamma_pdf). Gradient: g ((a - 1) / z - 1) / scale for x, g (log(z) - digamma(a)) for a.
 Tensor gamma_logpdf(const Operand& x, const Operand& a, const Operand& loc = 0, const Operand& scale = 1);

@@ -8,9 +8,10 @@
 // those of beta and Dirichlet distributions compute in float64. NaN where an operand is NaN or out of range.
 // Differentiable to every order by every operand.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// (kl_div(1, r^2) + ((loc1 - loc2) / scale2)^2) / 2 with r = scale1 / scale2. Gradient: for loc1
 /// g (loc1 - loc2) / scale2^2, for scale1 g (r - 1 / r) / scale2.

@@ -4,9 +4,10 @@
 // too, the logarithm of a density is -inf, and probabilities are constants; the gradient is 0. NaN where an operand is
 // NaN or a parameter is out of range.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// The log density of normal vectors x [..., n] with this mean [..., n] and covariance l l^T, l [..., n, n] lower
 /// triangular: -|y|^2 / 2 - sum(log(diag(l))) - n log(2 pi) / 2 with l y = x - mean. Leading axes broadcast; the result

@@ -17,10 +17,11 @@
 // element has a random number of its own, so that the parameters of one element do not change the samples of others. A
 // call that throws does not advance the generator.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// Normal. Gradient: g for loc, g z for scale, with z = (result - loc) / scale.
 Tensor norm_rvs(Generator& generator, const Shape& shape, const Operand& loc = 0, const Operand& scale = 1,

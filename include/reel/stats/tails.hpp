@@ -25,9 +25,10 @@
 // quantile is that of the expansion of Cornish and Fisher: its error is below 1e-11 standard deviations, and it may be
 // a neighbour of that number. There is no F_ilogcdf or F_ilogsf: where exp(y) underflows, search F_logcdf or F_logsf.
 #pragma once
+#include <reel/api.hpp>
 #include <reel/tensor.hpp>
 
-namespace [[gnu::visibility("default")]] reel {
+namespace REEL_API reel {
 
 /// gammainc(a, z). Gradient: g pdf for x.
 Tensor gamma_cdf(const Operand& x, const Operand& a, const Operand& loc = 0, const Operand& scale = 1);

@@ -101,31 +101,28 @@ std::vector<Gradient> product_on(Tape& t, const TargetList& ys, const SourceList
 
 }  // namespace
 
-[[gnu::visibility("default")]] std::vector<Gradient> gradients(const TargetList& ys, const SourceList& xs,
-                                                               const GradientOptions& options) {
+REEL_API std::vector<Gradient> gradients(const TargetList& ys, const SourceList& xs, const GradientOptions& options) {
   return gradients_on(innermost("gradients"), ys, xs, options);
 }
-[[gnu::visibility("default")]] std::vector<Gradient> gradients(GradientTape& tape, const TargetList& ys,
-                                                               const SourceList& xs, const GradientOptions& options) {
+REEL_API std::vector<Gradient> gradients(GradientTape& tape, const TargetList& ys, const SourceList& xs,
+                                         const GradientOptions& options) {
   return gradients_on(GradientTapeAccess::get(tape), ys, xs, options);
 }
 
-[[gnu::visibility("default")]] std::vector<Gradient> hessians(const TargetList& ys, const SourceList& xs,
-                                                              const GradientOptions& options) {
+REEL_API std::vector<Gradient> hessians(const TargetList& ys, const SourceList& xs, const GradientOptions& options) {
   return hessians_on(innermost("hessians"), ys, xs, options);
 }
-[[gnu::visibility("default")]] std::vector<Gradient> hessians(GradientTape& tape, const TargetList& ys,
-                                                              const SourceList& xs, const GradientOptions& options) {
+REEL_API std::vector<Gradient> hessians(GradientTape& tape, const TargetList& ys, const SourceList& xs,
+                                        const GradientOptions& options) {
   return hessians_on(GradientTapeAccess::get(tape), ys, xs, options);
 }
 
-[[gnu::visibility("default")]] std::vector<Gradient> hessian_vector_product(const TargetList& ys, const SourceList& xs,
-                                                                            const GradientList& v) {
+REEL_API std::vector<Gradient> hessian_vector_product(const TargetList& ys, const SourceList& xs,
+                                                      const GradientList& v) {
   return product_on(innermost("hessian_vector_product"), ys, xs, v);
 }
-[[gnu::visibility("default")]] std::vector<Gradient> hessian_vector_product(GradientTape& tape, const TargetList& ys,
-                                                                            const SourceList& xs,
-                                                                            const GradientList& v) {
+REEL_API std::vector<Gradient> hessian_vector_product(GradientTape& tape, const TargetList& ys, const SourceList& xs,
+                                                      const GradientList& v) {
   return product_on(GradientTapeAccess::get(tape), ys, xs, v);
 }
 
