@@ -54,7 +54,7 @@ const double gamma_of_w = 1 / (2 + std::sqrt(2.0)), e32 = 6 + std::sqrt(2.0);
 struct Linearization {
   Quantity by_y, by_t;
 };
-Linearization linearize(const Ode& ode, const Tensor& y, const Tensor& t) {
+Linearization linearize_field(const Ode& ode, const Tensor& y, const Tensor& t) {
   const std::int64_t n = y.size();
   GradientTape tape({.watch_accessed_variables = false});
   const Source sources[] = {y, t};
@@ -68,7 +68,7 @@ StepResult rosenbrock_step(const Ode& ode, const Tensor& y, const Tensor& time, 
   const std::int64_t n = y.size();
   if (n == 0) return {y, y, {y, y}};
   const Quantity t = time, h = length, d = gamma_of_w * h;
-  const auto [by_y, by_t] = linearize(ode, identity(y), identity(t));
+  const auto [by_y, by_t] = linearize_field(ode, identity(y), identity(t));
   const Quantity w = Quantity(eye(n, ode.dtype)) - d * by_y, drift = d * by_t;
   const auto shaped = [&](const Quantity& x, bool column) -> Quantity {
     return reshape(x, column ? Shape{n, 1} : y.shape());
