@@ -245,10 +245,11 @@ void copy_matrix(const void* in, std::ptrdiff_t row_stride, std::ptrdiff_t colum
 
 void split_rows(const void* rows, std::ptrdiff_t elements, std::ptrdiff_t n, void* columns, std::ptrdiff_t apart,
                 std::size_t bytes, const ShortRows& table) {
+  if (n == 0) return;
   if (elements <= ShortRows::split_max && ShortRows::has_size(bytes))
     return table.split[bytes == 8][elements - short_row_min](rows, n, columns, apart);
   // Transposed in blocks of 16 bytes by 16: but for the last rows the blocks reach into the rows behind them.
-  const std::ptrdiff_t whole = n > 0 ? (n - 1) / 4 * 4 : 0, size = static_cast<std::ptrdiff_t>(bytes);
+  const std::ptrdiff_t whole = (n - 1) / 4 * 4, size = static_cast<std::ptrdiff_t>(bytes);
   copy_matrix(rows, 1, elements, columns, apart, split_columns(elements, bytes), whole, bytes);
   copy_matrix(static_cast<const char*>(rows) + whole * elements * size, 1, elements,
               static_cast<char*>(columns) + whole * size, apart, elements, n - whole, bytes);
