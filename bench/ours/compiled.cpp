@@ -2,7 +2,7 @@
 // in both rows; ADOL-C and CppAD record anew in one and evaluate one trace again in the others.
 #include <reel/compile.hpp>
 
-#include "cases.hpp"
+#include "models.hpp"
 
 namespace bench {
 
@@ -13,22 +13,14 @@ using namespace reel;
 // As on MLX's page about compile.
 Tensor gelu(const Tensor& x) { return x * (1.f + erf(x / 1.41421356f)) / 2.f; }
 
-// Sum over 50 steps of 20 ms of the distance of a planar quadrotor from its target, for the thrusts [50, 2] of its
-// rotors; Euler's method, velocities first. The state is six tensors of rank 0.
+// The thrusts [50, 2] of the rotors, one by one. The state is six tensors of rank 0.
 Tensor rollout(const Tensor& thrusts) {
-  constexpr double h = 0.02, gravity = 9.81, arm = 4;
-  Tensor x = scalar(0.), z = scalar(0.), angle = scalar(0.), vx = x, vz = x, spin = x, cost = x;
-  for (std::int64_t k = 0; k < 50; ++k) {
-    const Tensor left = thrusts(k, 0), right = thrusts(k, 1), thrust = left + right;
-    vx = vx - h * (thrust * sin(angle));
-    vz = vz + h * (thrust * cos(angle) - gravity);
-    spin = spin + h * (arm * (left - right));
-    x = x + h * vx;
-    z = z + h * vz;
-    angle = angle + h * spin;
-    cost = cost + square(x - 1.) + square(z - 1.) + 0.1 * square(angle);
+  std::vector<Tensor> numbers;
+  for (std::int64_t k = 0; k < thrusts.shape()[0]; ++k) {
+    numbers.push_back(thrusts(k, 0));
+    numbers.push_back(thrusts(k, 1));
   }
-  return cost;
+  return models::Rollout::value(numbers);
 }
 
 // 44 operations.

@@ -1,18 +1,9 @@
 // The scalar programs of common/models.hpp: value and gradient op by op, compiled, and native.
-#include "../common/models.hpp"
+#include "models.hpp"
 
 #include <reel/compile.hpp>
 
-#include "cases.hpp"
-
 namespace bench {
-
-namespace models {
-template <>
-reel::Tensor constant(double value) {
-  return reel::scalar(value);
-}
-}  // namespace models
 
 namespace {
 
