@@ -520,7 +520,8 @@ void run_traced(autodiff::Traced& traced, const CallView& call, program::Executa
 
 }  // namespace
 
-// A call whose program was ready has none in its result: it stays with the state until commit() or an exception.
+// A call whose program was ready has none in its result: it stays in use until commit(). Where making the results
+// throws before that, it stays in use for good, and later calls look their program up.
 CallResult Programs::call(const CallView& call, const CallMakers& make) const {
   for (const Tensor& x : call.tensors)
     if (!x.defined()) fail<ValueError>(who, "an argument holds an empty tensor (default-constructed or moved from)");
