@@ -74,12 +74,36 @@ std::span<const Pointwise> pointwise();
 /// All rows, whether they are tested or not.
 std::span<const Pointwise> all_pointwise();
 
-/// A naive array, for references.
-struct Array {
-  reel::Shape shape;
-  std::vector<Real> values;
+/// The extents of an array. As those of a Shape, but by code of the tests alone.
+struct Extents : std::vector<std::int64_t> {
+  using vector::vector;
+  Extents(const std::vector<std::int64_t>& extents) : vector(extents) {}
+  Extents(const reel::Shape& shape) : vector(shape.begin(), shape.end()) {}
+  int rank() const { return static_cast<int>(size()); }
+  std::int64_t elements() const {
+    std::int64_t n = 1;
+    for (const std::int64_t extent : *this) n *= extent;
+    return n;
+  }
+  /// A negative axis counts from the end.
+  std::size_t position(std::int64_t axis) const { return static_cast<std::size_t>(axis < 0 ? axis + rank() : axis); }
+  std::int64_t operator[](std::int64_t axis) const { return vector::operator[](position(axis)); }
+  std::int64_t& operator[](std::int64_t axis) { return vector::operator[](position(axis)); }
+  void insert(std::int64_t axis, std::int64_t extent) { vector::insert(begin() + axis, extent); }
+  void erase(std::int64_t axis) { vector::erase(begin() + static_cast<std::ptrdiff_t>(position(axis))); }
 };
-using Arrays = std::span<const Array>;
+
+/// A naive array of numbers, row-major, for references: of long doubles in the tests of the table, of jets or complex
+/// jets in random programs.
+template <class N>
+struct ArrayOf {
+  Extents shape;
+  std::vector<N> values;
+};
+template <class N>
+using ArraysOf = std::span<const ArrayOf<N>>;
+using Array = ArrayOf<Real>;
+using Arrays = ArraysOf<Real>;
 
 /// Any other op, with fixed other arguments; several rows for one op where its arguments matter.
 struct Shaped {

@@ -76,7 +76,7 @@ constexpr Shaped rows[] = {
       [](A x) { Shape s = x[1].shape.rank() < x[0].shape.rank() || x[1].shape == Shape{1} ? x[0].shape : x[1].shape; s.insert(0, 4); return build(s, [&](Index i) { const Real t = static_cast<Real>(i[0]) / 3; i.erase(i.begin()); return last_of(x[0], i) * (1 - t) + last_of(x[1], i) * t; }); }, {-2, 2}, nullptr, none, 2},
     {"linspace", "2,2", [](X x) { return linspace(x[0], x[1], 1); }, [](A x) { return Array{{1, 2}, x[0].values}; }},
     {"atleast_1d", "();3", [](X x) { return atleast_1d(x[0]); }, [](A x) { return Array{{x[0].shape.elements()}, x[0].values}; }},
-    {"atleast_2d", "();3;2x3", [](X x) { return atleast_2d(x[0]); }, [](A x) { return Array{x[0].shape.rank() == 2 ? x[0].shape : Shape{1, x[0].shape.elements()}, x[0].values}; }},
+    {"atleast_2d", "();3;2x3", [](X x) { return atleast_2d(x[0]); }, [](A x) { return Array{x[0].shape.rank() == 2 ? x[0].shape : Extents{1, x[0].shape.elements()}, x[0].values}; }},
     {"atleast_3d", "();3;2x3;1x2x3", [](X x) { return atleast_3d(x[0]); }, [](A x) { Shape s = x[0].shape; if (s.rank() < 3) s = s.rank() == 2 ? Shape{s[0], s[1], 1} : Shape{1, s.elements(), 1}; return Array{s, x[0].values}; }},
     {"hstack", "2,3;2x1,2x2;(),3", [](X x) { return hstack(x); }, [](A x) { const std::int64_t n = x[0].shape.rank() == 2 ? 2 : 1, m = x[0].shape.elements() / n, k = x[1].shape.elements() / n; Array y = matrices({}, n, m + k, [&](const Index&, auto i, auto j) { return j < m ? flat(x[0], i * m + j) : flat(x[1], i * k + j - m); }); if (n == 1) y.shape = {m + k}; return y; }},
     {"vstack", "2,2;1x2,2x2;2,2x2", [](X x) { return vstack(x); }, [](A x) { return Array{{(x[0].shape.elements() + x[1].shape.elements()) / 2, 2}, joined(x)}; }},

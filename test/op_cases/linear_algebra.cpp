@@ -34,7 +34,7 @@ constexpr Shaped rows[] = {
     {"dot", "2x3,5x3x4", [](X x) { return dot(x[0], x[1]); },
       [](A x) { return build({2, 5, 4}, [&](const Index& i) { Real s = 0; for (std::int64_t k = 0; k < 3; ++k) s += at(x[0], {i[0], k}) * at(x[1], {i[1], k, i[2]}); return s; }); }},
     {"outer", "3,4;2x2,3", [](X x) { return outer(x[0], x[1]); },
-      [](A x) { const Row &a = x[0].values, &b = x[1].values; return build({a.size(), b.size()}, [&](const Index& i) { return a[static_cast<std::size_t>(i[0])] * b[static_cast<std::size_t>(i[1])]; }); }},
+      [](A x) { const Row &a = x[0].values, &b = x[1].values; return build(Shape{a.size(), b.size()}, [&](const Index& i) { return a[static_cast<std::size_t>(i[0])] * b[static_cast<std::size_t>(i[1])]; }); }},
     {"tensordot", "2x3x4,3x4x5", [](X x) { return tensordot(x[0], x[1]); }, [](A x) { return times(as(x[0], {2, 12}), as(x[1], {12, 5})); }},
     {"tensordot", "2x3,4x2", [](X x) { return tensordot(x[0], x[1], 0, 1); }, [](A x) { return times(flipped(x[0]), flipped(x[1])); }},
     {"einsum", "2x3,3x4", [](X x) { return einsum("ij,jk->ik", x); }, [](A x) { return times(x[0], x[1]); }},

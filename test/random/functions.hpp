@@ -6,6 +6,16 @@
 
 namespace random_programs {
 
+inline Jet& operator-=(Jet& a, const Jet& b) { return a = a - b; }
+inline Jet& operator*=(Jet& a, const Jet& b) { return a = a * b; }
+inline Jet& operator/=(Jet& a, const Jet& b) { return a = a / b; }
+inline Real value_of(const Jet& x) { return x.v[0]; }
+/// x whose error is larger by that of `units` roundings of a number of that size.
+inline Jet widened(Jet x, double units, double size) {
+  x.e[0] += units * Jet::unit * size;
+  return x;
+}
+inline Jet pow(const Jet& x, Real p) { return chain(x, pow(Series::variable(x.v[0]), p), 8); }
 /// Ambiguous within error.
 inline bool operator<(const Jet& x, const Jet& y) { return less(x, y); }
 inline bool operator>(const Jet& x, const Jet& y) { return less(y, x); }

@@ -11,6 +11,8 @@ using Real = long double;
 
 /// A comparison could not be decided within rounding error, so the program has no definite result.
 struct Ambiguous {};
+/// A statement that cannot be.
+struct Unfit {};
 
 /// A polynomial in e1, e2, e3 with e_k^2 = 0: nested dual numbers, flattened. The coefficient v[m] belongs to the
 /// product of the e_k whose bit k is set in m. e[m] bounds the error of v[m] if each operation rounds to `unit`.

@@ -1,7 +1,9 @@
 // Programs as C++ source.
+#include <regex>
 #include <sstream>
 
 #include "check/modes.hpp"
+#include "rows.hpp"
 
 namespace random_programs {
 
@@ -43,6 +45,33 @@ std::string input_text(const Statement& s) {
   return r;
 }
 }  // namespace
+
+std::string text_of(const char* call, const Statement& s, const std::vector<std::string>& names) {
+  static const std::regex slot(R"(([xir])\[(\d+)\]|x\.tensor\((\d+)\)|reel::)");
+  const std::string from = call;
+  std::string text;
+  auto last = from.begin();
+  std::size_t ints = 0, reals = 0;
+  for (std::sregex_iterator found(from.begin(), from.end(), slot), end; found != end; ++found) {
+    const std::smatch& m = *found;
+    text.append(last, m[0].first);
+    last = m[0].second;
+    if (m[0] == "reel::") continue;
+    const std::size_t k = std::stoul(m[2].matched ? m[2] : m[3]);
+    if (m[1] == "i")
+      text += std::to_string(s.ints[k]), ++ints;
+    else if (m[1] == "r")
+      text += number(s.reals[k]), ++reals;
+    else
+      text += names[k];
+  }
+  text.append(last, from.end());
+  if (ints == 0 && !s.ints.empty()) text += " /* i: " + braces(s.ints) + " */";
+  if (reals == 0)
+    for (std::size_t k = 0; k < s.reals.size(); ++k)
+      text += (k ? ", " : " /* r: ") + number(s.reals[k]) + (k + 1 == s.reals.size() ? " */" : "");
+  return text;
+}
 
 std::string text_of(const Program& p, const std::string& indent) {
   std::string r;

@@ -20,7 +20,6 @@ const std::vector<Op>& ops() {
     add_networks(t);
     add_channels_and_volumes(t);
     add_losses(t);
-    add_regression_losses(t);
     add_sequences(t);
     add_distributions(t);
     add_control(t);

@@ -121,7 +121,6 @@ void add_networks(std::vector<Op>& table);
 void add_channels_and_volumes(std::vector<Op>& table);
 void add_losses(std::vector<Op>& table);
 void add_distributions(std::vector<Op>& table);
-void add_regression_losses(std::vector<Op>& table);
 void add_sequences(std::vector<Op>& table);
 void add_control(std::vector<Op>& table);
 void add_lanes(std::vector<Op>& table);
@@ -226,7 +225,6 @@ Extents broadcast_shapes(const Extents& a, const Extents& b);  ///< throws std::
 std::int64_t broadcast_index(const Extents& from, const Extents& to, std::int64_t index);
 Extents indices_of(const Extents& shape, std::int64_t position);
 std::int64_t position_of(const Extents& shape, const Extents& indices);
-struct Unfit {};  ///< a statement that cannot be
 
 /// Whether a value of an interpreted body was NaN, or so large that the library, whose range is narrower, may overflow
 /// in computing from it. Values that nothing reads count too.

@@ -277,8 +277,7 @@ struct Log {
 #define REEL_REFERENCE(name, count, ...) struct name { static constexpr int operands = count; template <class N> N operator()(const N* x) const { return __VA_ARGS__; } }
 template <class N> N square_of(const N& x) { return x * x; }
 template <class N> N standard(const N* x) { return (x[0] - x[3]) / x[4]; }
-inline long double digamma_of(long double x) { return digamma(x); }
-inline Jet digamma_of(const Jet& x) { return smooth(x, [](const random_programs::Series& s) { return random_programs::polygamma(0, s); }); }
+inline long double digamma_of(long double x) { return digamma(x); }  // of jets: random/functions.hpp
 REEL_REFERENCE(BetaCdf, 5, betainc<N>(x[1], x[2], standard(x)));
 REEL_REFERENCE(BetaSf, 5, 1.0L - betainc<N>(x[1], x[2], standard(x)));
 REEL_REFERENCE(BetaPpf, 5, x[3] + x[4] * improved(betaincinv(value_of(x[1]), value_of(x[2]), value_of(x[0])), x[0], [&](const N& y) { return betainc(x[1], x[2], y); }, [&](const N& y) { return beta_density(x[1], x[2], y); }));

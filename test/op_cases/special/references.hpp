@@ -2,14 +2,7 @@
 #pragma once
 #include <cmath>
 
-#include "../../random/number.hpp"
-
-namespace random_programs {
-inline Jet lgamma(const Jet& x) {
-  return smooth(
-      x, [](const Series& s) { return lgamma(s); }, 8);
-}
-}  // namespace random_programs
+#include "../../random/functions.hpp"
 
 namespace references {
 
@@ -33,7 +26,6 @@ N gammainc(const N& a, const N& x) {
   return exp(a * log(x) - x - log_gamma(a + 1.0L)) * sum;
 }
 inline long double value_of(long double x) { return x; }
-inline long double value_of(const random_programs::Jet& x) { return x.v[0]; }
 
 /// I_x(a, b): DLMF 8.17.8, beyond 1/2 by 8.17.4.
 template <class N>
