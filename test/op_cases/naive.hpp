@@ -15,12 +15,17 @@ using Row = RowOf<Real>;
 using random_programs::Unfit;
 
 // What references over N use of long doubles. Of jets: ../random/functions.hpp.
-using std::abs, std::cosh, std::exp, std::log, std::pow, std::sqrt, std::tanh;
+using std::abs, std::cosh, std::exp, std::log, std::pow, std::sinh, std::sqrt, std::tanh;
 inline Real value_of(Real x) { return x; }
+inline Real without_derivative(Real x) { return x; }
 inline Real rounded(Real x, double) { return x; }
+inline Real with_value(Real, Real value) { return value; }
 inline Real widened(Real x, double, double) { return x; }
 inline bool less(Real a, Real b) { return a < b; }
 inline bool same(Real a, Real b) { return a == b; }
+inline bool is_zero(Real x) { return x == 0; }
+inline Real size_of(Real x) { return std::abs(x); }
+inline Real squared_size(Real x) { return x * x; }
 /// Random programs leave out a call where a derivative jumps or is ill-conditioned; operands of rows are chosen well.
 template <class N>
 void require(bool fits) {

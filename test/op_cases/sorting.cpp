@@ -1,10 +1,8 @@
 // Rows of the ops of <reel/ops/sorting.hpp>.
-#include <algorithm>
-#include <functional>
-#include <numeric>
-#include <reel/ops/sorting.hpp>
+#include "references/sorting.hpp"
 
-#include "naive.hpp"
+#include <algorithm>
+#include <reel/ops/sorting.hpp>
 
 namespace cases {
 
@@ -14,64 +12,9 @@ using namespace reel;
 using X = Operands;
 using A = Arrays;
 
-Row ascending(Row r) {
-  std::stable_sort(r.begin(), r.end());
-  return r;
-}
-Row descending(Row r) {
-  std::stable_sort(r.begin(), r.end(), std::greater<>());
-  return r;
-}
-Row order(const Row& r, bool down) {
-  std::vector<std::size_t> at(r.size());
-  std::iota(at.begin(), at.end(), std::size_t{0});
-  std::stable_sort(at.begin(), at.end(),
-                   [&](std::size_t i, std::size_t j) { return down ? r[i] > r[j] : r[i] < r[j]; });
-  return Row(at.begin(), at.end());
-}
-Row first(Row r, std::size_t count) {
-  r.resize(count);
-  return r;
-}
 Array without_axis(Array x, int axis) {
   x.shape.erase(axis < 0 ? axis + x.shape.rank() : axis);
   return x;
-}
-Real middle(const Row& r) {
-  const Row s = ascending(r);
-  return (s[(s.size() - 1) / 2] + s[s.size() / 2]) / 2;
-}
-// NumPy's quantile by the definition of each method.
-Real quantile_of(const Row& r, Real q, QuantileMethod method) {
-  using enum QuantileMethod;
-  const Row s = ascending(r);
-  const Real n = static_cast<Real>(s.size());
-  const auto element = [&](Real k) { return s[static_cast<std::size_t>(std::clamp(k, 0.0L, n - 1))]; };
-  const auto between = [&](Real rank) {
-    rank = std::clamp(rank, 0.0L, n - 1);
-    const Real low = std::floor(rank);
-    return element(low) + (element(low + 1) - element(low)) * (rank - low);
-  };
-  const Real rank = (n - 1) * q;
-  switch (method) {
-    case lower:
-      return element(std::floor(rank));
-    case higher:
-      return element(std::ceil(rank));
-    case nearest:
-      return element(std::nearbyint(rank));
-    case midpoint:
-      return (element(std::floor(rank)) + element(std::ceil(rank))) / 2;
-    case hazen:
-      return between(n * q - 0.5L);
-    case weibull:
-      return between((n + 1) * q - 1);
-    case median_unbiased:
-      return between((n + 1.0L / 3) * q - 2.0L / 3);
-    case linear:
-      break;
-  }
-  return between(rank);
 }
 // The rows of all quantiles in front.
 template <QuantileMethod M>
@@ -109,42 +52,28 @@ Array nan_quantiles(A x) {
 }
 Tensor halves(const Tensor& x) { return trunc(x * 2) * 0.5; }
 
-// How many elements of the row of x stand before each value.
-Array places(const Array& sorted, const Array& values, bool right) {
-  return build(values.shape, [&](const Index& i) {
-    const std::int64_t n = sorted.shape[-1], row = sorted.shape.rank() > 1 ? i[0] : 0;
-    Real count = 0;
-    for (std::int64_t k = 0; k < n; ++k) {
-      const Real other = sorted.values[static_cast<std::size_t>(row * n + k)];
-      count += other < at(values, i) || (right && other == at(values, i));
-    }
-    return count;
-  });
-}
-Row distinct(const Row& r) {
-  Row s = ascending(r);
-  s.erase(std::unique(s.begin(), s.end()), s.end());
-  return s;
+Array ascending(const Array& x) {
+  return along(x, -1, [](const Row& r) { return sorted(r, false); });
 }
 
 // clang-format off
 constexpr Shaped rows[] = {
-    {"sort", "7;3x5;();2x0;1;40;300", [](X x) { return x[0].rank() == 0 ? sort(reshape(x[0], {1})) : sort(x[0]); }, [](A x) { return x[0].shape.rank() == 0 ? Array{{1}, x[0].values} : along(x[0], -1, ascending); }},
-    {"sort", "4x3;2x5x3", [](X x) { return sort(x[0], -2, true); }, [](A x) { return along(x[0], -2, descending); }},
-    {"argsort", "7;3x5;0;300", [](X x) { return argsort(x[0]); }, [](A x) { return along(x[0], -1, [](const Row& r) { return order(r, false); }); }, {-2, 2}, nullptr, constant},
-    {"argsort", "4x3", [](X x) { return argsort(halves(x[0]), 0, true); }, [](A x) { return along(x[0], 0, [](Row r) { for (Real& v : r) v = std::trunc(v * 2) / 2; return order(r, true); }); }, {-2, 2}, nullptr, constant},
-    {"top_k", "7;3x5;40", [](X x) { return top_k(x[0], 3).values; }, [](A x) { return along(x[0], -1, [](const Row& r) { return first(descending(r), 3); }); }},
-    {"top_k", "5x2;4x3", [](X x) { return top_k(x[0], 2, 0, false).values; }, [](A x) { return along(x[0], 0, [](const Row& r) { return first(ascending(r), 2); }); }},
-    {"top_k", "5x2", [](X x) { return top_k(x[0], 5, 0).indices; }, [](A x) { return along(x[0], 0, [](const Row& r) { return order(r, true); }); }, {-2, 2}, nullptr, constant},
-    {"kth_value", "7;3x5;40", [](X x) { return kth_value(x[0], 4).values; }, [](A x) { return fold(x[0], {-1}, false, [](const Row& r) { return ascending(r)[3]; }); }},
-    {"kth_value", "5x2", [](X x) { return kth_value(x[0], 1, 0).values; }, [](A x) { return fold(x[0], {0}, false, [](const Row& r) { return ascending(r)[0]; }); }},
+    {"sort", "7;3x5;();2x0;1;40;300", [](X x) { return x[0].rank() == 0 ? sort(reshape(x[0], {1})) : sort(x[0]); }, [](A x) { return x[0].shape.rank() == 0 ? Array{{1}, x[0].values} : ascending(x[0]); }},
+    {"sort", "4x3;2x5x3", [](X x) { return sort(x[0], -2, true); }, [](A x) { return along(x[0], -2, [](const Row& r) { return sorted(r, true); }); }},
+    {"argsort", "7;3x5;0;300", [](X x) { return argsort(x[0]); }, [](A x) { return along(x[0], -1, [](const Row& r) { return positions_of(r, false); }); }, {-2, 2}, nullptr, constant},
+    {"argsort", "4x3", [](X x) { return argsort(halves(x[0]), 0, true); }, [](A x) { return along(x[0], 0, [](Row r) { for (Real& v : r) v = std::trunc(v * 2) / 2; return positions_of(r, true); }); }, {-2, 2}, nullptr, constant},
+    {"top_k", "7;3x5;40", [](X x) { return top_k(x[0], 3).values; }, [](A x) { return along(x[0], -1, [](const Row& r) { return first_of(r, 3, true); }); }},
+    {"top_k", "5x2;4x3", [](X x) { return top_k(x[0], 2, 0, false).values; }, [](A x) { return along(x[0], 0, [](const Row& r) { return first_of(r, 2, false); }); }},
+    {"top_k", "5x2", [](X x) { return top_k(x[0], 5, 0).indices; }, [](A x) { return along(x[0], 0, [](const Row& r) { return positions_of(r, true); }); }, {-2, 2}, nullptr, constant},
+    {"kth_value", "7;3x5;40", [](X x) { return kth_value(x[0], 4).values; }, [](A x) { return fold(x[0], {-1}, false, [](const Row& r) { return kth_of(r, 4); }); }},
+    {"kth_value", "5x2", [](X x) { return kth_value(x[0], 1, 0).values; }, [](A x) { return fold(x[0], {0}, false, [](const Row& r) { return kth_of(r, 1); }); }},
     {"partition", "7;3x5;40", [](X x) { const Tensor y = partition(x[0], -3); return stack({slice(y, {ellipsis, -3}), sum(slice(y, {ellipsis, reel::range_from(-3)}), -1)}, -1); },
-      [](A x) { return along(x[0], -1, [](const Row& r) { const Row s = descending(r); return Row{s[2], s[2] + s[1] + s[0]}; }); }},
-    {"argpartition", "5x2", [](X x) { return slice(argpartition(x[0], 1, 0), {1}); }, [](A x) { return without_axis(along(x[0], 0, [](const Row& r) { return Row{order(r, false)[1]}; }), 0); }, {-2, 2}, nullptr, constant},
-    {"median", "7;3x4;2x3x2", [](X x) { return median(x[0]); }, [](A x) { return fold(x[0], {}, false, middle); }},
-    {"median", "7x2;3x4", [](X x) { return median(x[0], 0, true); }, [](A x) { return fold(x[0], {0}, true, middle); }},
-    {"nanmedian", "7;3x4", [](X x) { return nanmedian(x[0]); }, [](A x) { return fold(x[0], {}, false, middle); }},
-    {"nanmedian", "9x2;2x8", [](X x) { return nanmedian(with_nan(x[0], 0), 0); }, [](A x) { return fold(x[0], {0}, false, [](Row r) { for (Real& v : r) v = v > 1 ? NAN : v; const Row s = numbers_of(r); return s.empty() ? NAN : middle(s); }); }, {-2, 1.2}},
+      [](A x) { return along(x[0], -1, [](const Row& r) { const Row s = sorted(r, true); return Row{s[2], s[2] + s[1] + s[0]}; }); }},
+    {"argpartition", "5x2", [](X x) { return slice(argpartition(x[0], 1, 0), {1}); }, [](A x) { return without_axis(along(x[0], 0, [](const Row& r) { return Row{positions_of(r, false)[1]}; }), 0); }, {-2, 2}, nullptr, constant},
+    {"median", "7;3x4;2x3x2", [](X x) { return median(x[0]); }, [](A x) { return fold(x[0], {}, false, median_of); }},
+    {"median", "7x2;3x4", [](X x) { return median(x[0], 0, true); }, [](A x) { return fold(x[0], {0}, true, median_of); }},
+    {"nanmedian", "7;3x4", [](X x) { return nanmedian(x[0]); }, [](A x) { return fold(x[0], {}, false, median_of); }},
+    {"nanmedian", "9x2;2x8", [](X x) { return nanmedian(with_nan(x[0], 0), 0); }, [](A x) { return fold(x[0], {0}, false, [](Row r) { for (Real& v : r) v = v > 1 ? NAN : v; const Row s = numbers_of(r); return s.empty() ? NAN : median_of(s); }); }, {-2, 1.2}},
     {"quantile", "3x5,2;1x4,();2x1,2;3x2,2x2", quantile_by<QuantileMethod::linear>, quantiles<QuantileMethod::linear>, {-2, 2}, fractions, none, 4},
     {"quantile", "3x5,2", quantile_by<QuantileMethod::lower>, quantiles<QuantileMethod::lower>, {-2, 2}, fractions},
     {"quantile", "3x5,2", quantile_by<QuantileMethod::higher>, quantiles<QuantileMethod::higher>, {-2, 2}, fractions},
@@ -159,11 +88,11 @@ constexpr Shaped rows[] = {
     {"nanquantile", "9x2", [](X x) { return nanquantile(with_nan(x[0], 0), 0.3125, 0, {.method = QuantileMethod::midpoint}); }, nan_quantiles<QuantileMethod::midpoint>, {-2, 1.2}},
     {"nanpercentile", "9x2;2x8", [](X x) { return nanpercentile(with_nan(x[0], 0), 31.25, 0); }, nan_quantiles<QuantileMethod::linear>, {-2, 1.2}, nullptr, none, 8},
     {"quantile", "3x4", [](X x) { return quantile(x[0], 0.25, {}, {.keepdims = true}); }, [](A x) { return fold(x[0], {}, true, [](const Row& r) { return quantile_of(r, 0.25L, QuantileMethod::linear); }); }, {-2, 2}, nullptr, none, 4},
-    {"searchsorted", "5,2x3;4,();0,2;2x3,2x4;70,90", [](X x) { return searchsorted(sort(x[0]), x[1]); }, [](A x) { return places(along(x[0], -1, ascending), x[1], false); }, {-2, 2}, nullptr, constant},
+    {"searchsorted", "5,2x3;4,();0,2;2x3,2x4;70,90", [](X x) { return searchsorted(sort(x[0]), x[1]); }, [](A x) { return places_of(ascending(x[0]), x[1], false); }, {-2, 2}, nullptr, constant},
     {"searchsorted", "9,7", [](X x) { return searchsorted(sort(halves(x[0])), halves(x[1]), true); },
-      [](A x) { Array s = along(x[0], -1, ascending), v = x[1]; for (Array* a : {&s, &v}) for (Real& e : a->values) e = std::trunc(e * 2) / 2; return places(s, v, true); }, {-2, 2}, nullptr, constant},
-    {"digitize", "2x3,5", [](X x) { return digitize(x[0], sort(x[1])); }, [](A x) { return places(along(x[1], -1, ascending), x[0], true); }, {-2, 2}, nullptr, constant},
-    {"unique", "7;3x4;0", [](X x) { return unique(x[0]).values; }, [](A x) { Array y{{x[0].shape.elements()}, ascending(x[0].values)}; return y; }, {-2, 2}, nullptr, by_values},
+      [](A x) { Array s = ascending(x[0]), v = x[1]; for (Array* a : {&s, &v}) for (Real& e : a->values) e = std::trunc(e * 2) / 2; return places_of(s, v, true); }, {-2, 2}, nullptr, constant},
+    {"digitize", "2x3,5", [](X x) { return digitize(x[0], sort(x[1])); }, [](A x) { return places_of(ascending(x[1]), x[0], true); }, {-2, 2}, nullptr, constant},
+    {"unique", "7;3x4;0", [](X x) { return unique(x[0]).values; }, [](A x) { Array y{{x[0].shape.elements()}, sorted(x[0].values, false)}; return y; }, {-2, 2}, nullptr, by_values},
     {"unique", "3x4", [](X x) { return unique(trunc(x[0])).inverse; },
       [](A x) { Array y = x[0]; for (Real& v : y.values) v = std::trunc(v); const Row all = distinct(y.values); for (Real& v : y.values) v = static_cast<Real>(std::find(all.begin(), all.end(), v) - all.begin()); return y; }, {-2, 2}, nullptr, constant | by_values},
 };

@@ -1,6 +1,8 @@
 // Elementary functions of jets, by their Taylor series, and comparisons of jets: with them a reference written for
 // `auto` takes long doubles and jets alike.
 #pragma once
+#include <concepts>
+
 #include "normal.hpp"
 #include "number.hpp"
 
@@ -9,13 +11,47 @@ namespace random_programs {
 inline Jet& operator-=(Jet& a, const Jet& b) { return a = a - b; }
 inline Jet& operator*=(Jet& a, const Jet& b) { return a = a * b; }
 inline Jet& operator/=(Jet& a, const Jet& b) { return a = a / b; }
+inline Jet without_derivative(const Jet& x) { return x.value(); }
 inline Real value_of(const Jet& x) { return x.v[0]; }
+inline bool is_zero(const Jet& x) { return same(x, 0); }
+inline Jet size_of(const Jet& x) { return absolute(x); }
+inline Jet squared_size(const Jet& x) { return x * x; }
+/// The derivatives of x at this value.
+inline Jet with_value(Jet x, const Jet& value) {
+  x.v[0] = value.v[0], x.e[0] = value.e[0];
+  return x;
+}
+inline Num with_value(const Num& x, const Num& value) { return {with_value(x.re, value.re), x.im}; }
 /// x whose error is larger by that of `units` roundings of a number of that size.
 inline Jet widened(Jet x, double units, double size) {
   x.e[0] += units * Jet::unit * size;
   return x;
 }
 inline Jet pow(const Jet& x, Real p) { return chain(x, pow(Series::variable(x.v[0]), p), 8); }
+
+// Of complex numbers. Functions of sizes take their real parts.
+template <std::same_as<Num> Z>
+Num operator*(const Z& z, Real x) {
+  return complex_numbers ? Num(z.re * x, z.im * x) : Num(z.re * x);
+}
+template <std::same_as<Num> Z>
+Num operator/(const Z& z, Real x) {
+  return complex_numbers ? Num(z.re / x, z.im / x) : Num(z.re / x);
+}
+inline Num rounded(const Num& z, double units) { return {rounded(z.re, units), rounded(z.im, units)}; }
+inline bool less(const Num& a, const Num& b) { return less(a.re, b.re); }
+inline bool same(const Num& a, const Num& b) { return same(a.re, b.re) && same(a.im, b.im); }
+inline bool is_zero(const Num& z) { return same(z, Num(0)); }
+/// |x| of a number whose imaginary part is a constant 0.
+inline Num size_of(const Num& z) {
+  bool real = !complex_numbers || (z.im.exact() && z.im.v[0] == 0);
+  for (int k = 1; k < Jet::count; ++k) real = real && (!complex_numbers || z.im.v[k] == 0);
+  return real ? absolute(z.re) : sqrt(z.re * z.re + z.im * z.im);
+}
+inline Num squared_size(const Num& z) { return complex_numbers ? z.re * z.re + z.im * z.im : z.re * z.re; }
+inline Num sqrt(const Num& size) { return sqrt(size.re); }
+inline Num pow(const Num& size, Real p) { return pow(size.re, p); }
+
 /// Ambiguous within error.
 inline bool operator<(const Jet& x, const Jet& y) { return less(x, y); }
 inline bool operator>(const Jet& x, const Jet& y) { return less(y, x); }

@@ -63,7 +63,7 @@ std::string text_of(const char* call, const Statement& s, const std::vector<std:
     else if (m[1] == "r")
       text += number(s.reals[k]), ++reals;
     else
-      text += names[k];
+      text += k < names.size() ? names[k] : m.str();
   }
   text.append(last, from.end());
   if (ints == 0 && !s.ints.empty()) text += " /* i: " + braces(s.ints) + " */";
