@@ -1,7 +1,7 @@
 // Rows of the ops of <reel/nn/losses.hpp>.
-#include "references/losses.hpp"
-
 #include <reel/nn/losses.hpp>
+
+#include "labels.hpp"
 
 namespace cases {
 
@@ -20,21 +20,9 @@ Array hinged_embedding(const Array& x, Real margin) {
   return by_elements(A(both), [=](const Real* v) { return hinge_embedding_of(v, margin); });
 }
 
-// Example i has class 2 i modulo the number of classes; number 1 may be ignored.
-Labels some_labels(const Extents& shape, std::int64_t axis, bool second_ignored) {
-  Extents rest = shape;
-  rest.erase(axis);
-  Labels labels;
-  for (std::int64_t i = 0; i < rest.elements(); ++i)
-    labels.push_back(second_ignored && i == 1 ? -7 : 2 * i % shape[axis]);
-  return labels;
+Array nll_of_some(const Array& x, std::int64_t axis) {
+  return nll_of(x, axis, some_labels(x.shape, axis, true), ignored_label);
 }
-Tensor some_labels(const Tensor& x, std::int64_t axis, bool second_ignored) {
-  Shape rest = x.shape();
-  rest.erase(static_cast<int>(axis < 0 ? axis + x.rank() : axis));
-  return from_data(some_labels(Extents(x.shape()), axis, second_ignored), rest);
-}
-Array nll_of_some(const Array& x, std::int64_t axis) { return nll_of(x, axis, some_labels(x.shape, axis, true), -7); }
 Array multi_margin_of_some(const Array& x, std::int64_t axis, std::int64_t p, Real margin) {
   return multi_margin_of(x, axis, some_labels(x.shape, axis, false), p, margin);
 }

@@ -18,7 +18,7 @@ const std::vector<Op>& ops() {
     add_indexing(t);
     add_linear_algebra(t);
     add_networks(t);
-    add_channels_and_volumes(t);
+    add_convolution(t);
     add_losses(t);
     add_sequences(t);
     add_distributions(t);

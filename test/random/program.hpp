@@ -118,7 +118,7 @@ void add_indexing(std::vector<Op>& table);
 void add_linear_algebra(std::vector<Op>& table);
 void add_decompositions(std::vector<Op>& table);
 void add_networks(std::vector<Op>& table);
-void add_channels_and_volumes(std::vector<Op>& table);
+void add_convolution(std::vector<Op>& table);
 void add_losses(std::vector<Op>& table);
 void add_distributions(std::vector<Op>& table);
 void add_sequences(std::vector<Op>& table);
