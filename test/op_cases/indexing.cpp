@@ -1,8 +1,7 @@
 // Rows of the ops of <reel/ops/indexing.hpp>.
-#include <algorithm>
 #include <reel/ops/indexing.hpp>
 
-#include "naive.hpp"
+#include "references/updates.hpp"
 
 namespace cases {
 
@@ -16,28 +15,6 @@ using Ints = std::vector<std::int64_t>;
 Tensor numbers(const Ints& list) { return from_data(list); }
 Tensor grid(const Ints& list, const Shape& shape) { return reshape(from_data(list), shape); }
 std::size_t u(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-// y with f(element, value, first) at the elements that `place` returns for each index of the values. `first` is true at
-// the first visit of an element.
-template <class Place, class F>
-Array updated(Array y, const Array& values, const Shape& region, const Place& place, const F& f) {
-  std::vector<Index> seen;
-  for_each_index(region, [&](const Index& i) {
-    Index from(i.end() - values.shape.rank(), i.end());
-    for (std::size_t d = 0; d < from.size(); ++d)
-      if (values.shape[static_cast<std::int64_t>(d)] == 1) from[d] = 0;
-    const Index to = place(i);
-    const bool first = std::find(seen.begin(), seen.end(), to) == seen.end();
-    seen.push_back(to);
-    at(y, to) = f(at(y, to), at(values, from), first);
-  });
-  return y;
-}
-Real set(Real, Real v, bool) { return v; }
-Real plus(Real y, Real v, bool) { return y + v; }
-Real times(Real y, Real v, bool) { return y * v; }
-Real larger(Real y, Real v, bool) { return std::max(y, v); }
-Real smaller(Real y, Real v, bool) { return std::min(y, v); }
 
 // Rows 2, 0, 2 of the first axis, and columns 1, 3, 1 of the second: twice the same element.
 const Ints some_rows = {2, 0, -1}, some_columns = {1, 3, 1};
@@ -55,96 +32,47 @@ template <Tensor (*F)(const Operand&, IndexItems, const Operand&)>
 Tensor both_by(X x) {
   return F(x[0], {numbers(some_rows), numbers(some_columns)}, x[1]);
 }
-template <Real (*F)(Real, Real, bool)>
+template <Update how>
 Array rows_of(A x) {
-  return updated(x[0], x[1], {3, x[0].shape[1]}, by_rows, F);
+  return updated(x[0], x[1], {3, x[0].shape[1]}, by_rows, how);
 }
-template <Real (*F)(Real, Real, bool)>
+template <Update how>
 Array both_of(A x) {
-  return updated(x[0], x[1], {3}, by_both, F);
+  return updated(x[0], x[1], {3}, by_both, how);
 }
 
 // ---- scatter_reduce and segments
-
-// The values for each element, folded by f, beginning with the element itself.
-template <class F>
-Array reduced(A x, bool member, const F& f) {
-  std::vector<Row> groups;
-  for (const Real v : x[0].values) groups.push_back({v});
-  for_each_index({2, 3}, [&](const Index& i) {
-    const Index to = by_along(i);
-    groups[u(3 * to[0] + to[1])].push_back(at(x[1], i));
-  });
-  Array y = x[0];
-  for (std::size_t k = 0; k < groups.size(); ++k) {
-    if (!member && groups[k].size() > 1) groups[k].erase(groups[k].begin());
-    y.values[k] = f(groups[k]);
-  }
-  return y;
-}
-Real total_of(const Row& r) {
-  Real s = 0;
-  for (const Real v : r) s += v;
-  return s;
-}
-Real mean_of(const Row& r) { return r.empty() ? 0 : total_of(r) / static_cast<Real>(r.size()); }
-Real product_of(const Row& r) {
-  Real p = 1;
-  for (const Real v : r) p *= v;
-  return p;
-}
-Real greatest_of(const Row& r) { return r.empty() ? 0 : *std::max_element(r.begin(), r.end()); }
-Real least_of(const Row& r) { return r.empty() ? 0 : *std::min_element(r.begin(), r.end()); }
-Real root_of(const Row& r) { return r.empty() ? 0 : total_of(r) / std::sqrt(static_cast<Real>(r.size())); }
 
 template <Reduction R, bool Member>
 Tensor reduce_by(X x) {
   return scatter_reduce(x[0], along(), x[1], 0, R, Member);
 }
-template <Real (*F)(const Row&), bool Member>
+template <Update how, bool Member, bool Mean = false>
 Array reduced_by(A x) {
-  return reduced(x, Member, F);
+  return scatter_reduce_of(x[0], along_rows, x[1], 0, how, Mean, Member);
 }
 
 // Segments 0 to 3 of the first axis; nothing goes to 1.
 const Ints ids = {2, 0, -1, 2, 0, 3, 2};
-template <Real (*F)(const Row&)>
-Array segments(const Array& x, std::int64_t n, const Ints& of) {
-  Shape shape = x.shape;
-  shape[0] = n;
-  return build(shape, [&](const Index& i) {
-    Row r;
-    for (std::size_t k = 0; k < of.size(); ++k) {
-      Index from = i;
-      from[0] = static_cast<std::int64_t>(k);
-      if (of[k] == i[0]) r.push_back(at(x, from));
-    }
-    return F(r);
-  });
-}
 template <Tensor (*F)(const Operand&, const Operand&, std::int64_t)>
 Tensor segment_by(X x) {
   return F(x[0], numbers(ids), 4);
 }
-template <Real (*F)(const Row&)>
+template <Update how, int Power = 0>
 Array segments_by(A x) {
-  return segments<F>(x[0], 4, ids);
+  return segments_of(x[0], ids, 4, how, Power);
 }
 // Without the empty segment, which has no largest element.
 template <Tensor (*F)(const Operand&, const Operand&, std::int64_t)>
 Tensor extreme_by(X x) {
   return gather(F(x[0], numbers(ids), 4), numbers({0, 2, 3}));
 }
-template <Real (*F)(const Row&)>
+template <Update how>
 Array extremes_by(A x) {
-  const Array y = segments<F>(x[0], 4, ids);
-  Shape shape = y.shape;
-  shape[0] = 3;
-  return build(shape, [&](const Index& i) {
-    Index from = i;
-    from[0] = i[0] + (i[0] > 0);
-    return at(y, from);
-  });
+  const Array y = segments_of(x[0], ids, 4, how);
+  Extents region = y.shape;
+  region[0] = 3;
+  return gathered(y, region, [](Index i) { return i[0] += i[0] > 0, i; });
 }
 const Ints sparse_rows = {1, 0, 1, 2};
 const Ints sparse_ids = {0, 2, 2, 0};
@@ -152,16 +80,10 @@ template <Tensor (*F)(const Operand&, const Operand&, const Operand&, std::int64
 Tensor sparse_by(X x) {
   return F(x[0], numbers(sparse_rows), numbers(sparse_ids), 3);
 }
-template <Real (*F)(const Row&)>
+// Sums divided by the number of terms to the power Halves / 2.
+template <int Halves>
 Array sparse_of(A x) {
-  Shape shape = x[0].shape;
-  shape[0] = 4;
-  const Array rows = build(shape, [&](const Index& i) {
-    Index from = i;
-    from[0] = sparse_rows[u(i[0])];
-    return at(x[0], from);
-  });
-  return segments<F>(rows, 3, sparse_ids);
+  return segments_of(x[0], sparse_ids, 3, Update::add, 0.5 * Halves, &sparse_rows);
 }
 
 const Ints first_row = {0, 2, 1}, second = {1, 0};
@@ -183,50 +105,50 @@ constexpr Shaped rows[] = {
     {"index", "3x2", [](X x) { return index(x[0], {reel::range_from(1), -1}); }, [](A x) { return build({2}, [&](const Index& i) { return at(x[0], {i[0] + 1, 1}); }); }},
     {"index", "3x2", [](X x) { return index(x[0], {zeros({0, 2}, DType::int64)}); }, [](A) { return Array{{0, 2, 2}, {}}; }},
 
-    {"index_update", "3x2,3x2;3x4,4;3x2,();3x2,3x1", rows_by<index_update>, rows_of<set>},
-    {"index_update", "3x4,3;3x4,1", both_by<index_update>, both_of<set>},
+    {"index_update", "3x2,3x2;3x4,4;3x2,();3x2,3x1", rows_by<index_update>, rows_of<Update::set>},
+    {"index_update", "3x4,3;3x4,1", both_by<index_update>, both_of<Update::set>},
     {"index_update", "2x3x2,2x3;2x3x2,3", [](X x) { return index_update(x[0], {numbers(second), reel::all, numbers({1, 0})}, x[1]); },
-      [](A x) { return updated(x[0], x[1], {2, 3}, [](const Index& i) { return Index{second[u(i[0])], i[1], 1 - i[0]}; }, set); }},
+      [](A x) { return updated(x[0], x[1], {2, 3}, [](const Index& i) { return Index{second[u(i[0])], i[1], 1 - i[0]}; }, Update::set); }},
     {"index_update", "4x3,2x2", [](X x) { return index_update(x[0], {reel::range(0, 4, 2), numbers({2, 0})}, x[1]); },
-      [](A x) { return updated(x[0], x[1], {2, 2}, [](const Index& i) { return Index{2 * i[0], i[1] == 0 ? 2 : 0}; }, set); }},
-    {"index_update", "4x3,3", [](X x) { return index_update(x[0], {reel::range(1, 3)}, x[1]); }, [](A x) { return updated(x[0], x[1], {2, 3}, [](const Index& i) { return Index{i[0] + 1, i[1]}; }, set); }},
-    {"index_add", "3x2,3x2;3x4,4", rows_by<index_add>, rows_of<plus>},
-    {"index_add", "3x4,3", both_by<index_add>, both_of<plus>},
-    {"index_add", "2x5,2x3", [](X x) { return index_add(x[0], {reel::all, numbers({4, 0, 4})}, x[1]); }, [](A x) { return updated(x[0], x[1], {2, 3}, [](const Index& i) { return Index{i[0], i[1] == 1 ? 0 : 4}; }, plus); }},
-    {"index_multiply", "3x2,3x2;3x4,4", rows_by<index_multiply>, rows_of<times>},
-    {"index_multiply", "3x4,3", both_by<index_multiply>, both_of<times>},
-    {"index_multiply", "2,5", [](X x) { return index_multiply(x[0], {numbers({1, 1, 0, 1, 1})}, x[1]); }, [](A x) { return updated(x[0], x[1], {5}, [](const Index& i) { return Index{i[0] != 2}; }, times); }},
-    {"index_multiply", "2x3,2x4", [](X x) { return index_multiply(x[0], {reel::all, numbers({2, 0, 2, 2})}, x[1]); }, [](A x) { return updated(x[0], x[1], {2, 4}, [](const Index& i) { return Index{i[0], i[1] == 1 ? 0 : 2}; }, times); }},
-    {"index_max", "3x2,3x2", rows_by<index_max>, rows_of<larger>},
-    {"index_max", "3x4,3", both_by<index_max>, both_of<larger>},
-    {"index_min", "3x2,3x2;3x4,4", rows_by<index_min>, rows_of<smaller>},
-    {"index_min", "4x3,2x3", [](X x) { return index_min(x[0], {reel::range(0, 2)}, x[1]); }, [](A x) { return updated(x[0], x[1], {2, 3}, [](const Index& i) { return i; }, smaller); }},
+      [](A x) { return updated(x[0], x[1], {2, 2}, [](const Index& i) { return Index{2 * i[0], i[1] == 0 ? 2 : 0}; }, Update::set); }},
+    {"index_update", "4x3,3", [](X x) { return index_update(x[0], {reel::range(1, 3)}, x[1]); }, [](A x) { return updated(x[0], x[1], {2, 3}, [](const Index& i) { return Index{i[0] + 1, i[1]}; }, Update::set); }},
+    {"index_add", "3x2,3x2;3x4,4", rows_by<index_add>, rows_of<Update::add>},
+    {"index_add", "3x4,3", both_by<index_add>, both_of<Update::add>},
+    {"index_add", "2x5,2x3", [](X x) { return index_add(x[0], {reel::all, numbers({4, 0, 4})}, x[1]); }, [](A x) { return updated(x[0], x[1], {2, 3}, [](const Index& i) { return Index{i[0], i[1] == 1 ? 0 : 4}; }, Update::add); }},
+    {"index_multiply", "3x2,3x2;3x4,4", rows_by<index_multiply>, rows_of<Update::multiply>},
+    {"index_multiply", "3x4,3", both_by<index_multiply>, both_of<Update::multiply>},
+    {"index_multiply", "2,5", [](X x) { return index_multiply(x[0], {numbers({1, 1, 0, 1, 1})}, x[1]); }, [](A x) { return updated(x[0], x[1], {5}, [](const Index& i) { return Index{i[0] != 2}; }, Update::multiply); }},
+    {"index_multiply", "2x3,2x4", [](X x) { return index_multiply(x[0], {reel::all, numbers({2, 0, 2, 2})}, x[1]); }, [](A x) { return updated(x[0], x[1], {2, 4}, [](const Index& i) { return Index{i[0], i[1] == 1 ? 0 : 2}; }, Update::multiply); }},
+    {"index_max", "3x2,3x2", rows_by<index_max>, rows_of<Update::max>},
+    {"index_max", "3x4,3", both_by<index_max>, both_of<Update::max>},
+    {"index_min", "3x2,3x2;3x4,4", rows_by<index_min>, rows_of<Update::min>},
+    {"index_min", "4x3,2x3", [](X x) { return index_min(x[0], {reel::range(0, 2)}, x[1]); }, [](A x) { return updated(x[0], x[1], {2, 3}, [](const Index& i) { return i; }, Update::min); }},
 
-    {"slice_update", "4x3,2x3;4x3,3;4x3,()", [](X x) { return slice_update(x[0], {reel::range(1, 4, 2)}, x[1]); }, [](A x) { return updated(x[0], x[1], {2, 3}, [](const Index& i) { return Index{1 + 2 * i[0], i[1]}; }, set); }},
-    {"slice_update", "4x3,4", [](X x) { return slice_update(x[0] * 1.0, {reel::range_from(-1, -1), -1}, x[1]); }, [](A x) { return updated(x[0], x[1], {4}, [](const Index& i) { return Index{3 - i[0], 2}; }, set); }},
-    {"slice_update", "2x3,1x3", [](X x) { return slice_update(x[0], {newaxis, ellipsis, 1, reel::all}, x[1]); }, [](A x) { return updated(x[0], x[1], {1, 3}, [](const Index& i) { return Index{1, i[1]}; }, set); }},
-    {"slice_add", "4x3,2x3;4x3,3", [](X x) { return slice_add(x[0], {reel::range(1, 4, 2)}, x[1]); }, [](A x) { return updated(x[0], x[1], {2, 3}, [](const Index& i) { return Index{1 + 2 * i[0], i[1]}; }, plus); }},
-    {"put_along_axis", "2x3,2x3;2x3,3;2x3,()", [](X x) { return put_along_axis(x[0], along(), x[1], 0); }, [](A x) { return updated(x[0], x[1], {2, 3}, by_along, set); }},
-    {"put_along_axis", "2x3,2x2", [](X x) { return put_along_axis(x[0], grid({2, -3}, {1, 2}), x[1], -1); }, [](A x) { return updated(x[0], x[1], {2, 2}, [](const Index& i) { return Index{i[0], i[1] == 0 ? 2 : 0}; }, set); }},
-    {"scatter_add_along_axis", "2x3,2x3;2x3,3", [](X x) { return scatter_add_along_axis(x[0], along(), x[1], 0); }, [](A x) { return updated(x[0], x[1], {2, 3}, by_along, plus); }},
+    {"slice_update", "4x3,2x3;4x3,3;4x3,()", [](X x) { return slice_update(x[0], {reel::range(1, 4, 2)}, x[1]); }, [](A x) { return updated(x[0], x[1], {2, 3}, [](const Index& i) { return Index{1 + 2 * i[0], i[1]}; }, Update::set); }},
+    {"slice_update", "4x3,4", [](X x) { return slice_update(x[0] * 1.0, {reel::range_from(-1, -1), -1}, x[1]); }, [](A x) { return updated(x[0], x[1], {4}, [](const Index& i) { return Index{3 - i[0], 2}; }, Update::set); }},
+    {"slice_update", "2x3,1x3", [](X x) { return slice_update(x[0], {newaxis, ellipsis, 1, reel::all}, x[1]); }, [](A x) { return updated(x[0], x[1], {1, 3}, [](const Index& i) { return Index{1, i[1]}; }, Update::set); }},
+    {"slice_add", "4x3,2x3;4x3,3", [](X x) { return slice_add(x[0], {reel::range(1, 4, 2)}, x[1]); }, [](A x) { return updated(x[0], x[1], {2, 3}, [](const Index& i) { return Index{1 + 2 * i[0], i[1]}; }, Update::add); }},
+    {"put_along_axis", "2x3,2x3;2x3,3;2x3,()", [](X x) { return put_along_axis(x[0], along(), x[1], 0); }, [](A x) { return updated(x[0], x[1], {2, 3}, by_along, Update::set); }},
+    {"put_along_axis", "2x3,2x2", [](X x) { return put_along_axis(x[0], grid({2, -3}, {1, 2}), x[1], -1); }, [](A x) { return updated(x[0], x[1], {2, 2}, [](const Index& i) { return Index{i[0], i[1] == 0 ? 2 : 0}; }, Update::set); }},
+    {"scatter_add_along_axis", "2x3,2x3;2x3,3", [](X x) { return scatter_add_along_axis(x[0], along(), x[1], 0); }, [](A x) { return updated(x[0], x[1], {2, 3}, by_along, Update::add); }},
 
-    {"scatter_reduce", "2x3,2x3", reduce_by<Reduction::sum, true>, reduced_by<total_of, true>},
-    {"scatter_reduce", "2x3,2x3", reduce_by<Reduction::mean, true>, reduced_by<mean_of, true>},
-    {"scatter_reduce", "2x3,2x3", reduce_by<Reduction::prod, true>, reduced_by<product_of, true>},
-    {"scatter_reduce", "2x3,2x3", reduce_by<Reduction::max, true>, reduced_by<greatest_of, true>},
-    {"scatter_reduce", "2x3,2x3", reduce_by<Reduction::min, true>, reduced_by<least_of, true>},
-    {"scatter_reduce", "2x3,2x3", reduce_by<Reduction::sum, false>, reduced_by<total_of, false>},
-    {"scatter_reduce", "2x3,2x3", reduce_by<Reduction::mean, false>, reduced_by<mean_of, false>},
-    {"scatter_reduce", "2x3,2x3", reduce_by<Reduction::prod, false>, reduced_by<product_of, false>},
-    {"scatter_reduce", "2x3,2x3", reduce_by<Reduction::max, false>, reduced_by<greatest_of, false>},
-    {"scatter_reduce", "2x3,2x3", reduce_by<Reduction::min, false>, reduced_by<least_of, false>},
+    {"scatter_reduce", "2x3,2x3", reduce_by<Reduction::sum, true>, reduced_by<Update::add, true>},
+    {"scatter_reduce", "2x3,2x3", reduce_by<Reduction::mean, true>, reduced_by<Update::add, true, true>},
+    {"scatter_reduce", "2x3,2x3", reduce_by<Reduction::prod, true>, reduced_by<Update::multiply, true>},
+    {"scatter_reduce", "2x3,2x3", reduce_by<Reduction::max, true>, reduced_by<Update::max, true>},
+    {"scatter_reduce", "2x3,2x3", reduce_by<Reduction::min, true>, reduced_by<Update::min, true>},
+    {"scatter_reduce", "2x3,2x3", reduce_by<Reduction::sum, false>, reduced_by<Update::add, false>},
+    {"scatter_reduce", "2x3,2x3", reduce_by<Reduction::mean, false>, reduced_by<Update::add, false, true>},
+    {"scatter_reduce", "2x3,2x3", reduce_by<Reduction::prod, false>, reduced_by<Update::multiply, false>},
+    {"scatter_reduce", "2x3,2x3", reduce_by<Reduction::max, false>, reduced_by<Update::max, false>},
+    {"scatter_reduce", "2x3,2x3", reduce_by<Reduction::min, false>, reduced_by<Update::min, false>},
 
-    {"take", "2x3;6", [](X x) { return take(x[0], grid({5, 0, -1, 2}, {2, 2})); }, [](A x) { const Row& v = x[0].values; return Array{{2, 2}, {v[5], v[0], v[5], v[2]}}; }},
-    {"take", "2x3", [](X x) { return take(x[0], numbers({6, -7, 100}), IndexMode::wrap); }, [](A x) { const Row& v = x[0].values; return Array{{3}, {v[0], v[5], v[4]}}; }},
-    {"take", "2x3", [](X x) { return take(x[0], numbers({6, -7, 3}), IndexMode::clip); }, [](A x) { const Row& v = x[0].values; return Array{{3}, {v[5], v[0], v[3]}}; }},
+    {"take", "2x3;6", [](X x) { return take(x[0], grid({5, 0, -1, 2}, {2, 2})); }, [](A x) { return take_of(x[0], {2, 2}, {5, 0, -1, 2}, OutOfRange::error); }},
+    {"take", "2x3", [](X x) { return take(x[0], numbers({6, -7, 100}), IndexMode::wrap); }, [](A x) { return take_of(x[0], {3}, {6, -7, 100}, OutOfRange::wrap); }},
+    {"take", "2x3", [](X x) { return take(x[0], numbers({6, -7, 3}), IndexMode::clip); }, [](A x) { return take_of(x[0], {3}, {6, -7, 3}, OutOfRange::clip); }},
     {"put", "2x3,4;6,()", [](X x) { return put(x[0], numbers({5, 0, -1, 2}), x[1]); },
-      [](A x) { Array y = x[0]; const auto v = [&](std::size_t k) { return x[1].values[x[1].values.size() > 1 ? k : 0]; }; y.values[0] = v(1); y.values[5] = v(2); y.values[2] = v(3); return y; }},
-    {"put", "2x3,2", [](X x) { return put(x[0], numbers({7, -8}), x[1], IndexMode::clip); }, [](A x) { Array y = x[0]; y.values[5] = x[1].values[0]; y.values[0] = x[1].values[1]; return y; }},
+      [](A x) { return put_of(x[0], {5, 0, -1, 2}, x[1], OutOfRange::error); }},
+    {"put", "2x3,2", [](X x) { return put(x[0], numbers({7, -8}), x[1], IndexMode::clip); }, [](A x) { return put_of(x[0], {7, -8}, x[1], OutOfRange::clip); }},
     {"masked_fill", "2x3,();2x3,3", [](X x) { return masked_fill(x[0], tensor<bool>({true, false, true}), x[1]); },
       [](A x) { return build({2, 3}, [&](const Index& i) { return i[1] == 1 ? at(x[0], i) : x[1].shape.rank() ? at(x[1], {i[1]}) : x[1].values[0]; }); }},
     {"masked_scatter", "2x3,2x2;2x3,5", [](X x) { return masked_scatter(x[0], tensor<bool>({true, false, true}), x[1]); },
@@ -248,20 +170,20 @@ constexpr Shaped rows[] = {
     {"nonzero", "3x2", [](X x) { return nonzero(trunc(x[0]))[0]; },
       [](A x) { Row r; for (std::size_t k = 0; k < 6; ++k) if (std::trunc(x[0].values[k]) != 0) r.push_back(static_cast<Real>(k / 2)); const auto n = static_cast<std::int64_t>(r.size()); return Array{{n}, r}; }, {-2, 2}, nullptr, constant | by_values},
     {"embedding", "3x2;3", [](X x) { return embedding(x[0], grid({2, 0, 1, -1}, {2, 2})); },
-      [](A x) { return build(x[0].shape.rank() == 2 ? Shape{2, 2, 2} : Shape{2, 2}, [&](const Index& i) { const std::int64_t row[] = {2, 0, 1, 2}; Index from(i.begin() + 1, i.end()); from[0] = row[2 * i[0] + i[1]]; return at(x[0], from); }); }},
-    {"embedding", "3x2", [](X x) { return embedding(x[0], numbers({2, 1, -1}), 0); }, [](A x) { return build({3, 2}, [&](const Index& i) { return at(x[0], {i[0] == 1 ? 1 : 2, i[1]}); }); }},
+      [](A x) { return embedding_of(x[0], {2, 2}, {2, 0, 1, -1}); }},
+    {"embedding", "3x2", [](X x) { return embedding(x[0], numbers({2, 1, -1}), 0); }, [](A x) { return embedding_of(x[0], {3}, {2, 1, -1}, 0); }},
 
-    {"segment_sum", "7x2;7;7x0", segment_by<segment_sum>, segments_by<total_of>},
+    {"segment_sum", "7x2;7;7x0", segment_by<segment_sum>, segments_by<Update::add>},
     {"segment_sum", "2x3x2", [](X x) { return segment_sum(x[0], grid({1, 0, 1, 1, -2, 0}, {2, 3}), 2); },
-      [](A x) { return segments<total_of>({{6, 2}, x[0].values}, 2, {1, 0, 1, 1, -2, 0}); }},
-    {"segment_mean", "7x2;7", segment_by<segment_mean>, segments_by<mean_of>},
-    {"segment_prod", "7x2;7", segment_by<segment_prod>, segments_by<product_of>},
-    {"segment_max", "7x2;7", extreme_by<segment_max>, extremes_by<greatest_of>},
-    {"segment_min", "7x2;7", extreme_by<segment_min>, extremes_by<least_of>},
-    {"sparse_segment_sum", "3x2;3", sparse_by<sparse_segment_sum>, sparse_of<total_of>},
-    {"sparse_segment_mean", "3x2", sparse_by<sparse_segment_mean>, sparse_of<mean_of>},
-    {"sparse_segment_sqrt_n", "3x2", sparse_by<sparse_segment_sqrt_n>, sparse_of<root_of>},
-    {"bincount", "7", [](X x) { return bincount(numbers({2, 0, 1, 2, 0, 3, 2}), 5, x[0]); }, [](A x) { return segments<total_of>(x[0], 5, {2, 0, 1, 2, 0, 3, 2}); }},
+      [](A x) { return segments_of(Array{{6, 2}, x[0].values}, {1, 0, 1, 1, -2, 0}, 2, Update::add); }},
+    {"segment_mean", "7x2;7", segment_by<segment_mean>, segments_by<Update::add, 1>},
+    {"segment_prod", "7x2;7", segment_by<segment_prod>, segments_by<Update::multiply>},
+    {"segment_max", "7x2;7", extreme_by<segment_max>, extremes_by<Update::max>},
+    {"segment_min", "7x2;7", extreme_by<segment_min>, extremes_by<Update::min>},
+    {"sparse_segment_sum", "3x2;3", sparse_by<sparse_segment_sum>, sparse_of<0>},
+    {"sparse_segment_mean", "3x2", sparse_by<sparse_segment_mean>, sparse_of<2>},
+    {"sparse_segment_sqrt_n", "3x2", sparse_by<sparse_segment_sqrt_n>, sparse_of<1>},
+    {"bincount", "7", [](X x) { return bincount(numbers({2, 0, 1, 2, 0, 3, 2}), 5, x[0]); }, [](A x) { return segments_of(x[0], {2, 0, 1, 2, 0, 3, 2}, 5, Update::add); }},
     {"bincount", "3x2", [](X x) { return bincount(cast(abs(x[0]), DType::int32), 3); }, [](A x) { return build({3}, [&](const Index& i) { Real n = 0; for (const Real v : x[0].values) n += std::trunc(std::abs(v)) == static_cast<Real>(i[0]); return n; }); }, {-2, 2}, nullptr, constant},
 };
 // clang-format on

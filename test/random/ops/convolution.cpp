@@ -33,10 +33,13 @@ auto sized(const Extents& e) {
   if constexpr (n == 3) return reel::Size3d{e[0], e[1], e[2]};
 }
 std::string list(const Extents& e) { return e.size() == 1 ? std::to_string(e[0]) : braces(e); }
+// `@` in the rest stands for the first operand.
 std::string calling(const S& s, const Strings& a, const std::string& rest) {
   std::string text = s.op->name + "(";
   for (const std::string& x : a) text += x + ", ";
-  return text + rest + ")";
+  text += rest + (s.op->name.ends_with("_with_indices") ? ").y" : ")");
+  if (const std::size_t k = text.find('@'); k != std::string::npos) text.replace(k, 1, a[0]);
+  return text;
 }
 template <class Make, class Reference>
 Op image_op(std::string name, Make make, Reference reference, std::function<Tensor(const S&, const Operands&)> call,
@@ -202,8 +205,7 @@ Op pooling() {
         const Windows w(s, n);
         return list(w.size) + ", " +
                windows_text(w, !mean ? ", .dilation = " + list(w.dilation)
-                                     : std::string(", .count_include_padding = ") + (w.include ? "true" : "false")) +
-               (indices ? ").y" : "");
+                                     : std::string(", .count_include_padding = ") + (w.include ? "true" : "false"));
       },
       n == 2 && !indices ? 1.5 : 1);
 }
@@ -232,7 +234,7 @@ Op max_unpool() {
         if constexpr (n == 3) return reel::max_unpool3d(given, to, extents);
       },
       [=](const S& s) {
-        return "from_data(std::vector<std::int64_t>" + braces(places(s)) + ", shape of it), " + list(size(s));
+        return "reshape(from_data(std::vector<std::int64_t>" + braces(places(s)) + "), @.shape()), " + list(size(s));
       });
 }
 
@@ -349,24 +351,20 @@ void add_along(std::vector<Op>& t) {
 
 }  // namespace
 
+// clang-format off
 void add_convolution(std::vector<Op>& t) {
   add_along<1>(t);
   add_along<2>(t);
   add_along<3>(t);
-  t.push_back(row_op<Jet>(
-      "fractional_max_pool2d", make_fractional, given_dtype,
-      [](X x, const S& s) { return fractional(x, s, cases::greatest); },
+  t.push_back(row_op<Jet>("fractional_max_pool2d", make_fractional, given_dtype, [](X x, const S& s) { return fractional(x, s, cases::greatest); },
       REEL_CALL(reel::fractional_max_pool2d(x[0], {i[0], i[1]}, {i[2], i[3]}, samples_for(s, x[0])))));
-  t.push_back(row_op<Jet>(
-      "fractional_avg_pool2d", make_fractional, given_dtype,
-      [](X x, const S& s) { return fractional(x, s, cases::window_mean); },
+  t.push_back(row_op<Jet>("fractional_avg_pool2d", make_fractional, given_dtype, [](X x, const S& s) { return fractional(x, s, cases::window_mean); },
       REEL_CALL(reel::fractional_avg_pool2d(x[0], {i[0], i[1]}, {i[2], i[3]}, samples_for(s, x[0])))));
-  t.push_back(row_op<Jet>(
-      "dilation2d", make_morphology, given_dtype, [](X x, const S& s) { return morphology(x, s, false); },
+  t.push_back(row_op<Jet>("dilation2d", make_morphology, given_dtype, [](X x, const S& s) { return morphology(x, s, false); },
       REEL_CALL(reel::dilation2d(x[0], x[1], {{i[0], i[1]}, {{i[4], i[6]}, {i[5], i[7]}}, {i[2], i[3]}}))));
-  t.push_back(row_op<Jet>(
-      "erosion2d", make_morphology, given_dtype, [](X x, const S& s) { return morphology(x, s, true); },
+  t.push_back(row_op<Jet>("erosion2d", make_morphology, given_dtype, [](X x, const S& s) { return morphology(x, s, true); },
       REEL_CALL(reel::erosion2d(x[0], x[1], {{i[0], i[1]}, {{i[4], i[6]}, {i[5], i[7]}}, {i[2], i[3]}}))));
 }
+// clang-format on
 
 }  // namespace random_programs

@@ -140,58 +140,32 @@ bool make_one(Maker& m, Statement& s) {
 
 }  // namespace
 
+// clang-format off
 void add_losses(std::vector<Op>& t) {
   using X = ArraysOf<Jet>;
   using S = Statement;
-  t.push_back(row_op<Jet>("softmax_cross_entropy", make_distributions, given_dtype,
-                          [](X x, const S& s) { return cases::softmax_cross_entropy_of(x, s.ints[0], s.reals[0]); },
-                          REEL_CALL(reel::softmax_cross_entropy(x[0], x[1], {i[0], r[0]})), {.weight = 1.5}));
-  t.push_back(row_op<Jet>("sparse_softmax_cross_entropy", make_labelled<false>, first_dtype,
-                          [](X x, const S& s) {
-                            return cases::sparse_cross_entropy_of(x[0], s.ints[0], cases::labels_of(x[1]), s.ints[1]);
-                          },
-                          REEL_CALL(reel::sparse_softmax_cross_entropy(x[0], x[1], {i[0], i[1]})), {.weight = 1.5}));
-  t.push_back(pair_loss(
-      "binary_cross_entropy", {0.05, 0.95}, {0, 1},
-      [](Elements v, double) {
-        if (v[0].v[0] < 0.01L || v[0].v[0] > 0.99L) throw Unfit();
-        return cases::binary_cross_entropy_of(v);
-      },
+  t.push_back(row_op<Jet>("softmax_cross_entropy", make_distributions, given_dtype, [](X x, const S& s) { return cases::softmax_cross_entropy_of(x, s.ints[0], s.reals[0]); },
+      REEL_CALL(reel::softmax_cross_entropy(x[0], x[1], {i[0], r[0]})), {.weight = 1.5}));
+  t.push_back(row_op<Jet>("sparse_softmax_cross_entropy", make_labelled<false>, first_dtype, [](X x, const S& s) { return cases::sparse_cross_entropy_of(x[0], s.ints[0], cases::labels_of(x[1]), s.ints[1]); },
+      REEL_CALL(reel::sparse_softmax_cross_entropy(x[0], x[1], {i[0], i[1]})), {.weight = 1.5}));
+  t.push_back(pair_loss("binary_cross_entropy", {0.05, 0.95}, {0, 1}, [](Elements v, double) { if (v[0].v[0] < 0.01L || v[0].v[0] > 0.99L) throw Unfit(); return cases::binary_cross_entropy_of(v); },
       REEL_CALL(reel::binary_cross_entropy(x[0], x[1]))));
-  t.push_back(pair_loss(
-      "kl_divergence", {0.1, 5}, {0.1, 5},
-      [](Elements v, double) {
-        if (v[0].v[0] < 0.05L || v[1].v[0] < 0.05L) throw Unfit();
-        return cases::kl_divergence_of(v);
-      },
+  t.push_back(pair_loss("kl_divergence", {0.1, 5}, {0.1, 5}, [](Elements v, double) { if (v[0].v[0] < 0.05L || v[1].v[0] < 0.05L) throw Unfit(); return cases::kl_divergence_of(v); },
       REEL_CALL(reel::kl_divergence(x[0], x[1]))));
-  t.push_back(pair_loss(
-      "huber", {-60, 60}, {-60, 60}, [](Elements v, double delta) { return cases::huber_of(v, delta); },
-      REEL_CALL(reel::huber(x[0], x[1], r[0]))));
+  t.push_back(pair_loss("huber", {-60, 60}, {-60, 60}, [](Elements v, double delta) { return cases::huber_of(v, delta); }, REEL_CALL(reel::huber(x[0], x[1], r[0]))));
 
   static const std::vector<RangedFunction> elementwise = elementwise_losses();
   for (const RangedFunction& f : elementwise) add_ranged(t, f);
-  t.push_back(row_op<Jet>(
-      "nll", make_labelled<true>, first_dtype,
-      [](X x, const S& s) { return cases::nll_of(x[0], s.ints[0], cases::labels_of(x[1]), s.ints[1]); },
+  t.push_back(row_op<Jet>("nll", make_labelled<true>, first_dtype, [](X x, const S& s) { return cases::nll_of(x[0], s.ints[0], cases::labels_of(x[1]), s.ints[1]); },
       REEL_CALL(reel::nll(x[0], x[1], {i[0], i[1]}))));
-  t.push_back(row_op<Jet>(
-      "multi_margin", make_margins, first_dtype,
-      [](X x, const S& s) {
-        return cases::multi_margin_of(x[0], s.ints[0], cases::labels_of(x[1]), s.ints[1], s.reals[0]);
-      },
+  t.push_back(row_op<Jet>("multi_margin", make_margins, first_dtype, [](X x, const S& s) { return cases::multi_margin_of(x[0], s.ints[0], cases::labels_of(x[1]), s.ints[1], s.reals[0]); },
       REEL_CALL(reel::multi_margin(x[0], x[1], {i[0], static_cast<int>(i[1]), r[0]}))));
-  t.push_back(row_op<Jet>(
-      "cosine_similarity", [](Maker& m, S& s) { return make_vectors(m, s, 2); }, given_dtype,
-      [](X x, const S& s) { return cases::cosine_similarity_of(x, s.ints[0]); },
+  t.push_back(row_op<Jet>("cosine_similarity", [](Maker& m, S& s) { return make_vectors(m, s, 2); }, given_dtype, [](X x, const S& s) { return cases::cosine_similarity_of(x, s.ints[0]); },
       REEL_CALL(reel::cosine_similarity(x[0], x[1], i[0]))));
-  t.push_back(row_op<Jet>(
-      "triplet_margin", make_triplets, given_dtype,
-      [](X x, const S& s) { return cases::triplet_margin_of(x, s.ints[0], s.reals[0], 1, s.ints[1] != 0); },
+  t.push_back(row_op<Jet>("triplet_margin", make_triplets, given_dtype, [](X x, const S& s) { return cases::triplet_margin_of(x, s.ints[0], s.reals[0], 1, s.ints[1] != 0); },
       REEL_CALL(reel::triplet_margin(x[0], x[1], x[2], {.axis = i[0], .p = r[0], .swap = i[1] != 0}))));
-  t.push_back(row_op<Jet>(
-      "l2_loss", make_one, given_dtype, [](X x, const S&) { return cases::l2_loss_of(x[0]); },
-      REEL_CALL(reel::l2_loss(x[0]))));
+  t.push_back(row_op<Jet>("l2_loss", make_one, given_dtype, [](X x, const S&) { return cases::l2_loss_of(x[0]); }, REEL_CALL(reel::l2_loss(x[0]))));
 }
+// clang-format on
 
 }  // namespace random_programs

@@ -86,39 +86,24 @@ bool make_unit_vectors(Maker& m, S& s) {
   return true;
 }
 
+// clang-format off
 void add_normalization(std::vector<Op>& t) {
-  t.push_back(row_op<Jet>(
-      "layer_norm", [](Maker& m, S& s) { return make_layer_norm(m, s, true); }, given_dtype,
-      [](X x, const S& s) { return cases::normalized_of(x, s.ints, s.reals[0], true); },
-      REEL_CALL(x.size() == 1 ? reel::layer_norm(x[0], {reel::Axes(i), r[0]})
-                              : reel::layer_norm(x[0], x[1], x[2], {reel::Axes(i), r[0]})),
-      {.weight = 1.5}));
-  t.push_back(row_op<Jet>(
-      "rms_norm", [](Maker& m, S& s) { return make_layer_norm(m, s, false); }, given_dtype,
-      [](X x, const S& s) { return cases::normalized_of(x, s.ints, s.reals[0], false); },
+  t.push_back(row_op<Jet>("layer_norm", [](Maker& m, S& s) { return make_layer_norm(m, s, true); }, given_dtype, [](X x, const S& s) { return cases::normalized_of(x, s.ints, s.reals[0], true); },
+      REEL_CALL(x.size() == 1 ? reel::layer_norm(x[0], {reel::Axes(i), r[0]}) : reel::layer_norm(x[0], x[1], x[2], {reel::Axes(i), r[0]})), {.weight = 1.5}));
+  t.push_back(row_op<Jet>("rms_norm", [](Maker& m, S& s) { return make_layer_norm(m, s, false); }, given_dtype, [](X x, const S& s) { return cases::normalized_of(x, s.ints, s.reals[0], false); },
       REEL_CALL(reel::rms_norm(x[0], x[1], {reel::Axes(i), r[0]})), {.weight = 1.5}));
-  t.push_back(row_op<Jet>("batch_norm", make_batch_norm, given_dtype,
-                          [](X x, const S& s) { return cases::batch_norm_of(x, s.ints[0], s.reals[0]); },
-                          REEL_CALL(batch_norm(x, {i[0], r[0]})), {.weight = 2}));
-  t.push_back(row_op<Jet>(
-      "group_norm", [](Maker& m, S& s) { return make_group_norm(m, s, false); }, given_dtype,
-      [](X x, const S& s) { return cases::group_norm_of(x, s.ints[0], s.reals[0]); },
+  t.push_back(row_op<Jet>("batch_norm", make_batch_norm, given_dtype, [](X x, const S& s) { return cases::batch_norm_of(x, s.ints[0], s.reals[0]); },
+      REEL_CALL(batch_norm(x, {i[0], r[0]})), {.weight = 2}));
+  t.push_back(row_op<Jet>("group_norm", [](Maker& m, S& s) { return make_group_norm(m, s, false); }, given_dtype, [](X x, const S& s) { return cases::group_norm_of(x, s.ints[0], s.reals[0]); },
       REEL_CALL(x.size() == 1 ? reel::group_norm(x[0], i[0], r[0]) : reel::group_norm(x[0], x[1], x[2], i[0], r[0]))));
-  t.push_back(row_op<Jet>(
-      "instance_norm", [](Maker& m, S& s) { return make_group_norm(m, s, true); }, given_dtype,
-      [](X x, const S& s) { return cases::group_norm_of(x, s.ints[0], s.reals[0]); },
+  t.push_back(row_op<Jet>("instance_norm", [](Maker& m, S& s) { return make_group_norm(m, s, true); }, given_dtype, [](X x, const S& s) { return cases::group_norm_of(x, s.ints[0], s.reals[0]); },
       REEL_CALL(x.size() == 1 ? reel::instance_norm(x[0], r[0]) : reel::instance_norm(x[0], x[1], x[2], r[0]))));
-  t.push_back(row_op<Jet>(
-      "local_response_norm", make_response_norm, given_dtype,
-      [](X x, const S& s) { return cases::local_response_of(x[0], s.ints[0], 0.5L, 0.75L, 2); },
+  t.push_back(row_op<Jet>("local_response_norm", make_response_norm, given_dtype, [](X x, const S& s) { return cases::local_response_of(x[0], s.ints[0], 0.5L, 0.75L, 2); },
       REEL_CALL(reel::local_response_norm(x[0], {.size = i[0], .alpha = 0.5, .k = 2}))));
-  t.push_back(row_op<Jet>(
-      "l2_normalize", make_unit_vectors, given_dtype,
-      [](X x, const S& s) {
-        return cases::along(x[0], s.ints[0], [](const auto& row) { return cases::unit_vector(row, 1e-12L); });
-      },
+  t.push_back(row_op<Jet>("l2_normalize", make_unit_vectors, given_dtype, [](X x, const S& s) { return cases::along(x[0], s.ints[0], [](const auto& row) { return cases::unit_vector(row, 1e-12L); }); },
       REEL_CALL(reel::l2_normalize(x[0], {.axes = i[0]}))));
 }
+// clang-format on
 
 // ints: p, 0 or 1, which draw nothing.
 Tensor dropout(const reel::Operand& x, std::int64_t p) {
@@ -238,11 +223,13 @@ Op orthogonal() {
 
 }  // namespace
 
+// clang-format off
 void add_networks(std::vector<Op>& t) {
   for (const Initialiser& f : initialisers) t.push_back(times_weights(f));
   t.push_back(orthogonal());
   add_normalization(t);
   t.push_back(dropout());
 }
+// clang-format on
 
 }  // namespace random_programs

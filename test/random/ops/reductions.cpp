@@ -172,33 +172,26 @@ Op argument(const char* name, Call call) {
       call);
 }
 
+// clang-format off
 void add_along(std::vector<Op>& t) {
   using Row = const std::vector<Jet>&;
   using Nums = const std::vector<Num>&;
-  t.push_back(along_axis<Jet>(
-      "softmax", 0, floating_real, [](Row row, const S&) { return cases::softmax_of(row); },
-      REEL_CALL(reel::softmax(x[0], i[0]))));
-  t.push_back(along_axis<Jet>(
-      "log_softmax", 0, floating_real, [](Row row, const S&) { return cases::log_softmax_of(row); },
-      REEL_CALL(reel::log_softmax(x[0], i[0]))));
-  t.push_back(along_axis<Num>(
-      "cumsum", 0.1, scan_dtype, [](Nums row, const S& s) { return cases::cumsum_of(row, s.ints[1], s.ints[2]); },
+  t.push_back(along_axis<Jet>("softmax", 0, floating_real, [](Row row, const S&) { return cases::softmax_of(row); }, REEL_CALL(reel::softmax(x[0], i[0]))));
+  t.push_back(along_axis<Jet>("log_softmax", 0, floating_real, [](Row row, const S&) { return cases::log_softmax_of(row); }, REEL_CALL(reel::log_softmax(x[0], i[0]))));
+  t.push_back(along_axis<Num>("cumsum", 0.1, scan_dtype, [](Nums row, const S& s) { return cases::cumsum_of(row, s.ints[1], s.ints[2]); },
       REEL_CALL(reel::cumsum(x[0], i[0], i[1] != 0, i[2] != 0))));
-  t.push_back(along_axis<Num>(
-      "cumprod", 0.1, scan_dtype, [](Nums row, const S& s) { return cases::cumprod_of(row, s.ints[1], s.ints[2]); },
+  t.push_back(along_axis<Num>("cumprod", 0.1, scan_dtype, [](Nums row, const S& s) { return cases::cumprod_of(row, s.ints[1], s.ints[2]); },
       REEL_CALL(reel::cumprod(x[0], i[0], i[1] != 0, i[2] != 0))));
-  t.push_back(along_axis<Jet>(
-      "cummax", 0.1, own_real, [](Row row, const S& s) { return cases::running_extreme_of(row, 1, s.ints[1]); },
+  t.push_back(along_axis<Jet>("cummax", 0.1, own_real, [](Row row, const S& s) { return cases::running_extreme_of(row, 1, s.ints[1]); },
       REEL_CALL(reel::cummax(x[0], i[0], i[1] != 0).values)));
-  t.push_back(along_axis<Jet>(
-      "cummin", 0.1, own_real, [](Row row, const S& s) { return cases::running_extreme_of(row, -1, s.ints[1]); },
+  t.push_back(along_axis<Jet>("cummin", 0.1, own_real, [](Row row, const S& s) { return cases::running_extreme_of(row, -1, s.ints[1]); },
       REEL_CALL(reel::cummin(x[0], i[0], i[1] != 0).values)));
-  t.push_back(along_axis<Jet>(
-      "logcumsumexp", 0, own_real, [](Row row, const S& s) { return cases::logcumsumexp_of(row, s.ints[1]); },
+  t.push_back(along_axis<Jet>("logcumsumexp", 0, own_real, [](Row row, const S& s) { return cases::logcumsumexp_of(row, s.ints[1]); },
       REEL_CALL(reel::logcumsumexp(x[0], i[0], false, i[1] != 0))));
   t.push_back(argument<1>("argmax", REEL_CALL(reel::argmax(x[0], i[0], i[1] != 0))));
   t.push_back(argument<-1>("argmin", REEL_CALL(reel::argmin(x[0], i[0], i[1] != 0))));
 }
+// clang-format on
 
 }  // namespace
 

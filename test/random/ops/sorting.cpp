@@ -67,22 +67,16 @@ Row counted(const Row& row, const S& s) {
 Jet fraction(const Row& row, const S& s) { return rounded(cases::quantile_of(row, s.reals[0]), 8); }
 Jet middle(const Row& row, const S&) { return cases::median_of(row); }
 
+// clang-format off
 void add_lines(std::vector<Op>& t) {
-  t.push_back(line(
-      "sort", own, [](const Row& row, const S& s) { return cases::sorted(row, s.ints[2] != 0); },
-      REEL_CALL(reel::sort(x[0], i[0], i[2] != 0))));
-  t.push_back(line(
-      "argsort", position, [](const Row& row, const S& s) { return cases::positions_of(row, s.ints[2] != 0); },
+  t.push_back(line("sort", own, [](const Row& row, const S& s) { return cases::sorted(row, s.ints[2] != 0); }, REEL_CALL(reel::sort(x[0], i[0], i[2] != 0))));
+  t.push_back(line("argsort", position, [](const Row& row, const S& s) { return cases::positions_of(row, s.ints[2] != 0); },
       REEL_CALL(reel::argsort(x[0], i[0], i[2] != 0))));
-  t.push_back(line(
-      "top_k", own, [](const Row& row, const S& s) { return cases::first_of(row, count_of(s), s.ints[2] != 0); },
+  t.push_back(line("top_k", own, [](const Row& row, const S& s) { return cases::first_of(row, count_of(s), s.ints[2] != 0); },
       REEL_CALL(reel::top_k(x[0], i[1], i[0], i[2] != 0).values)));
-  t.push_back(line(
-      "kth_value", own, [](const Row& row, const S& s) { return cases::kth_of(row, count_of(s)); },
-      REEL_CALL(reel::kth_value(x[0], i[1], i[0]).values)));
+  t.push_back(line("kth_value", own, [](const Row& row, const S& s) { return cases::kth_of(row, count_of(s)); }, REEL_CALL(reel::kth_value(x[0], i[1], i[0]).values)));
   t.push_back(line("partition", own, partitioned, REEL_CALL(reel::sort(reel::partition(x[0], i[1], i[0]), i[0]))));
-  t.push_back(
-      line("argpartition", position, counted, REEL_CALL(reel::sort(reel::argpartition(x[0], i[1], i[0]), i[0]))));
+  t.push_back(line("argpartition", position, counted, REEL_CALL(reel::sort(reel::argpartition(x[0], i[1], i[0]), i[0]))));
   t.push_back(line("median", floating, middle, REEL_CALL(reel::median(x[0], i[0]))));
   t.push_back(line("nanmedian", floating, middle, REEL_CALL(reel::nanmedian(x[0], i[0]))));
   t.push_back(line("quantile", floating, fraction, REEL_CALL(reel::quantile(x[0], r[0], i[0]))));
@@ -90,6 +84,7 @@ void add_lines(std::vector<Op>& t) {
   t.push_back(line("nanquantile", floating, fraction, REEL_CALL(reel::nanquantile(x[0], r[0], i[0]))));
   t.push_back(line("nanpercentile", floating, fraction, REEL_CALL(reel::nanpercentile(x[0], 100 * r[0], i[0]))));
 }
+// clang-format on
 
 bool make_unique(Maker& m, S& s) {
   const int x = m.floating(0, 3);
@@ -111,20 +106,16 @@ bool make_search(Maker& m, S& s) {
 
 }  // namespace
 
+// clang-format off
 void add_sorting(std::vector<Op>& t) {
   add_lines(t);
-  t.push_back(row_op<Jet>("unique", make_unique, own,
-                          [](X x, const S&) {
-                            const Row all = cases::distinct(x[0].values);
-                            return ArrayOf<Jet>{{std::ssize(all)}, all};
-                          },
-                          REEL_CALL(reel::unique(x[0]).values), {.weight = 0.6}));
-  t.push_back(row_op<Jet>("searchsorted", make_search<false>, position,
-                          [](X x, const S& s) { return cases::places_of(x[0], x[1], s.ints[0] != 0); },
-                          REEL_CALL(reel::searchsorted(x[0], x[1], i[0] != 0)), {.weight = 0.6}));
-  t.push_back(row_op<Jet>("digitize", make_search<true>, position,
-                          [](X x, const S& s) { return cases::places_of(x[1], x[0], s.ints[0] == 0); },
-                          REEL_CALL(reel::digitize(x[0], x[1], i[0] != 0)), {.weight = 0.6}));
+  t.push_back(row_op<Jet>("unique", make_unique, own, [](X x, const S&) { const Row all = cases::distinct(x[0].values); return ArrayOf<Jet>{{std::ssize(all)}, all}; },
+      REEL_CALL(reel::unique(x[0]).values), {.weight = 0.6}));
+  t.push_back(row_op<Jet>("searchsorted", make_search<false>, position, [](X x, const S& s) { return cases::places_of(x[0], x[1], s.ints[0] != 0); },
+      REEL_CALL(reel::searchsorted(x[0], x[1], i[0] != 0)), {.weight = 0.6}));
+  t.push_back(row_op<Jet>("digitize", make_search<true>, position, [](X x, const S& s) { return cases::places_of(x[1], x[0], s.ints[0] == 0); },
+      REEL_CALL(reel::digitize(x[0], x[1], i[0] != 0)), {.weight = 0.6}));
 }
+// clang-format on
 
 }  // namespace random_programs

@@ -92,45 +92,19 @@ void add_sliding(std::vector<Op>& t) {
       REEL_CALL(overlap_added(x[0], i))));
 }
 
+// clang-format off
 void add_blocks(std::vector<Op>& t) {
-  t.push_back(window_op(
-      "pixel_shuffle", 3,
-      [](Maker& m) {
-        return Extents{4, m.between(1, 2), m.between(1, 2)};
-      },
-      [](Maker&, const Extents& x, Ints&) { return x[x.size() - 3] % 4 == 0; },
-      [](const ArrayOf<Num>& x, const Ints&) { return cases::pixel_shuffle_of(x, 2); },
+  t.push_back(window_op("pixel_shuffle", 3, [](Maker& m) { return Extents{4, m.between(1, 2), m.between(1, 2)}; }, [](Maker&, const Extents& x, Ints&) { return x[x.size() - 3] % 4 == 0; }, [](const ArrayOf<Num>& x, const Ints&) { return cases::pixel_shuffle_of(x, 2); },
       REEL_CALL(reel::pixel_shuffle(x[0], 2))));
-  t.push_back(window_op(
-      "pixel_unshuffle", 3,
-      [](Maker& m) {
-        return Extents{1, 2, 2 * m.between(1, 2)};
-      },
-      [](Maker&, const Extents& x, Ints&) { return x[x.size() - 2] % 2 == 0 && x.back() % 2 == 0; },
-      [](const ArrayOf<Num>& x, const Ints&) { return cases::pixel_unshuffle_of(x, 2); },
+  t.push_back(window_op("pixel_unshuffle", 3, [](Maker& m) { return Extents{1, 2, 2 * m.between(1, 2)}; }, [](Maker&, const Extents& x, Ints&) { return x[x.size() - 2] % 2 == 0 && x.back() % 2 == 0; }, [](const ArrayOf<Num>& x, const Ints&) { return cases::pixel_unshuffle_of(x, 2); },
       REEL_CALL(reel::pixel_unshuffle(x[0], 2))));
   // ints: block, before and after of axis 1.
-  t.push_back(window_op(
-      "space_to_batch", 2, any_shape,
-      [](Maker& m, const Extents& x, Ints& n) {
-        n = {m.between(1, 3), m.between(0, 1), 0};
-        n[2] = (n[0] - (x[1] + n[1]) % n[0]) % n[0];
-        return true;
-      },
-      [](const ArrayOf<Num>& x, const Ints& n) { return cases::space_to_batch_of(x, {n[0]}, {n[1]}, {n[2]}); },
+  t.push_back(window_op("space_to_batch", 2, any_shape, [](Maker& m, const Extents& x, Ints& n) { n = {m.between(1, 3), m.between(0, 1), 0}; n[2] = (n[0] - (x[1] + n[1]) % n[0]) % n[0]; return true; }, [](const ArrayOf<Num>& x, const Ints& n) { return cases::space_to_batch_of(x, {n[0]}, {n[1]}, {n[2]}); },
       REEL_CALL(reel::space_to_batch(x[0], {i[0]}, {i[1]}, {i[2]}))));
-  t.push_back(window_op(
-      "batch_to_space", 2,
-      [](Maker& m) {
-        return Extents{2 * m.between(1, 2), m.between(1, 3)};
-      },
-      [](Maker& m, const Extents& x, Ints& n) {
-        n = {2, m.between(0, 1), m.between(0, 1)};
-        return x[0] % 2 == 0 && x[1] > 0;
-      },
-      [](const ArrayOf<Num>& x, const Ints& n) { return cases::batch_to_space_of(x, {n[0]}, {n[1]}, {n[2]}); },
+  t.push_back(window_op("batch_to_space", 2, [](Maker& m) { return Extents{2 * m.between(1, 2), m.between(1, 3)}; }, [](Maker& m, const Extents& x, Ints& n) { n = {2, m.between(0, 1), m.between(0, 1)}; return x[0] % 2 == 0 && x[1] > 0; }, [](const ArrayOf<Num>& x, const Ints& n) { return cases::batch_to_space_of(x, {n[0]}, {n[1]}, {n[2]}); },
       REEL_CALL(reel::batch_to_space(x[0], {i[0]}, {i[1]}, {i[2]}))));
 }
+// clang-format on
 
 }  // namespace
 
