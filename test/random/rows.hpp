@@ -1,6 +1,7 @@
 // Ops whose references stand with the rows of op cases, in ../op_cases/references: the interpreter computes them with
 // jets. What is left to say here is how a statement is drawn and how it calls the library.
 #pragma once
+#include <functional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -14,29 +15,11 @@ namespace random_programs {
 using cases::ArrayOf, cases::ArraysOf;
 using Ints = std::vector<std::int64_t>;
 
-// Between arrays of the interpreter and arrays of references: of the real parts, or of complex numbers.
-template <class N>
-ArrayOf<N> operand_of(const Array& x) {
-  ArrayOf<N> y{x.shape, {}};
-  for (const Num& n : x.data)
-    if constexpr (std::is_same_v<N, Num>)
-      y.values.push_back(n);
-    else
-      y.values.push_back(n.re);
-  return y;
-}
-template <class N>
-Array array_of(const ArrayOf<N>& x, DType d) {
-  Array y(d, x.shape);
-  for (std::size_t i = 0; i < y.data.size(); ++i) y.data[i] = Num(x.values[i]);
-  return y;
-}
-
 /// How a statement calls the library: an expression of operands x[k], numbers i[k] and r[k] of the statement, and its
 /// text, in which they are replaced.
 struct Call {
-  void (*run)(const Statement& s, const Operands& x, std::vector<reel::Tensor>& out);
-  const char* text;
+  void (*run)(const Statement& s, const Operands& x, std::vector<reel::Tensor>& out) = nullptr;
+  const char* text = nullptr;
 };
 inline void append(std::vector<reel::Tensor>& out, reel::Tensor y) { out.push_back(std::move(y)); }
 inline void append(std::vector<reel::Tensor>& out, const std::vector<reel::Tensor>& y) {
@@ -59,31 +42,37 @@ struct Traits {
   bool body = false;
 };
 
+template <class N>
+using Reference = std::function<ArrayOf<N>(ArraysOf<N>, const Statement&)>;
+template <class N>
+using References = std::function<std::vector<ArrayOf<N>>(ArraysOf<N>, const Statement&)>;
+using Make = std::function<bool(Maker&, Statement&)>;
 /// An op whose result is reference(operands, statement), an array over N or several, in the dtype that dtype(operands)
 /// returns. It sets the rounding unit.
-template <class N, class Reference>
-Op row_op(std::string name, std::function<bool(Maker&, Statement&)> make, DType (*dtype)(const Inputs&),
-          Reference reference, Call call, Traits traits = {}) {
-  Op o;
-  o.name = std::move(name);
-  o.make = std::move(make);
-  o.eval = [=](const Statement& s, const Inputs& in, Arrays& out) {
-    const DType d = dtype(in);
-    std::vector<ArrayOf<N>> x;
-    for (const Array* one : in) x.push_back(operand_of<N>(*one));
-    const auto y = reference(ArraysOf<N>(x), s);
-    if constexpr (requires { y.shape; })
-      out.push_back(array_of(y, d));
-    else
-      for (const auto& one : y) out.push_back(array_of(one, d));
-  };
-  o.call = [run = call.run](const Statement& s, const Operands& x, std::vector<reel::Tensor>& out) { run(s, x, out); };
-  o.text = [text = call.text](const Statement& s, const std::vector<std::string>& names) {
-    return text_of(text, s, names);
-  };
-  o.weight = traits.weight;
-  o.body = traits.body;
-  return o;
+template <class N>
+Op op_of(std::string name, Make make, DType (*dtype)(const Inputs&), References<N> reference, Call call,
+         const Traits& traits);
+template <class N>
+References<N> several(Reference<N> one);
+
+/// A function as a pointer, so that the compiler wraps one type and not every lambda's.
+template <class R, class... Args, class F>
+auto pointer_or(F f) {
+  if constexpr (std::is_convertible_v<F, R (*)(Args...)>)
+    return static_cast<R (*)(Args...)>(f);
+  else
+    return f;
+}
+template <class N, class F>
+Op row_op(std::string name, const auto& make, DType (*dtype)(const Inputs&), const F& reference, Call call,
+          Traits traits = {}) {
+  Make making = pointer_or<bool, Maker&, Statement&>(make);
+  using Result = decltype(reference(ArraysOf<N>(), std::declval<const Statement&>()));
+  auto compute = pointer_or<Result, ArraysOf<N>, const Statement&>(reference);
+  if constexpr (std::is_same_v<Result, ArrayOf<N>>)
+    return op_of<N>(std::move(name), std::move(making), dtype, several<N>(std::move(compute)), call, traits);
+  else
+    return op_of<N>(std::move(name), std::move(making), dtype, References<N>(std::move(compute)), call, traits);
 }
 
 }  // namespace random_programs

@@ -41,8 +41,9 @@ std::string calling(const S& s, const Strings& a, const std::string& rest) {
   if (const std::size_t k = text.find('@'); k != std::string::npos) text.replace(k, 1, a[0]);
   return text;
 }
+using Calling = Tensor (*)(const S& s, const Operands& x);
 template <class Make, class Reference>
-Op image_op(std::string name, Make make, Reference reference, std::function<Tensor(const S&, const Operands&)> call,
+Op image_op(std::string name, const Make& make, const Reference& reference, Calling call,
             std::function<std::string(const S&)> text, double weight = 1) {
   Op o = row_op<Jet>(std::move(name), make, given_dtype, reference, Call{}, {.weight = weight});
   o.call = [=](const S& s, const Operands& x, std::vector<Tensor>& out) { out.push_back(call(s, x)); };
@@ -129,8 +130,7 @@ Tensor convolved(const S& s, const Operands& x) {
   else
     return reel::conv3d(x[0], x[1], {stride, padding, dilation, w.groups});
 }
-template <std::size_t n, bool transposed>
-bool make_convolution(Maker& m, S& s) {
+bool make_convolution(Maker& m, S& s, std::size_t n, bool transposed) {
   int x = transposed ? -1 : image_of(m, n);
   Extents shape = {n == 3 ? 1 : m.between(1, 2), m.between(1, 2)};
   for (std::size_t d = 0; d < n; ++d) shape.push_back(m.between(1, n == 1 ? 4 : n == 2 || d == 0 ? 3 : 2));
@@ -145,18 +145,18 @@ bool make_convolution(Maker& m, S& s) {
   s.args = {Maker::arg(x), Maker::arg(k)};
   return k >= 0;
 }
-template <std::size_t n, bool transposed>
-Op convolution() {
+Op convolution(std::size_t n, bool transposed, Calling call) {
   return image_op(
-      "conv" + std::to_string(n) + "d" + (transposed ? "_transpose" : ""), make_convolution<n, transposed>,
-      [](X x, const S& s) {
+      "conv" + std::to_string(n) + "d" + (transposed ? "_transpose" : ""),
+      [=](Maker& m, S& s) { return make_convolution(m, s, n, transposed); },
+      [=](X x, const S& s) {
         const Windows w(s, n);
         if (!transposed) return cases::convolution_of(x, w.geometry(w.results()));
         if (cases::joined(x[0].shape[0], x[1].shape[0], w.results()) != x[0].shape) throw Unfit();
         return cases::transposed_convolution_of(x, w.geometry(w.image));
       },
-      convolved<n, transposed>,
-      [](const S& s) {
+      call,
+      [=](const S& s) {
         const Windows w(s, n);
         return windows_text(w, ", .dilation = " + list(w.dilation) + ", .groups = " + std::to_string(w.groups) +
                                    (transposed ? ", .size = " + list(w.image) : ""));
@@ -181,18 +181,17 @@ Tensor pool(const S& s, const Operands& x) {
   if constexpr (n == 2) return reel::max_pool2d_with_indices(x[0], window, {stride, padding, dilation}).y;
   if constexpr (n == 3) return reel::max_pool3d_with_indices(x[0], window, {stride, padding, dilation}).y;
 }
-template <std::size_t n, Pooled what>
-Op pooling() {
-  constexpr bool mean = what == Pooled::mean, indices = what == Pooled::max_with_indices;
+Op pooling(std::size_t n, Pooled what, Calling call) {
+  const bool mean = what == Pooled::mean, indices = what == Pooled::max_with_indices;
   return image_op(
       std::string(mean ? "avg" : "max") + "_pool" + std::to_string(n) + "d" + (indices ? "_with_indices" : ""),
-      [](Maker& m, S& s) {
+      [=](Maker& m, S& s) {
         const int x = image_of(m, n);
         if (x >= 0) random_windows(m, s, spatial(m.at(x).shape), true, !mean);
         s.args = {Maker::arg(x)};
         return x >= 0;
       },
-      [](X x, const S& s) {
+      [=](X x, const S& s) {
         const Windows w(s, n);
         const auto pooled = [&](auto f) { return cases::pooled(x[0], w.size, w.geometry(w.results()), f); };
         if (!mean) return pooled(cases::greatest);
@@ -200,8 +199,8 @@ Op pooling() {
         const auto count = static_cast<Real>(elements(w.size));
         return pooled([&](const auto& row) { return rounded(cases::total(row) / count, 4); });
       },
-      pool<n, what>,
-      [](const S& s) {
+      call,
+      [=](const S& s) {
         const Windows w(s, n);
         return list(w.size) + ", " +
                windows_text(w, !mean ? ", .dilation = " + list(w.dilation)
@@ -211,10 +210,21 @@ Op pooling() {
 }
 
 // ---- ints: the extents of the result behind the channels, then the places of all elements.
+Extents size_of_unpooled(const S& s, std::size_t n) {
+  return Extents(s.ints.begin(), s.ints.begin() + static_cast<std::ptrdiff_t>(n));
+}
+Extents places_of_unpooled(const S& s, std::size_t n) {
+  return Extents(s.ints.begin() + static_cast<std::ptrdiff_t>(n), s.ints.end());
+}
 template <std::size_t n>
-Op max_unpool() {
-  const auto size = [](const S& s) { return Extents(s.ints.begin(), s.ints.begin() + n); };
-  const auto places = [](const S& s) { return Extents(s.ints.begin() + n, s.ints.end()); };
+Tensor unpool(const S& s, const Operands& x) {
+  const Tensor given = x[0].tensor(), to = reel::from_data(places_of_unpooled(s, n), given.shape());
+  const auto extents = sized<n>(size_of_unpooled(s, n));
+  if constexpr (n == 1) return reel::max_unpool1d(given, to, extents);
+  if constexpr (n == 2) return reel::max_unpool2d(given, to, extents);
+  if constexpr (n == 3) return reel::max_unpool3d(given, to, extents);
+}
+Op max_unpool(std::size_t n, Calling call) {
   return image_op(
       "max_unpool" + std::to_string(n) + "d",
       [=](Maker& m, S& s) {
@@ -225,52 +235,53 @@ Op max_unpool() {
         s.args = {Maker::arg(x)};
         return x >= 0;
       },
-      [=](X x, const S& s) { return cases::unpooled(x[0], places(s), size(s)); },
-      [=](const S& s, const Operands& x) {
-        const Tensor given = x[0].tensor(), to = reel::from_data(places(s), given.shape());
-        const auto extents = sized<n>(size(s));
-        if constexpr (n == 1) return reel::max_unpool1d(given, to, extents);
-        if constexpr (n == 2) return reel::max_unpool2d(given, to, extents);
-        if constexpr (n == 3) return reel::max_unpool3d(given, to, extents);
-      },
+      [=](X x, const S& s) { return cases::unpooled(x[0], places_of_unpooled(s, n), size_of_unpooled(s, n)); }, call,
       [=](const S& s) {
-        return "reshape(from_data(std::vector<std::int64_t>" + braces(places(s)) + "), @.shape()), " + list(size(s));
+        return "reshape(from_data(std::vector<std::int64_t>" + braces(places_of_unpooled(s, n)) + "), @.shape()), " +
+               list(size_of_unpooled(s, n));
       });
 }
 
 // ---- ints: the sizes of results.
 template <std::size_t n, bool largest>
-Op adaptive_pool() {
+Tensor pool_adaptively(const S& s, const Operands& x) {
+  const auto e = sized<n>(s.ints);
+  if constexpr (n == 1) return largest ? reel::adaptive_max_pool1d(x[0], e) : reel::adaptive_avg_pool1d(x[0], e);
+  if constexpr (n == 2) return largest ? reel::adaptive_max_pool2d(x[0], e) : reel::adaptive_avg_pool2d(x[0], e);
+  if constexpr (n == 3) return largest ? reel::adaptive_max_pool3d(x[0], e) : reel::adaptive_avg_pool3d(x[0], e);
+}
+Op adaptive_pool(std::size_t n, bool largest, Calling call) {
   return image_op(
       std::string("adaptive_") + (largest ? "max" : "avg") + "_pool" + std::to_string(n) + "d",
-      [](Maker& m, S& s) {
+      [=](Maker& m, S& s) {
         for (std::size_t d = 0; d < n; ++d) s.ints.push_back(m.between(1, n == 1 ? 4 : 2));
         s.args = {Maker::arg(image_of(m, n))};
         return s.args[0].index >= 0;
       },
-      [](X x, const S& s) {
+      [=](X x, const S& s) {
         return largest ? cases::adaptive_of(x[0], s.ints, cases::greatest)
                        : cases::adaptive_of(x[0], s.ints, cases::window_mean);
       },
-      [](const S& s, const Operands& x) {
-        const auto e = sized<n>(s.ints);
-        if constexpr (n == 1) return largest ? reel::adaptive_max_pool1d(x[0], e) : reel::adaptive_avg_pool1d(x[0], e);
-        if constexpr (n == 2) return largest ? reel::adaptive_max_pool2d(x[0], e) : reel::adaptive_avg_pool2d(x[0], e);
-        if constexpr (n == 3) return largest ? reel::adaptive_max_pool3d(x[0], e) : reel::adaptive_avg_pool3d(x[0], e);
-      },
-      [](const S& s) { return list(s.ints); }, 0.5);
+      call, [](const S& s) { return list(s.ints); }, 0.5);
 }
 
 // ---- ints: p, windows n, strides n.
+Extents part(const S& s, std::size_t from, std::size_t n) {
+  const auto first = s.ints.begin() + static_cast<std::ptrdiff_t>(from);
+  return Extents(first, first + static_cast<std::ptrdiff_t>(n));
+}
 template <std::size_t n>
-Op lp_pool() {
-  const auto part = [](const S& s, std::size_t from) {
-    const auto first = s.ints.begin() + static_cast<std::ptrdiff_t>(from);
-    return Extents(first, first + n);
-  };
+Tensor pool_powers(const S& s, const Operands& x) {
+  const auto p = static_cast<double>(s.ints[0]);
+  const auto window = sized<n>(part(s, 1, n)), stride = sized<n>(part(s, 1 + n, n));
+  if constexpr (n == 1) return reel::lp_pool1d(x[0], p, window, stride);
+  if constexpr (n == 2) return reel::lp_pool2d(x[0], p, window, stride);
+  if constexpr (n == 3) return reel::lp_pool3d(x[0], p, window, stride);
+}
+Op lp_pool(std::size_t n, Calling call) {
   return image_op(
       "lp_pool" + std::to_string(n) + "d",
-      [](Maker& m, S& s) {
+      [=](Maker& m, S& s) {
         const int x = image_of(m, n);
         if (x < 0) return false;
         s.ints = {m.between(1, 4)};
@@ -281,19 +292,15 @@ Op lp_pool() {
         return true;
       },
       [=](X x, const S& s) {
-        cases::Windows w{.stride = part(s, 1 + n)};
+        cases::Windows w{.stride = part(s, 1 + n, n)};
         for (std::size_t d = 0; d < n; ++d)
           w.results.push_back((spatial(x[0].shape)[d] - s.ints[1 + d]) / w.stride[d] + 1);
-        return cases::pooled(x[0], part(s, 1), w, cases::power_mean(static_cast<Real>(s.ints[0])));
+        return cases::pooled(x[0], part(s, 1, n), w, cases::power_mean(static_cast<Real>(s.ints[0])));
       },
-      [=](const S& s, const Operands& x) {
-        const auto p = static_cast<double>(s.ints[0]);
-        const auto window = sized<n>(part(s, 1)), stride = sized<n>(part(s, 1 + n));
-        if constexpr (n == 1) return reel::lp_pool1d(x[0], p, window, stride);
-        if constexpr (n == 2) return reel::lp_pool2d(x[0], p, window, stride);
-        if constexpr (n == 3) return reel::lp_pool3d(x[0], p, window, stride);
-      },
-      [=](const S& s) { return std::to_string(s.ints[0]) + ", " + list(part(s, 1)) + ", " + list(part(s, 1 + n)); });
+      call,
+      [=](const S& s) {
+        return std::to_string(s.ints[0]) + ", " + list(part(s, 1, n)) + ", " + list(part(s, 1 + n, n));
+      });
 }
 
 // ---- At pseudo-random places. ints: windows and sizes, of rows and columns each. reals: the samples.
@@ -343,10 +350,16 @@ ArrayOf<Jet> morphology(X x, const S& s, bool erosion) {
 
 template <std::size_t n>
 void add_along(std::vector<Op>& t) {
-  for (const Op& o : {convolution<n, false>(), convolution<n, true>(), pooling<n, Pooled::mean>(),
-                      pooling<n, Pooled::max>(), pooling<n, Pooled::max_with_indices>(), adaptive_pool<n, false>(),
-                      adaptive_pool<n, true>(), lp_pool<n>(), max_unpool<n>()})
-    t.push_back(o);
+  using enum Pooled;
+  t.push_back(convolution(n, false, convolved<n, false>));
+  t.push_back(convolution(n, true, convolved<n, true>));
+  t.push_back(pooling(n, mean, pool<n, mean>));
+  t.push_back(pooling(n, max, pool<n, max>));
+  t.push_back(pooling(n, max_with_indices, pool<n, max_with_indices>));
+  t.push_back(adaptive_pool(n, false, pool_adaptively<n, false>));
+  t.push_back(adaptive_pool(n, true, pool_adaptively<n, true>));
+  t.push_back(lp_pool(n, pool_powers<n>));
+  t.push_back(max_unpool(n, unpool<n>));
 }
 
 }  // namespace

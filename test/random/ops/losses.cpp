@@ -53,8 +53,7 @@ std::function<bool(Maker&, Statement&)> make_pair(OperandRange first, OperandRan
     return x >= 0 && y.index >= 0;
   };
 }
-template <class F>
-Op pair_loss(const char* name, OperandRange first, OperandRange second, F f, Call call) {
+Op pair_loss(const char* name, OperandRange first, OperandRange second, Jet (*f)(Elements v, double delta), Call call) {
   return row_op<Jet>(
       name, make_pair(first, second), given_dtype,
       [=](ArraysOf<Jet> x, const Statement& s) {

@@ -73,8 +73,10 @@ DType position(const Inputs& in) { return own_real(in), DType::int64; }
 
 enum class Takes { floating, numbers, complex };
 // f(row, statement) of each group of elements that becomes one.
-template <class N, class F>
-Op reduction(const char* name, Takes takes, DType (*dtype)(const Inputs&), F f, Call call,
+template <class N>
+using RowFunction = N (*)(const std::vector<N>& row, const S& s);
+template <class N>
+Op reduction(const char* name, Takes takes, DType (*dtype)(const Inputs&), RowFunction<N> f, Call call,
              std::vector<double> numbers = {}) {
   const auto make = [=](Maker& m, S& s) {
     const int x = takes != Takes::floating && numbers.empty() && m.chance(0.15)
@@ -102,13 +104,13 @@ Op reduction(const char* name, Takes takes, DType (*dtype)(const Inputs&), F f, 
   o.text = [text = o.text](const S& s, const std::vector<std::string>& a) { return text_of_reduction(text(s, a), s); };
   return o;
 }
-#define REEL_REDUCE(name, N, takes, dtype, f)                                       \
-  t.push_back(reduction<N>(                                                         \
-      #name, Takes::takes, dtype, [](const auto& row, const S&) { return f(row); }, \
+#define REEL_REDUCE(name, N, takes, dtype, f)                                                      \
+  t.push_back(reduction<N>(                                                                        \
+      #name, Takes::takes, dtype, [](const std::vector<N>& row, const S&) -> N { return f(row); }, \
       REEL_CALL(reel::name(x[0], axes_of(s), keeps(s)))))
-#define REEL_REDUCE_BY(name, N, takes, numbers, f, ...)                                                \
-  t.push_back(reduction<N>(                                                                            \
-      #name, Takes::takes, size_dtype, [](const auto& row, const S& s) { return f(row, s.reals[0]); }, \
+#define REEL_REDUCE_BY(name, N, takes, numbers, f, ...)                                                               \
+  t.push_back(reduction<N>(                                                                                           \
+      #name, Takes::takes, size_dtype, [](const std::vector<N>& row, const S& s) -> N { return f(row, s.reals[0]); }, \
       REEL_CALL(__VA_ARGS__), numbers))
 
 void add_plain(std::vector<Op>& t) {
@@ -137,8 +139,10 @@ void add_plain(std::vector<Op>& t) {
 }
 
 // Along one axis, f(row, statement). ints: axis, two flags.
-template <class N, class F>
-Op along_axis(const char* name, double numbers, DType (*dtype)(const Inputs&), F f, Call call) {
+template <class N>
+using LineFunction = std::vector<N> (*)(const std::vector<N>& row, const S& s);
+template <class N>
+Op along_axis(const char* name, double numbers, DType (*dtype)(const Inputs&), LineFunction<N> f, Call call) {
   const auto make = [=](Maker& m, S& s) {
     const int x = m.chance(numbers) ? m.number(1) : m.floating(1, 4, std::is_same_v<N, Num>);
     if (x < 0) return false;

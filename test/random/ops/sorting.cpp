@@ -37,14 +37,14 @@ bool make_line(Maker& m, S& s) {
   return true;
 }
 // Rows f(row, statement), or without the axis where it is a number.
-template <class F>
-Op line(const char* name, DType (*dtype)(const Inputs&), F f, Call call) {
+template <class Result>
+Op line(const char* name, DType (*dtype)(const Inputs&), Result (*f)(const Row& row, const S& s), Call call) {
   return row_op<Jet>(name, make_line, dtype,
                      [=](X x, const S& s) {
                        cases::Extents outer = x[0].shape;
                        outer[s.ints[0]] = 1;
                        if (outer.elements() == 0) throw Unfit();
-                       if constexpr (std::is_same_v<decltype(f(Row(), s)), Jet>)
+                       if constexpr (std::is_same_v<Result, Jet>)
                          return cases::reduce_along(x, s.ints[0], [&](const auto& rows) { return f(rows[0], s); });
                        else
                          return cases::along(x[0], s.ints[0], [&](const Row& row) { return f(row, s); });
@@ -69,12 +69,12 @@ Jet middle(const Row& row, const S&) { return cases::median_of(row); }
 
 // clang-format off
 void add_lines(std::vector<Op>& t) {
-  t.push_back(line("sort", own, [](const Row& row, const S& s) { return cases::sorted(row, s.ints[2] != 0); }, REEL_CALL(reel::sort(x[0], i[0], i[2] != 0))));
-  t.push_back(line("argsort", position, [](const Row& row, const S& s) { return cases::positions_of(row, s.ints[2] != 0); },
+  t.push_back(line("sort", own, +[](const Row& row, const S& s) { return cases::sorted(row, s.ints[2] != 0); }, REEL_CALL(reel::sort(x[0], i[0], i[2] != 0))));
+  t.push_back(line("argsort", position, +[](const Row& row, const S& s) { return cases::positions_of(row, s.ints[2] != 0); },
       REEL_CALL(reel::argsort(x[0], i[0], i[2] != 0))));
-  t.push_back(line("top_k", own, [](const Row& row, const S& s) { return cases::first_of(row, count_of(s), s.ints[2] != 0); },
+  t.push_back(line("top_k", own, +[](const Row& row, const S& s) { return cases::first_of(row, count_of(s), s.ints[2] != 0); },
       REEL_CALL(reel::top_k(x[0], i[1], i[0], i[2] != 0).values)));
-  t.push_back(line("kth_value", own, [](const Row& row, const S& s) { return cases::kth_of(row, count_of(s)); }, REEL_CALL(reel::kth_value(x[0], i[1], i[0]).values)));
+  t.push_back(line("kth_value", own, +[](const Row& row, const S& s) { return cases::kth_of(row, count_of(s)); }, REEL_CALL(reel::kth_value(x[0], i[1], i[0]).values)));
   t.push_back(line("partition", own, partitioned, REEL_CALL(reel::sort(reel::partition(x[0], i[1], i[0]), i[0]))));
   t.push_back(line("argpartition", position, counted, REEL_CALL(reel::sort(reel::argpartition(x[0], i[1], i[0]), i[0]))));
   t.push_back(line("median", floating, middle, REEL_CALL(reel::median(x[0], i[0]))));

@@ -32,8 +32,7 @@ bool make_along(Maker& m, S& s) {
   s.args = {Maker::arg(x)};
   return true;
 }
-template <class F>
-Op along(const char* name, F f, Call call) {
+Op along(const char* name, Row (*f)(const Row& row, const S& s), Call call) {
   return row_op<Jet>(
       name, make_along, first_dtype,
       [=](X x, const S& s) { return cases::along(x[0], -1, [&](const Row& row) { return f(row, s); }); }, call,

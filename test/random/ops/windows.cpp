@@ -20,8 +20,9 @@ DType own(const Inputs& in) {
 Extents any_shape(Maker& m) { return m.random_shape(1, 3); }
 
 // An operand of at least this rank for which choose(m, shape, ints) finds ints: a value, or a fresh one.
-template <class Fresh, class Choose, class Reference>
-Op window_op(const char* name, int rank, Fresh fresh, Choose choose, Reference reference, Call call) {
+Op window_op(const char* name, int rank, Extents (*fresh)(Maker& m),
+             bool (*choose)(Maker& m, const Extents& shape, Ints& ints),
+             ArrayOf<Num> (*reference)(const ArrayOf<Num>& x, const Ints& ints), Call call) {
   const auto make = [=](Maker& m, S& s) {
     int x = m.floating(rank, 3, true);
     if (x < 0) return false;
