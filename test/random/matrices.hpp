@@ -1,8 +1,10 @@
-// Matrices of jets, for the interpreters of factorisations: elimination with pivots, and suitable operands.
+// Matrices of jets, for the interpreters of ops on matrices: suitable operands, and the rounding errors of results.
 #pragma once
 #include <algorithm>
+#include <optional>
 
-#include "ranged.hpp"
+#include "../op_cases/references/matrices.hpp"
+#include "rows.hpp"
 
 namespace random_programs {
 
@@ -16,64 +18,36 @@ inline int value_like(Maker& m, const Extents& shape, bool with_complex = false,
   return m.input(s ? Role::source : Role::constant, m.floating_dtype(), shape);
 }
 
-using Matrix = std::vector<std::vector<Jet>>;
-/// The last two axes of x, at a position of the axes before them.
-inline Matrix matrix(const Array& x, std::int64_t batch = 0) {
-  const std::int64_t n = x.shape[x.shape.size() - 2], m = x.shape.back();
-  Matrix a(at(n), std::vector<Jet>(at(m)));
-  for (std::int64_t i = 0; i < n; ++i)
-    for (std::int64_t j = 0; j < m; ++j) a[at(i)][at(j)] = x[(batch * n + i) * m + j].re;
-  return a;
-}
-inline void store(const Matrix& a, Array& x, std::int64_t batch = 0) {
-  for (std::size_t i = 0; i < a.size(); ++i)
-    for (std::size_t j = 0; j < a[i].size(); ++j)
-      x[(batch * static_cast<std::int64_t>(a.size()) + static_cast<std::int64_t>(i)) *
-            static_cast<std::int64_t>(a[i].size()) +
-        static_cast<std::int64_t>(j)] = Num(a[i][j]);
-}
+using namespace cases::matrices;
+using cases::RowOf;
+using Matrix = MatrixOf<Jet>;
+using MatrixRef = const Matrix&;
+using JetArrays = ArraysOf<Jet>;
+
 /// Adds rounding errors of the size of the largest element of each coefficient.
-inline void settle(Matrix& a, double units = 4) {
+inline Matrix settled(Matrix a, double units) {
   for (int k = 0; k < Jet::count; ++k) {
     double largest = 0;
-    for (const auto& row : a)
-      for (const Jet& x : row) largest = std::max(largest, static_cast<double>(std::fabs(x.v[k])));
-    for (auto& row : a)
-      for (Jet& x : row) x.e[k] += units * Jet::unit * largest;
+    for (const Jet& x : a.values) largest = std::max(largest, static_cast<double>(std::fabs(x.v[k])));
+    for (Jet& x : a.values) x.e[k] += units * Jet::unit * largest;
   }
+  return a;
 }
-/// Gauss and Jordan's elimination of a beside b: x with a x = b, and the determinant of a. Unfit when nearly singular.
-inline Matrix eliminate(Matrix a, Matrix b, Jet& determinant) {
-  const std::size_t n = a.size();
-  determinant = Jet(1);
-  for (std::size_t c = 0; c < n; ++c) {
-    std::size_t pivot = c;
-    for (std::size_t r = c + 1; r < n; ++r)
-      if (std::fabs(a[r][c].v[0]) > std::fabs(a[pivot][c].v[0])) pivot = r;
-    if (std::fabs(a[pivot][c].v[0]) < 0.02L) throw Unfit();
-    if (pivot != c) std::swap(a[pivot], a[c]), std::swap(b[pivot], b[c]), determinant = -determinant;
-    determinant = determinant * a[c][c];
-    for (std::size_t r = 0; r < n; ++r) {
-      if (r == c) continue;
-      const Jet f = a[r][c] / a[c][c];
-      for (std::size_t k = c; k < n; ++k) a[r][k] = a[r][k] - f * a[c][k];
-      for (Jet& x : b[r]) {
-        const std::size_t k = static_cast<std::size_t>(&x - b[r].data());
-        x = x - f * b[c][k];
-      }
-    }
-  }
-  for (std::size_t r = 0; r < n; ++r)
-    for (Jet& x : b[r]) x = rounded(x / a[r][r], 8);
-  settle(b);
-  determinant = rounded(determinant, 4 * static_cast<double>(n));
-  return b;
+inline RowOf<Jet> settled(const RowOf<Jet>& x, double units) { return settled(Matrix(x.size(), 1, x), units).values; }
+inline Jet settled(const Jet& x, double units) { return rounded(x, units); }
+/// f of matrices with such errors. `exact`: f itself makes none.
+template <class F>
+auto settling(F f, double units, bool exact = false) {
+  return [=](const auto&... a) {
+    const auto result = [&] {
+      std::optional<Exactly> exactly;
+      if (exact) exactly.emplace();
+      return f(a...);
+    };
+    return settled(result(), units);
+  };
 }
-inline Matrix unit_matrix(std::size_t n) {
-  Matrix e(n, std::vector<Jet>(n));
-  for (std::size_t i = 0; i < n; ++i) e[i][i] = Jet(1);
-  return e;
-}
+
 inline DType factor_dtype(const Inputs& in) {
   DType d = promoted(in);
   if (reel::is_complex(d) || d == DType::float16 || d == DType::bfloat16) throw Unfit();
@@ -82,6 +56,45 @@ inline DType factor_dtype(const Inputs& in) {
   return d;
 }
 inline std::int64_t batches(const Array& x) { return elements(Extents(x.shape.begin(), x.shape.end() - 2)); }
+
+/// The dtype of a result that is computed in float64. Unfit where rounding bounds would be too coarse.
+inline DType real_dtype(const Inputs& in) {
+  const DType d = floating_of(promoted(in));
+  if (d != DType::float32 && d != DType::float64) throw Unfit();
+  round_like(d);
+  return d;
+}
+/// A value of that shape, or a new input.
+inline int real_value(Maker& m, const Extents& shape) {
+  const int k = m.pick(
+      [&](const Array& a) { return a.shape == shape && (a.dtype == DType::float64 || a.dtype == DType::float32); });
+  if (k >= 0 && m.chance(0.7)) return k;
+  const bool source = m.source_elements + elements(shape) < 16 && m.chance(0.6);
+  return m.input(source ? Role::source : Role::constant, m.chance(0.8) ? DType::float64 : DType::float32, shape);
+}
+/// A matrix whose eigenvalues are to the right of zero: x + n I for a value of few elements.
+inline int dominant_matrix(Maker& m, std::int64_t n) {
+  const int x = real_value(m, {n, n});
+  if (x < 0) return -1;
+  std::vector<double> diagonal(static_cast<std::size_t>(n * n));
+  for (std::int64_t i = 0; i < n; ++i) diagonal[static_cast<std::size_t>(i * n + i)] = 4;
+  const int e = m.input_of(m.at(x).dtype, {n, n}, diagonal);
+  return e < 0 ? -1 : m.emit("add", {Maker::arg(x), Maker::arg(e)});
+}
+/// Unfit unless the diagonal outweighs the rest of each row by this much.
+inline MatrixRef require_dominant(MatrixRef a, Real by = 0.5L) {
+  for (std::size_t i = 0; i < a.rows; ++i) {
+    Real rest = 0;
+    for (std::size_t j = 0; j < a.rows; ++j) rest += i == j ? 0 : magnitude(a[i][j]);
+    if (!(value_of(a[i][i]) - rest > by)) throw Unfit();
+  }
+  return a;
+}
+inline MatrixRef require_small(MatrixRef a, Real bound) {
+  for (const Jet& x : a.values)
+    if (!(magnitude(x) <= bound)) throw Unfit();
+  return a;
+}
 
 /// A square matrix, or a batch, far from singular: x x^T + 1, or x + 2.
 inline int square_matrix(Maker& m, bool symmetric) {

@@ -8,13 +8,16 @@
 #include <reel/solve/equations.hpp>
 #include <reel/solve/integrate.hpp>
 
-#include "../matrices.hpp"
+#include "../references/matrices.hpp"
+#include "../references/solutions.hpp"
 
 namespace cases {
 
 namespace {
 
 using namespace reel;
+using namespace equations;
+using namespace matrices;
 using X = Operands;
 using A = Arrays;
 
@@ -26,29 +29,16 @@ LinearOperator times(const Tensor& a) {
 LinearOperator definite(const Tensor& l) {
   return [l](const Tensor& v) { return matmul(l, matmul(l, v, {.transpose_a = true})) + 2 * v; };
 }
-Array definite(const Array& l) {
-  Array y = times(l, flipped(l));
-  for (std::int64_t i = 0; i < last(y); ++i) at(y, {i, i}) += 2;
-  return y;
-}
-Array symmetric(const Array& x) {
-  return build(x.shape, [&](const Index& i) { return (at(x, i) + at(x, {i[1], i[0]})) / 2; });
-}
+using M = const MatrixOf<Real>&;
 IterativeOptions accurate(const Tensor& b) { return {.tolerance = b.dtype() == DType::float32 ? 0x1p-20 : 0x1p-49}; }
-Array of_definite(A x) { return solved(definite(x[0]), x[1]); }
-Array of_general(A x) { return solved(x[0], x[1]); }
-
-// x with slope(x) (to - x) = residual(x) at to, by Newton's method from 0, for each element of p.
-Array newton(const Array& p, Real (*residual)(Real x, Real p), Real (*slope)(Real x)) {
-  return build(p.shape, [&](const Index& i) {
-    Real x = 0;
-    for (int k = 0; k < 100; ++k) x -= residual(x, at(p, i)) / slope(x);
-    return x;
-  });
+Array of_definite(A x) {
+  return each_side(x[0], x[1], [](M l, M b) { return solved(sum_of(l * transposed(l), 2, unit<Real>(l.rows)), b); });
 }
-Array root_of_cubic(A x) {
-  return newton(
-      x[0], [](Real v, Real p) { return v * v * v + v - p; }, [](Real v) { return 3 * v * v + 1; });
+Array of_general(A x) { return each_side(x[0], x[1], solved<Real>); }
+
+template <class Equation>
+Array solutions_of(A x) {
+  return build(x[0].shape, [&](const Index& i) { return solution_of<Equation>(at(x[0], i)); });
 }
 EquationFunction cubic(const Tensor& p) {
   return [p](const Tensor& x) { return x * x * x + x - p; };
@@ -59,9 +49,10 @@ Tensor bracketed(X x) {
 }
 
 // Integrals of exp(p x) and of p x^3, which is exact.
-Real of_exponential(Real p, Real a, Real b) { return p == 0 ? b - a : (std::exp(p * b) - std::exp(p * a)) / p; }
 Array exponential_integral(A x) {
-  return build(x[0].shape, [&](const Index& i) { return of_exponential(at(x[0], i), x[1].values[0], x[2].values[0]); });
+  return build(x[0].shape, [&](const Index& i) {
+    return equations::exponential_integral(at(x[0], i), x[1].values[0], x[2].values[0]);
+  });
 }
 Array cubic_integral(A x) {
   return build(x[1].shape, [&](const Index& i) {
@@ -99,14 +90,14 @@ const Shaped rows[] = {
     {"bicgstab", "3x3,3;1x1,1;4x4,4", [](X x) { return bicgstab(times(x[0]), x[1], accurate(x[1])).x; }, of_general, {-2, 2}, dominant, none, 100},
     {"linear_solve", "3x3,3;1x1,1;3x3,3x2", [](X x) { return linear_solve(times(x[0]), x[1], accurate(x[1])); }, of_general, {-2, 2}, dominant, none, 100},
     {"linear_solve", "3x3,3", [](X x) { return linear_solve(definite(x[0]), x[1], [](const LinearOperator& a, const Tensor& b) { return cg(a, b, accurate(b)).x; }, true); }, of_definite, {-2, 2}, nullptr, none, 100},
-    {"symmetric_function", "3x3;1x1;2x2x2;0x0", [](X x) { return symmetric_function(x[0], [](const Tensor& w) { return w * w * w; }); }, [](A x) { return each(x[0], [](const Array& m) { const Array s = symmetric(m); return times(s, times(s, s)); }); }, {-1, 1}, nullptr, none, 20},
-    {"symmetric_function", "3x3;2x2", [](X x) { return symmetric_function(x[0], [](const Tensor& w) { return 1 / (8 + w); }); }, [](A x) { Array m = symmetric(x[0]); for (std::int64_t i = 0; i < last(m); ++i) at(m, {i, i}) += 8; return solved(m, unit(last(m))); }, {-2, 2}, nullptr, none, 20},
+    {"symmetric_function", "3x3;1x1;2x2x2;0x0", [](X x) { return symmetric_function(x[0], [](const Tensor& w) { return w * w * w; }); }, [](A x) { return each(x[0], [](M m) { const auto s = symmetrised(m); return s * s * s; }); }, {-1, 1}, nullptr, none, 20},
+    {"symmetric_function", "3x3;2x2", [](X x) { return symmetric_function(x[0], [](const Tensor& w) { return 1 / (8 + w); }); }, [](A x) { return each(x[0], [](M m) { return matrices::inverse(sum_of(symmetrised(m), 8, unit<Real>(m.rows))); }); }, {-2, 2}, nullptr, none, 20},
     {"fixed_point", "3;2x2;()", [](X x) { return fixed_point([p = x[0]](const Tensor& y) { return p + 0.25 * sin(y); }, zeros_like(x[0])); },
-      [](A x) { return newton(x[0], [](Real v, Real p) { return v - p - std::sin(v) / 4; }, [](Real v) { return 1 - std::cos(v) / 4; }); }, {-2, 2}, nullptr, none, 100},
-    {"root", "3;2x2;()", [](X x) { return root(cubic(x[0]), zeros_like(x[0])); }, root_of_cubic, {-2, 2}, nullptr, none, 100},
-    {"bracketed_root", "3;2x2;()", bracketed, root_of_cubic, {-2, 2}, nullptr, none, 100},
+      solutions_of<Kepler>, {-2, 2}, nullptr, none, 100},
+    {"root", "3;2x2;()", [](X x) { return root(cubic(x[0]), zeros_like(x[0])); }, solutions_of<Cubic>, {-2, 2}, nullptr, none, 100},
+    {"bracketed_root", "3;2x2;()", bracketed, solutions_of<Cubic>, {-2, 2}, nullptr, none, 100},
     {"minimum", "3;2x2;()", [](X x) { return minimum([p = x[0]](const Tensor& y) { return sum(exp(y) + square(y) - p * y); }, zeros_like(x[0])); },
-      [](A x) { return newton(x[0], [](Real v, Real p) { return std::exp(v) + 2 * v - p; }, [](Real v) { return std::exp(v) + 2; }); }, {-1, 1}, nullptr, none, 100},
+      solutions_of<Exponential>, {-1, 1}, nullptr, none, 100},
     {"fixed_quad", "3,(),();(),(),()", [](X x) { return fixed_quad([p = x[0]](const Tensor& t) { return exp(expand_dims(p, -1) * t); }, x[1] + 0 * x[0], x[2] + 0 * x[0], 16); }, exponential_integral, {-1, 1}, nullptr, none, 20},
     {"fixed_quad", "(),3,3", [](X x) { return fixed_quad([p = x[0]](const Tensor& t) { return p * t * t * t; }, x[1], x[2], 2); }, cubic_integral, {-1, 1}, nullptr, none, 10},
     {"quad", "3,(),();(),(),()", [](X x) { return quad(exponential_of(x[0]), x[1], x[2], {.tolerance = x[0].dtype() == DType::float32 ? 1e-5 : 1e-13}); }, exponential_integral, {-1, 1}, nullptr, none, 20},

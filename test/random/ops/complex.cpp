@@ -151,7 +151,7 @@ void add_parts(std::vector<Op>& t) {
   add("conj", reel::conj, false, true, [](const Num& z, bool complex) { return complex ? Num(z.re, -z.im) : z; });
   add("angle", reel::angle, true, true, [](const Num& z, bool complex) {
     if (!complex)
-      return same(z.re, 0) || !less(z.re, 0) ? Num(0) : Num(rounded(3.14159265358979323846264338327950288L, 1));
+      return same(z.re, 0) || !less(z.re, 0) ? Num(0) : Num(rounded(Jet(3.14159265358979323846264338327950288L), 1));
     off_cut(z);
     return Num(rounded(arctan2(z.im, z.re), 8));
   });

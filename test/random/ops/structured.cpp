@@ -3,62 +3,39 @@
 #include <reel/linalg.hpp>
 #include <reel/sparse.hpp>
 
-#include "jet_matrices.hpp"
+#include "../matrices.hpp"
 
 namespace random_programs {
 
 namespace {
 
 using reel::Tensor;
-
-// The dense matrix of operands of n elements each; the first operand is the main diagonal.
-using Dense = Matrix (*)(const Inputs& in, std::size_t n);
-
-Matrix banded(const Inputs& in, std::size_t n) {
-  Matrix a = jet_matrix(n, n);
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j < n; ++j)
-      if (i <= j + 1 && j <= i + 1) a[i][j] = (*in[0])[static_cast<std::int64_t>((1 + i - j) * n + j)].re;
-  return a;
-}
-Matrix lower_bidiagonal(const Inputs& in, std::size_t n) {
-  Matrix a = jet_matrix(n, n);
-  for (std::size_t i = 0; i < n; ++i) {
-    a[i][i] = (*in[0])[static_cast<std::int64_t>(i)].re;
-    if (i + 1 < n) a[i + 1][i] = (*in[0])[static_cast<std::int64_t>(n + i)].re;
-  }
-  return a;
-}
-Matrix tridiagonal(const Inputs& in, std::size_t n) {
-  Matrix a = jet_matrix(n, n);
-  for (std::size_t i = 0; i < n; ++i) {
-    const auto at = static_cast<std::int64_t>(i);
-    a[i][i] = (*in[1])[at].re;
-    if (i + 1 < n) a[i + 1][i] = (*in[0])[at].re, a[i][i + 1] = (*in[2])[at].re;
-  }
-  return a;
-}
-Matrix toeplitz_of(const Inputs& in, std::size_t n) {
-  Matrix a = jet_matrix(n, n);
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j < n; ++j)
-      a[i][j] = i >= j ? (*in[0])[static_cast<std::int64_t>(i - j)].re : (*in[1])[static_cast<std::int64_t>(j - i)].re;
-  return a;
-}
+using Ms = const std::vector<Matrix>&;
 
 // A value plus this constant.
 int raised(Maker& m, const Extents& shape, const std::vector<double>& by) {
   const int x = real_value(m, shape), e = x < 0 ? -1 : m.input_of(m.at(x).dtype, shape, by);
   return e < 0 ? -1 : m.emit("add", {Maker::arg(x), Maker::arg(e)});
 }
+// `rows` diagonals of which this one outweighs the others.
+int raised_band(Maker& m, std::int64_t rows, std::int64_t row, std::int64_t n) {
+  std::vector<double> by(at(rows * n));
+  std::fill_n(by.begin() + row * n, n, 6.0);
+  return raised(m, {rows, n}, by);
+}
+std::vector<int> three_diagonals(Maker& m, std::int64_t n, bool dominant) {
+  const int lower = real_value(m, {n - 1});
+  const int diagonal = lower < 0 ? -1 : dominant ? raised(m, {n}, std::vector<double>(at(n), 6.0)) : real_value(m, {n});
+  return {lower, diagonal, diagonal < 0 ? -1 : real_value(m, {n - 1})};
+}
 
-void add(std::vector<Op>& t, const char* name, std::function<std::vector<int>(Maker&, std::int64_t)> operands,
-         Dense dense, std::function<void(const Operands&, std::vector<Tensor>&)> call, bool product = false) {
-  Op o;
-  o.name = name;
-  o.make = [operands](Maker& m, Statement& s) {
+// Operands but the last, for n equations.
+using Draw = std::vector<int> (*)(Maker& m, std::int64_t n);
+// The system of dense(operands but the last), or its product with the last operand, which may be a vector.
+void add(std::vector<Op>& t, const char* name, Draw draw, Matrix (*dense)(Ms x), Call call, bool product = false) {
+  const auto make = [draw](Maker& m, Statement& s) {
     const std::int64_t n = m.between(1, 3);
-    for (const int x : operands(m, n)) {
+    for (const int x : draw(m, n)) {
       if (x < 0) return false;
       s.args.push_back(Maker::arg(x));
     }
@@ -66,97 +43,42 @@ void add(std::vector<Op>& t, const char* name, std::function<std::vector<int>(Ma
     s.args.push_back(Maker::arg(b));
     return b >= 0;
   };
-  o.eval = [dense, product](const Statement&, const Inputs& in, Arrays& out) {
-    Array b = *in.back(), y(real_dtype(in), b.shape);
-    const auto n = static_cast<std::size_t>(b.shape[0]);
-    if (b.rank() == 1) b.shape.push_back(1);
-    const Matrix a = dense(in, n);
-    if (!product) require_dominant(a, 0.5L);
-    Matrix x = jet_matrix(0, 0);
-    {
-      const Exactly exactly;
-      x = product ? a * matrix(b) : solved(a, matrix(b));
-    }
-    settle(x, 100);
-    store(x, y);
-    out.push_back(std::move(y));
+  const auto reference = [dense, product](JetArrays x, const Statement&) {
+    const ArrayOf<Jet>& b = x.back();
+    const Matrix a = dense(std::vector<Matrix>(x.begin(), x.end() - 1));
+    if (!product) require_dominant(a);
+    const auto f = [product](MatrixRef m, MatrixRef right) { return product ? m * right : solved(m, right); };
+    return ArrayOf<Jet>{b.shape, settling(f, 100, true)(a, Matrix(b)).values};
   };
-  o.call = [call](const Statement&, const Operands& a, std::vector<Tensor>& out) { call(a, out); };
-  t.push_back(std::move(o));
+  t.push_back(row_op<Jet>(name, make, real_dtype, reference, call));
 }
 
-// Of matrices with one diagonal below the main one.
 void add_banded_cholesky(std::vector<Op>& t) {
-  Op o;
-  o.name = "banded_cholesky";
-  o.make = [](Maker& m, Statement& s) {
-    const std::int64_t n = m.between(1, 3);
-    std::vector<double> by(static_cast<std::size_t>(2 * n));
-    std::fill_n(by.begin(), n, 6.0);
-    const int a = raised(m, {2, n}, by);
+  const auto make = [](Maker& m, Statement& s) {
+    const int a = raised_band(m, 2, 0, m.between(1, 3));
     s.args.push_back(Maker::arg(a));
     return a >= 0;
   };
-  o.eval = [](const Statement&, const Inputs& in, Arrays& out) {
-    const Array& a = *in[0];
-    Array y(real_dtype(in), a.shape);
-    const std::int64_t n = a.shape[1];
-    Matrix l = jet_matrix(2, static_cast<std::size_t>(n));
-    {
-      const Exactly exactly;
-      for (std::int64_t j = 0; j < n; ++j) {
-        const auto k = static_cast<std::size_t>(j);
-        Jet pivot = a[j].re;
-        if (j > 0) pivot = pivot - l[1][k - 1] * l[1][k - 1];
-        if (!(pivot.v[0] > 0.5L)) throw Unfit();
-        l[0][k] = sqrt(pivot);
-        if (j + 1 < n) l[1][k] = a[n + j].re / l[0][k];
-      }
-    }
-    settle(l, 100);
-    store(l, y);
-    out.push_back(std::move(y));
-  };
-  o.call = [](const Statement&, const Operands& a, std::vector<Tensor>& out) {
-    out.push_back(reel::banded_cholesky(a[0]));
-  };
-  t.push_back(std::move(o));
+  t.push_back(row_op<Jet>(
+      "banded_cholesky", make, real_dtype,
+      [](JetArrays x, const Statement&) { return each(x[0], settling(banded_cholesky<Jet>, 100, true)); },
+      REEL_CALL(reel::banded_cholesky(x[0]))));
 }
-
 void add_householder_product(std::vector<Op>& t) {
-  Op o;
-  o.name = "householder_product";
-  o.make = [](Maker& m, Statement& s) {
+  const auto make = [](Maker& m, Statement& s) {
     const std::int64_t n = m.between(1, 2);
     const int a = real_value(m, {m.between(2, 3), n}), tau = a < 0 ? -1 : real_value(m, {n});
     s.args = {Maker::arg(a), Maker::arg(tau)};
     return tau >= 0;
   };
-  o.eval = [](const Statement&, const Inputs& in, Arrays& out) {
-    Array y(real_dtype(in), in[0]->shape);
-    const auto m = static_cast<std::size_t>(y.shape[0]), n = static_cast<std::size_t>(y.shape[1]);
-    Matrix v = matrix(*in[0]), q = jet_matrix(m, n);
-    for (std::size_t i = 0; i < m; ++i)
-      for (std::size_t j = 0; j < n; ++j) {
-        if (i <= j) v[i][j] = Jet(i == j ? 1 : 0);
-        q[i][j] = Jet(i == j ? 1 : 0);
-        if (std::fabs(v[i][j].v[0]) > 4) throw Unfit();
-      }
-    for (std::size_t r = n; r-- > 0;)
-      for (std::size_t j = 0; j < n; ++j) {
-        Jet along(0);
-        for (std::size_t i = r; i < m; ++i) along = along + v[i][r] * q[i][j];
-        along = along * (*in[1])[static_cast<std::int64_t>(r)].re;
-        for (std::size_t i = r; i < m; ++i) q[i][j] = q[i][j] - along * v[i][r];
-      }
-    settle(q, 40);
-    store(q, y);
-    out.push_back(std::move(y));
-  };
-  o.call = [](const Statement&, const Operands& a, std::vector<Tensor>& out) {
-    out.push_back(reel::householder_product(a[0], a[1]));
-  };
-  t.push_back(std::move(o));
+  t.push_back(row_op<Jet>(
+      "householder_product", make, real_dtype,
+      [](JetArrays x, const Statement&) {
+        return each({x[0], x[1]}, {2, 1}, [](MatrixRef a, MatrixRef tau) {
+          return settled(reflected(require_small(triangle(a, true, true), 4), tau.values), 40);
+        });
+      },
+      REEL_CALL(reel::householder_product(x[0], x[1]))));
 }
 
 // ---- Sparse matrices [3, 3]. ints: the positions of each pattern, as bits in row-major order.
@@ -182,16 +104,16 @@ const reel::SparsityPattern& pattern_of(std::int64_t bits) {
   const reel::Shape count{static_cast<std::int64_t>(rows.size())};
   return made[bits] = reel::coo_to_csr(reel::from_data(rows, count), reel::from_data(columns, count), {side, side});
 }
-Matrix scattered(const Array& values, std::int64_t bits) {
-  Matrix a = jet_matrix(side, side);
-  std::int64_t k = 0;
-  for (const auto& [i, j] : positions_of(bits)) a[i][j] = values[k++].re;
+Matrix scattered(const RowOf<Jet>& values, std::int64_t bits) {
+  Matrix a(side, side);
+  std::size_t k = 0;
+  for (const auto& [i, j] : positions_of(bits)) a[i][j] = values[k++];
   return a;
 }
 Matrix gathered(const Matrix& a, std::int64_t bits) {
-  Matrix y = jet_matrix(1, 0);
-  for (const auto& [i, j] : positions_of(bits)) y[0].push_back(a[i][j]);
-  return y;
+  RowOf<Jet> y;
+  for (const auto& [i, j] : positions_of(bits)) y.push_back(a[i][j]);
+  return {1, y.size(), y};
 }
 // The positions that products of elements reach.
 std::int64_t product_bits(std::int64_t a, std::int64_t b) {
@@ -201,25 +123,19 @@ std::int64_t product_bits(std::int64_t a, std::int64_t b) {
       if (k == l) bits |= std::int64_t{1} << (i * side + j);
   return bits;
 }
-Matrix flipped(const Matrix& a) {
-  Matrix y = jet_matrix(a[0].size(), a.size());
-  for (std::size_t i = 0; i < a.size(); ++i)
-    for (std::size_t j = 0; j < a[i].size(); ++j) y[j][i] = a[i][j];
-  return y;
-}
 std::int64_t flipped_bits(std::int64_t bits) {
   std::int64_t y = 0;
   for (const auto& [i, j] : positions_of(bits)) y |= std::int64_t{1} << (j * side + i);
   return y;
 }
 Matrix softmax_of(const Matrix& a, std::int64_t bits) {
-  Matrix y = jet_matrix(side, side);
-  std::vector<Jet> total(side);
+  Matrix y(side, side);
+  RowOf<Jet> total(side);
   for (const auto& [i, j] : positions_of(bits)) total[i] = total[i] + (y[i][j] = exp(a[i][j]));
   for (const auto& [i, j] : positions_of(bits)) y[i][j] = y[i][j] / total[i];
   return y;
 }
-Matrix ones_row() { return {{Jet(1), Jet(1), Jet(1)}}; }
+Matrix ones_row() { return {1, side, RowOf<Jet>(side, Jet(1))}; }
 
 using reel::Csr;
 enum class Second { none, values, columns, matrix };  // of the shape [nonzeros], [3, 2], [3, 3]
@@ -235,7 +151,7 @@ using M = const Matrix&;
 const SparseOp sparse_ops[] = {
     {"csr_matmul", Second::columns, false, [](M a, M b, Bits) { return a * b; },
      [](const Csr& a, const Tensor& b, Bits) { return reel::csr_matmul(a.values, a.pattern, b); }},
-    {"csr_matmul of the transpose", Second::columns, false, [](M a, M b, Bits) { return flipped(a) * b; },
+    {"csr_matmul of the transpose", Second::columns, false, [](M a, M b, Bits) { return transposed(a) * b; },
      [](const Csr& a, const Tensor& b, Bits) { return reel::csr_matmul(a.values, a.pattern, b, true); }},
     {"csr_solve", Second::columns, true, [](M a, M b, Bits) { return solved(a, b); },
      [](const Csr& a, const Tensor& b, Bits) { return reel::csr_solve(a.values, a.pattern, b); }},
@@ -256,7 +172,7 @@ const SparseOp sparse_ops[] = {
        return reel::matmul(a, Csr{pattern_of(k[1]), b}).values;
      }},
     {"transpose of a sparse matrix", Second::none, false,
-     [](M a, M, Bits k) { return gathered(flipped(a), flipped_bits(k[0])); },
+     [](M a, M, Bits k) { return gathered(transposed(a), flipped_bits(k[0])); },
      [](const Csr& a, const Tensor&, Bits) { return reel::transpose(a).values; }},
     {"softmax of a sparse matrix", Second::none, false,
      [](M a, M, Bits k) { return gathered(softmax_of(a, k[0]), k[0]); },
@@ -288,37 +204,27 @@ bool make_sparse(const SparseOp& f, Maker& m, Statement& s) {
   return b >= 0;
 }
 
-void eval_sparse(const SparseOp& f, const Statement& s, const Inputs& in, Arrays& out) {
-  const DType d = real_dtype(in);
-  const Matrix a = scattered(*in[0], s.ints[0]);
-  if (f.solves) require_dominant(a, 0.5L);
-  const Matrix b = f.second == Second::none     ? jet_matrix(0, 0)
-                   : f.second == Second::values ? scattered(*in[1], s.ints[1])
-                                                : matrix(*in[1]);
-  Matrix x = jet_matrix(0, 0);
-  if (f.solves) {
-    const Exactly exactly;
-    x = f.eval(a, b, s.ints);
-  } else {
-    x = f.eval(a, b, s.ints);  // terms may cancel: those of a softmax of one element all do
-  }
-  settle(x, 100);
-  const auto rows = static_cast<std::int64_t>(x.size()), columns = static_cast<std::int64_t>(x[0].size());
-  Array y(d, rows == 1 ? Extents{columns} : Extents{rows, columns});
-  store(x, y);
-  out.push_back(std::move(y));
+ArrayOf<Jet> value_of_sparse(const SparseOp& f, JetArrays x, const Statement& s) {
+  const Matrix a = scattered(x[0].values, s.ints[0]);
+  if (f.solves) require_dominant(a);
+  const Matrix b = f.second == Second::none     ? Matrix()
+                   : f.second == Second::values ? scattered(x[1].values, s.ints[1])
+                                                : Matrix(x[1]);
+  // But for solutions, terms may cancel: those of a softmax of one element all do.
+  const Matrix y = settling([&] { return f.eval(a, b, s.ints); }, 100, f.solves)();
+  return y.rows == 1 ? cases::matrices::array_of(y.values) : cases::matrices::array_of(y);
 }
 
 void add_sparse_matrices(std::vector<Op>& t) {
   for (const SparseOp& f : sparse_ops) {
-    Op o;
-    o.name = f.name;
-    o.make = [&f](Maker& m, Statement& s) { return make_sparse(f, m, s); };
-    o.eval = [&f](const Statement& s, const Inputs& in, Arrays& out) { eval_sparse(f, s, in, out); };
+    Op o = row_op<Jet>(
+        f.name, [&f](Maker& m, Statement& s) { return make_sparse(f, m, s); }, real_dtype,
+        [&f](JetArrays x, const Statement& s) { return value_of_sparse(f, x, s); }, {});
     o.call = [&f](const Statement& s, const Operands& a, std::vector<Tensor>& out) {
       const Csr matrix{pattern_of(s.ints[0]), a.tensor(0)};
       out.push_back(f.call(matrix, f.second == Second::none ? Tensor() : a.tensor(1), s.ints));
     };
+    o.text = {};
     t.push_back(std::move(o));
   }
 }
@@ -327,57 +233,30 @@ void add_sparse_matrices(std::vector<Op>& t) {
 
 void add_structured_systems(std::vector<Op>& t) {
   add(
-      t, "banded_solve",
-      [](Maker& m, std::int64_t n) {
-        std::vector<double> by(static_cast<std::size_t>(3 * n));
-        std::fill_n(by.begin() + n, n, 6.0);
-        return std::vector<int>{raised(m, {3, n}, by)};
-      },
-      banded, [](const Operands& a, std::vector<Tensor>& out) { out.push_back(reel::banded_solve(a[0], 1, 1, a[1])); });
+      t, "banded_solve", [](Maker& m, std::int64_t n) { return std::vector{raised_band(m, 3, 1, n)}; },
+      [](Ms x) { return banded(x[0], 1, 1); }, REEL_CALL(reel::banded_solve(x[0], 1, 1, x[1])));
   add(
-      t, "banded_triangular_solve",
-      [](Maker& m, std::int64_t n) {
-        std::vector<double> by(static_cast<std::size_t>(2 * n));
-        std::fill_n(by.begin(), n, 6.0);
-        return std::vector<int>{raised(m, {2, n}, by)};
-      },
-      lower_bidiagonal,
-      [](const Operands& a, std::vector<Tensor>& out) { out.push_back(reel::banded_triangular_solve(a[0], a[1])); });
+      t, "banded_triangular_solve", [](Maker& m, std::int64_t n) { return std::vector{raised_band(m, 2, 0, n)}; },
+      [](Ms x) { return banded(x[0], 1, 0); }, REEL_CALL(reel::banded_triangular_solve(x[0], x[1])));
   add_banded_cholesky(t);
   add_sparse_matrices(t);
   add_householder_product(t);
+  const auto from_diagonals = [](Ms x) { return tridiagonal(x[0].values, x[1].values, x[2].values); };
   add(
-      t, "tridiagonal_solve",
-      [](Maker& m, std::int64_t n) {
-        const std::vector<double> by(static_cast<std::size_t>(n), 6.0);
-        const int lower = real_value(m, {n - 1}), diagonal = lower < 0 ? -1 : raised(m, {n}, by);
-        return std::vector<int>{lower, diagonal, diagonal < 0 ? -1 : real_value(m, {n - 1})};
-      },
-      tridiagonal,
-      [](const Operands& a, std::vector<Tensor>& out) {
-        out.push_back(reel::tridiagonal_solve(a[0], a[1], a[2], a[3]));
-      });
+      t, "tridiagonal_solve", [](Maker& m, std::int64_t n) { return three_diagonals(m, n, true); }, from_diagonals,
+      REEL_CALL(reel::tridiagonal_solve(x[0], x[1], x[2], x[3])));
   add(
-      t, "tridiagonal_matmul",
-      [](Maker& m, std::int64_t n) {
-        const int lower = real_value(m, {n - 1}), diagonal = lower < 0 ? -1 : real_value(m, {n});
-        return std::vector<int>{lower, diagonal, diagonal < 0 ? -1 : real_value(m, {n - 1})};
-      },
-      tridiagonal,
-      [](const Operands& a, std::vector<Tensor>& out) {
-        out.push_back(reel::tridiagonal_matmul(a[0], a[1], a[2], a[3]));
-      },
-      true);
+      t, "tridiagonal_matmul", [](Maker& m, std::int64_t n) { return three_diagonals(m, n, false); }, from_diagonals,
+      REEL_CALL(reel::tridiagonal_matmul(x[0], x[1], x[2], x[3])), true);
   add(
       t, "toeplitz_solve",
       [](Maker& m, std::int64_t n) {
-        std::vector<double> by(static_cast<std::size_t>(n));
+        std::vector<double> by(at(n));
         by[0] = 6;
         const int column = raised(m, {n}, by);
-        return std::vector<int>{column, column < 0 ? -1 : real_value(m, {n})};
+        return std::vector{column, column < 0 ? -1 : real_value(m, {n})};
       },
-      toeplitz_of,
-      [](const Operands& a, std::vector<Tensor>& out) { out.push_back(reel::toeplitz_solve(a[0], a[1], a[2])); });
+      [](Ms x) { return toeplitz(x[0].values, x[1].values); }, REEL_CALL(reel::toeplitz_solve(x[0], x[1], x[2])));
 }
 
 }  // namespace random_programs

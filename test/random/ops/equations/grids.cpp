@@ -5,8 +5,8 @@
 #include <reel/interpolate.hpp>
 
 #include "../../../op_cases/equations/grid_references.hpp"
+#include "../../matrices.hpp"
 #include "../../ranged.hpp"
-#include "../jet_matrices.hpp"
 
 namespace random_programs {
 

@@ -3,7 +3,7 @@
 #include <reel/solve/integrate.hpp>
 
 #include "../../../op_cases/equations/references.hpp"
-#include "../jet_matrices.hpp"
+#include "../../matrices.hpp"
 #include "grids.hpp"
 
 namespace random_programs {

@@ -3,7 +3,7 @@
 
 #include <reel/geometry.hpp>
 
-#include "../jet_matrices.hpp"
+#include "../../matrices.hpp"
 
 namespace random_programs {
 
