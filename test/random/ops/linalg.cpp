@@ -155,15 +155,9 @@ void add_einsum(std::vector<Op>& t) {
     for (const auto& [c, size] : extent) work *= size;
     return work <= 400;
   };
-  Op o =
-      row_op<Num>("einsum", make, product_dtype, [](Nums x, const Statement& s) { return products_summed(s.text, x); },
-                  REEL_CALL(reel::einsum(s.text, x.tensors())), {2.5, true});
-  o.text = [](const Statement& s, const std::vector<std::string>& a) {
-    std::string r = "einsum(\"" + s.text + "\", {";
-    for (std::size_t k = 0; k < a.size(); ++k) r += (k ? ", " : "") + a[k];
-    return r + "})";
-  };
-  t.push_back(std::move(o));
+  t.push_back(row_op<Num>("einsum", make, product_dtype,
+                          [](Nums x, const Statement& s) { return products_summed(s.text, x); },
+                          REEL_CALL(reel::einsum(s.text, x.tensors())), {2.5, true}));
 }
 
 // ---- Square matrices.
