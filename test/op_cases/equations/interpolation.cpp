@@ -3,30 +3,28 @@
 #include <reel/interpolate.hpp>
 #include <reel/solve/integrate.hpp>
 
-#include "../naive.hpp"
-#include "grid_references.hpp"
-#include "references.hpp"
+#include "../references/grids.hpp"
 
 namespace cases {
 
 namespace {
 
 using namespace reel;
+using namespace grids;
 using X = Operands;
 using A = Arrays;
-using interpolation::Ends;
 
 // Operand 0 ascends from about -1.5 on in steps of about 1.
 Tensor knots_first(const Tensor& x, std::size_t operand) {
   return operand == 0 ? 0.15 * x + arange(x.size()) - 1.5 : x;
 }
 
-Array linear_of(A x, Real below, Real above, bool with_ends) {
-  const Row &xp = x[0].values, &fp = x[1].values;
-  return build(x[2].shape, [&](const Index& i) {
-    return interpolation::linear(at(x[2], i), xp, fp, with_ends ? below : fp.front(), with_ends ? above : fp.back());
+Array linear_of(A x, const Real* ends) {
+  return at_points(x, [ends](const Row& xp, const Row& fp, Real p) {
+    return interpolation::linear(p, xp, fp, ends ? ends[0] : fp.front(), ends ? ends[1] : fp.back());
   });
 }
+constexpr Real two_ends[] = {-3, 5};
 // Knots in [0, period), at least one; the line over the gap goes on to the next period.
 Array repeated(A x, Real period) {
   std::vector<std::pair<Real, Real>> knots;
@@ -42,19 +40,10 @@ Array repeated(A x, Real period) {
                [&](const Index& i) { return interpolation::linear<Real>(within(at(x[2], i)), xp, fp, 0, 0); });
 }
 
-// f(knots, row of values) as a piecewise function, and of(function, point): [..., points].
+// f(knots, row of values) as a piecewise function, and of(function, point).
 template <class F, class Of>
 Array piecewise(A x, F f, Of of) {
-  Array all;
-  along(x[1], -1, [&](const Row& values) {
-    const interpolation::Pieces<Real> p = f(x[0].values, values);
-    for (Real at : x[2].values) all.values.push_back(of(p, at));
-    return values;
-  });
-  all.shape = x[1].shape;
-  all.shape.pop_back();
-  for (std::int64_t extent : x[2].shape) all.shape.push_back(extent);
-  return all;
+  return at_points(x, [&](const Row& knots, const Row& values, Real p) { return of(f(knots, values), p); });
 }
 template <int Derivative>
 Real derivative_of(const interpolation::Pieces<Real>& p, Real at) {
@@ -74,222 +63,67 @@ Tensor knots_around(const Tensor& x, std::size_t operand) {
 }
 template <int Degree, int Derivative>
 Array b_spline_of(A x) {
-  Array all;
-  along(x[1], -1, [&](const Row& c) {
-    for (Real at : x[2].values)
-      all.values.push_back(interpolation::b_spline<Real>(x[0].values, c, Degree, at, Derivative));
-    return c;
+  return at_points(x, [](const Row& knots, const Row& c, Real p) {
+    return interpolation::b_spline<Real>(knots, c, Degree, p, Derivative);
   });
-  all.shape = x[1].shape;
-  all.shape.pop_back();
-  for (std::int64_t extent : x[2].shape) all.shape.push_back(extent);
-  return all;
 }
 Array b_spline_integral_of(A x) {
-  Array all;
-  along(x[1], -1, [&](const Row& c) {
-    const auto to = [&](Real at) { return interpolation::b_spline_integral<Real>(x[0].values, c, 2, at); };
-    for (Real at : x[2].values) all.values.push_back(to(at) - to(0.5L));
-    return c;
+  return at_points(x, [](const Row& knots, const Row& c, Real p) {
+    const auto to = [&](Real end) { return interpolation::b_spline_integral<Real>(knots, c, 2, end); };
+    return to(p) - to(0.5L);
   });
-  all.shape = x[1].shape;
-  all.shape.pop_back();
-  for (std::int64_t extent : x[2].shape) all.shape.push_back(extent);
-  return all;
 }
 
 // Grids: the coordinates of the axes, the values, the points.
 Tensor axis_first(const Tensor& x, std::size_t operand) { return operand == 0 ? knots_first(x, 0) : x; }
 Tensor axes_first(const Tensor& x, std::size_t operand) { return operand < 2 ? knots_first(x, 0) : x; }
-template <interpolation::OnGrid Method>
+template <OnGrid Method>
 Array on_grid(A x) {
-  const std::size_t d = x.size() - 2;
-  const Array &values = x[d], &points = x[d + 1];
-  Shape lead = points.shape, rest;
-  lead.pop_back();
-  for (int k = static_cast<int>(d); k < values.shape.rank(); ++k) rest.push_back(values.shape[k]);
-  std::vector<std::size_t> extents;
-  for (std::size_t k = 0; k < d; ++k) extents.push_back(x[k].values.size());
-  Array y;
-  for_each_index(lead, [&](const Index& p) {
-    for_each_index(rest, [&](const Index& behind) {
-      const auto one = [&](std::size_t k, const Row& row) {
-        Index i = p;
-        i.push_back(static_cast<std::int64_t>(k));
-        return interpolation::on_axis<Real>(x[k].values, row, at(points, i), Method);
-      };
-      const auto value = [&](const std::vector<std::size_t>& g) {
-        Index i(g.begin(), g.end());
-        i.insert(i.end(), behind.begin(), behind.end());
-        return at(values, i);
-      };
-      y.values.push_back(interpolation::on_axes<Real>(extents, value, one));
-    });
-  });
-  y.shape = lead;
-  for (std::int64_t extent : rest) y.shape.push_back(extent);
-  return y;
+  return grids::on_grid(x, Method);
 }
 constexpr RegularGridOptions open_grid(GridMethod m) { return {.method = m, .fill = std::nullopt}; }
 
 // Arrays at positions: coordinates as the second operand.
 Tensor positions_second(const Tensor& x, std::size_t operand) { return operand == 1 ? 1.5 * x + 1 : x; }
-std::vector<std::size_t> last_extents(const Shape& s, int count) {
-  std::vector<std::size_t> extents;
-  for (int k = s.rank() - count; k < s.rank(); ++k) extents.push_back(static_cast<std::size_t>(s[k]));
-  return extents;
-}
-Real at_position(const Array& x, const Index& lead, const Row& position, interpolation::Around around,
-                 interpolation::Beyond beyond, Real fill) {
-  const auto value = [&](const std::vector<std::size_t>& last) {
-    Index i = lead;
-    i.insert(i.end(), last.begin(), last.end());
-    return at(x, i);
-  };
-  return interpolation::at_positions<Real>(last_extents(x.shape, static_cast<int>(position.size())), value, position,
-                                           around, beyond, fill);
-}
 // Of any order and border; the fill value is 0.5.
 template <int Order, Border B>
 Array mapped(A x) {
-  using interpolation::Around;
-  const Array& c = x[1];
-  const std::int64_t d = c.shape[0];
-  Shape lead, rest;
-  for (int k = 0; k < x[0].shape.rank() - static_cast<int>(d); ++k) lead.push_back(x[0].shape[k]);
-  for (int k = 1; k < c.shape.rank(); ++k) rest.push_back(c.shape[k]);
-  Array y;
-  for_each_index(lead, [&](const Index& batch) {
-    for_each_index(rest, [&](const Index& p) {
-      Row position;
-      for (std::int64_t k = 0; k < d; ++k) {
-        Index i = {k};
-        i.insert(i.end(), p.begin(), p.end());
-        position.push_back(at(c, i));
-      }
-      const Around around = Order == 0 ? Around::nearest_up : Order == 1 ? Around::linear : Around::b_spline;
-      y.values.push_back(at_position(x[0], batch, position, around, static_cast<interpolation::Beyond>(B), 0.5L));
-    });
-  });
-  y.shape = lead;
-  for (std::int64_t extent : rest) y.shape.push_back(extent);
-  return y;
+  return grids::mapped(x, Order, static_cast<Beyond>(B), 0.5L);
 }
 template <int Order, Border B>
 Tensor map_at(X x) {
   return map_coordinates(x[0], x[1], {Order, B, 0.5});
 }
 
-interpolation::Beyond beyond_of(const GridSampleOptions& o) {
-  using interpolation::Beyond;
-  if (o.padding == GridPadding::zeros) return Beyond::grid_constant;
-  if (o.padding == GridPadding::border) return Beyond::nearest;
-  return o.align_corners ? Beyond::mirror : Beyond::reflect;
-}
 template <GridMethod M, GridPadding P, bool Align>
 Array sampled(A x) {
-  using interpolation::Around;
-  const Array &images = x[0], &grid = x[1];
-  const GridSampleOptions o = {M, P, Align};
-  const int d = images.shape.rank() - 2;
-  Shape result = grid.shape;
-  result.pop_back();
-  Array y;
-  y.shape = {images.shape[0], images.shape[1]};
-  for (int k = 1; k <= d; ++k) y.shape.push_back(result[k]);
-  for_each_index(y.shape, [&](const Index& i) {
-    Row position;
-    for (int k = 0; k < d; ++k) {
-      Index p = {i[0]};
-      p.insert(p.end(), i.begin() + 2, i.end());
-      p.push_back(d - 1 - k);
-      const Real n = static_cast<Real>(images.shape[k + 2]), v = at(grid, p);
-      position.push_back(Align ? (v + 1) / 2 * (n - 1) : ((v + 1) * n - 1) / 2);
-    }
-    const Around around = M == GridMethod::nearest  ? Around::nearest_even
-                          : M == GridMethod::linear ? Around::linear
-                                                    : Around::keys;
-    y.values.push_back(at_position(images, {i[0], i[1]}, position, around, beyond_of(o), 0));
-  });
-  return y;
+  return grids::sampled(x, static_cast<int>(M), static_cast<int>(P), Align);
 }
 template <GridMethod M, GridPadding P, bool Align>
 Tensor sample(X x) {
   return grid_sample(x[0], x[1], {M, P, Align});
 }
-template <bool Align>
-Array affine(A x, Shape size) {
-  const Array& theta = x[0];
-  const int d = size.rank() - 2;
-  Array y;
-  y.shape = {size[0]};
-  for (int k = 0; k < d; ++k) y.shape.push_back(size[k + 2]);
-  y.shape.push_back(d);
-  for_each_index(y.shape, [&](const Index& i) {
-    Real sum = at(theta, {i[0], i.back(), d});
-    for (int k = 0; k < d; ++k) {
-      const Real n = static_cast<Real>(size[d + 1 - k]), j = static_cast<Real>(i[static_cast<std::size_t>(d - k)]);
-      const Real place = Align ? (n > 1 ? 2 * j / (n - 1) - 1 : 0) : (2 * j + 1) / n - 1;
-      sum += at(theta, {i[0], i.back(), k}) * place;
-    }
-    y.values.push_back(sum);
-  });
-  return y;
-}
-
 // Even axes get two elements more, odd ones one less.
+template <class Extents>
+Extents other_size(Extents s) {
+  for (int k = 0; k < s.rank(); ++k) s[k] += k % 2 == 0 ? 2 : -1;
+  return s;
+}
 template <int Method, bool Antialias, bool Align>
 Array resized(A x) {
-  Array y = x[0];
-  for (int k = 0; k < y.shape.rank(); ++k) {
-    const std::int64_t m = x[0].shape[k] + (k % 2 == 0 ? 2 : -1);
-    y = along(y, k, [&](const Row& row) {
-      Row made;
-      for (std::int64_t i = 0; i < m; ++i) {
-        const auto w =
-            interpolation::resize_weights({Method, Antialias, Align}, static_cast<std::int64_t>(row.size()), m, i);
-        made.push_back(0);
-        for (std::size_t j = 0; j < row.size(); ++j) made.back() += w[j] * row[j];
-      }
-      return made;
-    });
-  }
-  return y;
+  return grids::resized(x[0], other_size(x[0].shape), {Method, Antialias, Align});
 }
 template <int Method, bool Antialias, bool Align>
 Tensor resize_by(X x) {
-  Shape s = x[0].shape();
-  for (int k = 0; k < s.rank(); ++k) s[k] += k % 2 == 0 ? 2 : -1;
-  return resize(x[0], s, {static_cast<ResizeMethod>(Method), Antialias, Align});
+  return resize(x[0], other_size(x[0].shape()), {static_cast<ResizeMethod>(Method), Antialias, Align});
 }
 
-// f(samples, coordinates) of each row along an axis; coordinates 0, step, 2 step ... without an operand for them.
-template <class F>
-Array integrals(A x, int axis, Real step, F f) {
-  return along(x[0], axis, [&](const Row& y) {
-    Row at;
-    for (std::size_t k = 0; k < y.size(); ++k)
-      at.push_back(x.size() > 1 ? x[1].values[k] : step * static_cast<Real>(k));
-    return f(y, at);
-  });
-}
-Array without_axis(Array y, int axis) {
-  y.shape.erase(axis < 0 ? axis + y.shape.rank() : axis);
-  return y;
-}
-Row whole(const Row& y, const Row& x) { return {y.empty() ? 0 : interpolation::running_trapezia(y, x).back()}; }
-Row running(const Row& y, const Row& x) {
-  Row sums = interpolation::running_trapezia(y, x);
-  sums.erase(sums.begin());
-  return sums;
-}
-Row by_parabolas(const Row& y, const Row& x) { return {interpolation::parabolas(y, x)}; }
 Tensor ascending_second(const Tensor& x, std::size_t operand) { return operand == 1 ? 0.15 * x + arange(x.size()) : x; }
 
 // clang-format off
 const Shaped rows[] = {
-    {"interp", "4,4,7;5,5,2x3;2,2,();3,3,0x2", [](X x) { return interp(x[2], x[0], x[1]); }, [](A x) { return linear_of(x, 0, 0, false); }, {-2, 2}, knots_first, none, 4},
-    {"interp", "4,4,7", [](X x) { return interp(x[2], x[0], x[1], {.left = -3, .right = 5}); }, [](A x) { return linear_of(x, -3, 5, true); }, {-2, 2}, knots_first, none, 4},
+    {"interp", "4,4,7;5,5,2x3;2,2,();3,3,0x2", [](X x) { return interp(x[2], x[0], x[1]); }, [](A x) { return linear_of(x, nullptr); }, {-2, 2}, knots_first, none, 4},
+    {"interp", "4,4,7", [](X x) { return interp(x[2], x[0], x[1], {.left = -3, .right = 5}); }, [](A x) { return linear_of(x, two_ends); }, {-2, 2}, knots_first, none, 4},
     {"interp", "4,4,7;3,3,2x3", [](X x) { return interp(x[2], x[0], x[1], {.period = 1.7}); }, [](A x) { return repeated(x, 1.7); }, {-2, 2}, nullptr, none, 40},
     {"cubic_spline", "6,6,9;4,2x3x4,2x2;3,3,5;2,2x2,3;5,5,()", [](X x) { return cubic_spline(x[0], x[1])(x[2]); }, [](A x) { return piecewise(x, spline_of<Ends::not_a_knot>, derivative_of<0>); }, {-2, 2}, knots_first, none, 60},
     {"cubic_spline", "6,6,9;4,2x4,3", [](X x) { return cubic_spline(x[0], x[1])(x[2], 1); }, [](A x) { return piecewise(x, spline_of<Ends::not_a_knot>, derivative_of<1>); }, {-2, 2}, knots_first, none, 100},
@@ -303,11 +137,11 @@ const Shaped rows[] = {
     {"b_spline", "8,4,5;9,2x5,3", [](X x) { return b_spline(x[0], x[1])(x[2], 1); }, b_spline_of<3, 1>, {-2, 2}, knots_around, none, 100},
     {"b_spline", "6,3,4;7,2x4,3", [](X x) { return b_spline(x[0], x[1], 2).integral(0.5, x[2]); }, b_spline_integral_of, {-2, 2}, knots_first, none, 100},
     {"b_spline", "3,2,4;4,2x3,3", [](X x) { return b_spline(x[0], x[1], 0)(x[2]); }, b_spline_of<0, 0>, {-2, 2}, knots_first},
-    {"regular_grid", "4,4,5x1;1,1x2,2x1;3,3x2x2,3x2x1", [](X x) { return regular_grid({x[0]}, x[1], x[2], open_grid(GridMethod::linear)); }, on_grid<interpolation::OnGrid::linear>, {-2, 2}, axis_first, none, 10},
-    {"regular_grid", "3,4,3x4x2,5x2;1,2,1x2,2;2,2,2x2x0,2x2", [](X x) { return regular_grid({x[0], x[1]}, x[2], x[3], open_grid(GridMethod::linear)); }, on_grid<interpolation::OnGrid::linear>, {-2, 2}, axes_first, none, 20},
-    {"regular_grid", "3,4,3x4x2,5x2;1,2,1x2,2", [](X x) { return regular_grid({x[0], x[1]}, x[2], x[3], open_grid(GridMethod::nearest)); }, on_grid<interpolation::OnGrid::nearest>, {-2, 2}, axes_first},
-    {"regular_grid", "4,4,3x1;2,2x2,2x1;3,3,1", [](X x) { return regular_grid({x[0]}, x[1], x[2], open_grid(GridMethod::cubic)); }, on_grid<interpolation::OnGrid::cubic>, {-2, 2}, axis_first, none, 100},
-    {"regular_grid", "3,5,3x5x2,2x2", [](X x) { return regular_grid({x[0], x[1]}, x[2], x[3], open_grid(GridMethod::cubic)); }, on_grid<interpolation::OnGrid::cubic>, {-2, 2}, axes_first, none, 200},
+    {"regular_grid", "4,4,5x1;1,1x2,2x1;3,3x2x2,3x2x1", [](X x) { return regular_grid({x[0]}, x[1], x[2], open_grid(GridMethod::linear)); }, on_grid<OnGrid::linear>, {-2, 2}, axis_first, none, 10},
+    {"regular_grid", "3,4,3x4x2,5x2;1,2,1x2,2;2,2,2x2x0,2x2", [](X x) { return regular_grid({x[0], x[1]}, x[2], x[3], open_grid(GridMethod::linear)); }, on_grid<OnGrid::linear>, {-2, 2}, axes_first, none, 20},
+    {"regular_grid", "3,4,3x4x2,5x2;1,2,1x2,2", [](X x) { return regular_grid({x[0], x[1]}, x[2], x[3], open_grid(GridMethod::nearest)); }, on_grid<OnGrid::nearest>, {-2, 2}, axes_first},
+    {"regular_grid", "4,4,3x1;2,2x2,2x1;3,3,1", [](X x) { return regular_grid({x[0]}, x[1], x[2], open_grid(GridMethod::cubic)); }, on_grid<OnGrid::cubic>, {-2, 2}, axis_first, none, 100},
+    {"regular_grid", "3,5,3x5x2,2x2", [](X x) { return regular_grid({x[0], x[1]}, x[2], x[3], open_grid(GridMethod::cubic)); }, on_grid<OnGrid::cubic>, {-2, 2}, axes_first, none, 200},
     {"map_coordinates", "4,1x5;2x3,1x4", map_at<0, Border::reflect>, mapped<0, Border::reflect>, {-2, 2}, positions_second, none, 1},
     {"map_coordinates", "4,1x5;3x4,2x3;2x3x2,2x2x2", map_at<1, Border::constant>, mapped<1, Border::constant>, {-2, 2}, positions_second, none, 10},
     {"map_coordinates", "4,1x5;1x3,2x2", map_at<1, Border::mirror>, mapped<1, Border::mirror>, {-2, 2}, positions_second, none, 20},
@@ -325,8 +159,8 @@ const Shaped rows[] = {
     {"grid_sample", "1x1x3x4,1x2x2x2", sample<GridMethod::nearest, GridPadding::reflection, false>, sampled<GridMethod::nearest, GridPadding::reflection, false>, {-2, 2}, nullptr, none, 1},
     {"grid_sample", "1x1x3x2,1x1x3x2", sample<GridMethod::cubic, GridPadding::border, false>, sampled<GridMethod::cubic, GridPadding::border, false>, {-2, 2}, nullptr, none, 60},
     {"grid_sample", "1x2x2x3,1x2x1x2", sample<GridMethod::cubic, GridPadding::reflection, true>, sampled<GridMethod::cubic, GridPadding::reflection, true>, {-2, 2}, nullptr, none, 60},
-    {"affine_grid", "2x2x3", [](X x) { return affine_grid(x[0], {2, 1, 2, 3}); }, [](A x) { return affine<false>(x, {2, 1, 2, 3}); }, {-2, 2}, nullptr, none, 8},
-    {"affine_grid", "1x3x4", [](X x) { return affine_grid(x[0], {1, 2, 2, 1, 3}, true); }, [](A x) { return affine<true>(x, {1, 2, 2, 1, 3}); }, {-2, 2}, nullptr, none, 8},
+    {"affine_grid", "2x2x3", [](X x) { return affine_grid(x[0], {2, 1, 2, 3}); }, [](A x) { return affine(x[0], {2, 1, 2, 3}, false); }, {-2, 2}, nullptr, none, 8},
+    {"affine_grid", "1x3x4", [](X x) { return affine_grid(x[0], {1, 2, 2, 1, 3}, true); }, [](A x) { return affine(x[0], {1, 2, 2, 1, 3}, true); }, {-2, 2}, nullptr, none, 8},
     {"resize", "3x4;2x3x2", resize_by<0, true, false>, resized<0, true, false>, {-2, 2}, nullptr, none, 1},
     {"resize", "3;3x5;2x4x1x2", resize_by<1, true, false>, resized<1, true, false>, {-2, 2}, nullptr, none, 10},
     {"resize", "4x3;1x4", resize_by<1, false, true>, resized<1, false, true>, {-2, 2}, nullptr, none, 10},
@@ -334,12 +168,12 @@ const Shaped rows[] = {
     {"resize", "4x3", resize_by<2, false, true>, resized<2, false, true>, {-2, 2}, nullptr, none, 10},
     {"resize", "3x5", resize_by<3, true, false>, resized<3, true, false>, {-2, 2}, nullptr, none, 10},
     {"resize", "2x4", resize_by<4, true, true>, resized<4, true, true>, {-2, 2}, nullptr, none, 10},
-    {"trapezoid", "5;2x3;0x4;3x1", [](X x) { return trapezoid(x[0], 0.25); }, [](A x) { return without_axis(integrals(x, -1, 0.25L, whole), -1); }, {-2, 2}, nullptr, none, 4},
-    {"trapezoid", "4x2,4;3x2x3,3", [](X x) { return trapezoid(x[0], x[1], 0); }, [](A x) { return without_axis(integrals(x, 0, 1, whole), 0); }, {-2, 2}, ascending_second, none, 4},
-    {"cumulative_trapezoid", "5;2x3;3x1", [](X x) { return cumulative_trapezoid(x[0], 0.25); }, [](A x) { return integrals(x, -1, 0.25L, running); }, {-2, 2}, nullptr, none, 4},
+    {"trapezoid", "5;2x3;0x4;3x1", [](X x) { return trapezoid(x[0], 0.25); }, [](A x) { return without_axis(integrals(x, -1, 0.25L, whole_trapezium<Real>), -1); }, {-2, 2}, nullptr, none, 4},
+    {"trapezoid", "4x2,4;3x2x3,3", [](X x) { return trapezoid(x[0], x[1], 0); }, [](A x) { return without_axis(integrals(x, 0, 1, whole_trapezium<Real>), 0); }, {-2, 2}, ascending_second, none, 4},
+    {"cumulative_trapezoid", "5;2x3;3x1", [](X x) { return cumulative_trapezoid(x[0], 0.25); }, [](A x) { return integrals(x, -1, 0.25L, trapezium_sums<Real>); }, {-2, 2}, nullptr, none, 4},
     {"cumulative_trapezoid", "4x2,4;3x2x3,3", [](X x) { return cumulative_trapezoid(x[0], x[1], 0, true); }, [](A x) { return integrals(x, 0, 1, interpolation::running_trapezia<Real>); }, {-2, 2}, ascending_second, none, 4},
-    {"simpson", "5;2x3;3x1;2x2;6;2x4", [](X x) { return simpson(x[0], 0.25); }, [](A x) { return without_axis(integrals(x, -1, 0.25L, by_parabolas), -1); }, {-2, 2}, nullptr, none, 8},
-    {"simpson", "5x2,5;3,3;4,4;6x2,6;2x3,2", [](X x) { return simpson(x[0], x[1], 0); }, [](A x) { return without_axis(integrals(x, 0, 1, by_parabolas), 0); }, {-2, 2}, ascending_second, none, 20},
+    {"simpson", "5;2x3;3x1;2x2;6;2x4", [](X x) { return simpson(x[0], 0.25); }, [](A x) { return without_axis(integrals(x, -1, 0.25L, parabola_sum<Real>), -1); }, {-2, 2}, nullptr, none, 8},
+    {"simpson", "5x2,5;3,3;4,4;6x2,6;2x3,2", [](X x) { return simpson(x[0], x[1], 0); }, [](A x) { return without_axis(integrals(x, 0, 1, parabola_sum<Real>), 0); }, {-2, 2}, ascending_second, none, 20},
 };
 // clang-format on
 

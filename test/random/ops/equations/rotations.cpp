@@ -9,7 +9,6 @@ namespace random_programs {
 
 namespace {
 
-using reel::Tensor;
 using Jets = std::vector<Jet>;
 
 // Of operands without batch axes; `from` is the op that makes the operand, or null.
@@ -19,7 +18,7 @@ struct OfRotations {
   const char* from;
   Extents result;
   Jets (*eval)(const std::vector<Jets>& x);
-  Tensor (*call)(const Operands& a);
+  Call call;
 };
 
 Real squares(const Jets& x, std::size_t first, std::size_t last) {
@@ -44,24 +43,22 @@ void require_rotation(const Jets& r, std::size_t columns) {
 // clang-format off
 const std::vector<OfRotations>& rotation_ops() {
   static const std::vector<OfRotations> list = {
-      {"so3_exp", {{3}}, nullptr, {3, 3}, [](const auto& x) { require_angle(squares(x[0], 0, 3)); return rotations::exponential(x[0]); }, [](const Operands& a) { return reel::so3_exp(a[0]); }},
-      {"so3_log", {{3, 3}}, "so3_exp", {3}, [](const auto& x) { require_rotation(x[0], 3); return rotations::logarithm(x[0]); }, [](const Operands& a) { return reel::so3_log(a[0]); }},
-      {"se3_exp", {{6}}, nullptr, {4, 4}, [](const auto& x) { require_angle(squares(x[0], 3, 6)); return rotations::motion(x[0]); }, [](const Operands& a) { return reel::se3_exp(a[0]); }},
-      {"se3_log", {{4, 4}}, "se3_exp", {6}, [](const auto& x) { require_rotation(x[0], 4); return rotations::twist(x[0]); }, [](const Operands& a) { return reel::se3_log(a[0]); }},
-      {"quaternion_multiply", {{4}, {4}}, nullptr, {4}, [](const auto& x) { return rotations::product(x[0], x[1]); }, [](const Operands& a) { return reel::quaternion_multiply(a[0], a[1]); }},
-      {"quaternion_conjugate", {{4}}, nullptr, {4}, [](const auto& x) { return rotations::conjugate(x[0]); }, [](const Operands& a) { return reel::quaternion_conjugate(a[0]); }},
-      {"quaternion_rotate", {{4}, {3}}, nullptr, {3}, [](const auto& x) { require_angle(squares(x[0], 0, 4)); return rotations::rotated(x[0], x[1]); }, [](const Operands& a) { return reel::quaternion_rotate(a[0], a[1]); }},
-      {"quaternion_to_matrix", {{4}}, nullptr, {3, 3}, [](const auto& x) { require_angle(squares(x[0], 0, 4)); return rotations::matrix(x[0]); }, [](const Operands& a) { return reel::quaternion_to_matrix(a[0]); }},
-      {"matrix_to_quaternion", {{3, 3}}, "so3_exp", {4}, [](const auto& x) { require_rotation(x[0], 3); return rotations::quaternion(x[0]); }, [](const Operands& a) { return reel::matrix_to_quaternion(a[0]); }},
+      {"so3_exp", {{3}}, nullptr, {3, 3}, [](const auto& x) { require_angle(squares(x[0], 0, 3)); return rotations::exponential(x[0]); }, REEL_CALL(reel::so3_exp(x[0]))},
+      {"so3_log", {{3, 3}}, "so3_exp", {3}, [](const auto& x) { require_rotation(x[0], 3); return rotations::logarithm(x[0]); }, REEL_CALL(reel::so3_log(x[0]))},
+      {"se3_exp", {{6}}, nullptr, {4, 4}, [](const auto& x) { require_angle(squares(x[0], 3, 6)); return rotations::motion(x[0]); }, REEL_CALL(reel::se3_exp(x[0]))},
+      {"se3_log", {{4, 4}}, "se3_exp", {6}, [](const auto& x) { require_rotation(x[0], 4); return rotations::twist(x[0]); }, REEL_CALL(reel::se3_log(x[0]))},
+      {"quaternion_multiply", {{4}, {4}}, nullptr, {4}, [](const auto& x) { return rotations::product(x[0], x[1]); }, REEL_CALL(reel::quaternion_multiply(x[0], x[1]))},
+      {"quaternion_conjugate", {{4}}, nullptr, {4}, [](const auto& x) { return rotations::conjugate(x[0]); }, REEL_CALL(reel::quaternion_conjugate(x[0]))},
+      {"quaternion_rotate", {{4}, {3}}, nullptr, {3}, [](const auto& x) { require_angle(squares(x[0], 0, 4)); return rotations::rotated(x[0], x[1]); }, REEL_CALL(reel::quaternion_rotate(x[0], x[1]))},
+      {"quaternion_to_matrix", {{4}}, nullptr, {3, 3}, [](const auto& x) { require_angle(squares(x[0], 0, 4)); return rotations::matrix(x[0]); }, REEL_CALL(reel::quaternion_to_matrix(x[0]))},
+      {"matrix_to_quaternion", {{3, 3}}, "so3_exp", {4}, [](const auto& x) { require_rotation(x[0], 3); return rotations::quaternion(x[0]); }, REEL_CALL(reel::matrix_to_quaternion(x[0]))},
   };
   return list;
 }
 // clang-format on
 
 Op op_of(const OfRotations& f) {
-  Op o;
-  o.name = f.name;
-  o.make = [&f](Maker& m, Statement& s) {
+  const auto make = [&f](Maker& m, Statement& s) {
     for (const Extents& shape : f.operands) {
       int x = real_value(m, f.from ? Extents{shape[0] == 3 ? 3 : 6} : shape);
       if (x >= 0 && f.from) x = m.emit(f.from, {Maker::arg(x)});
@@ -70,29 +67,21 @@ Op op_of(const OfRotations& f) {
     }
     return true;
   };
-  o.eval = [&f](const Statement&, const Inputs& in, Arrays& out) {
-    Array z(real_dtype(in), f.result);
-    std::vector<Jets> x;
+  // Elements are sums of products of all elements: they have errors of the size of all.
+  const auto reference = [&f](JetArrays x, const Statement&) {
     double size = 1;
-    for (const Array* a : in) {
-      x.emplace_back();
-      for (const Num& n : a->data) {
-        x.back().push_back(n.re);
-        for (int m = 0; m < Jet::count; ++m) size = std::max(size, static_cast<double>(std::fabs(n.re.v[m])));
-      }
-    }
-    const Jets y = f.eval(x);
-    for (const Jet& v : y)
-      for (int m = 0; m < Jet::count; ++m) size = std::max(size, static_cast<double>(std::fabs(v.v[m])));
-    for (std::int64_t i = 0; i < z.size(); ++i) {
-      Jet v = y[static_cast<std::size_t>(i)];
-      for (int m = 0; m < Jet::count; ++m) v.e[m] += 64 * Jet::unit * size;  // sums of products of all elements
-      z[i] = Num(v);
-    }
-    out.push_back(std::move(z));
+    const auto count = [&size](const Jets& list) {
+      for (const Jet& v : list)
+        for (int m = 0; m < Jet::count; ++m) size = std::max(size, static_cast<double>(std::fabs(v.v[m])));
+    };
+    std::vector<Jets> operands;
+    for (const ArrayOf<Jet>& one : x) count(one.values), operands.push_back(one.values);
+    Jets y = f.eval(operands);
+    count(y);
+    for (Jet& v : y) v = with_errors(v, 64 * size);
+    return ArrayOf<Jet>{f.result, y};
   };
-  o.call = [&f](const Statement&, const Operands& a, std::vector<Tensor>& out) { out.push_back(f.call(a)); };
-  return o;
+  return row_op<Jet>(f.name, make, real_dtype, reference, f.call);
 }
 
 }  // namespace
