@@ -12,6 +12,7 @@
 #include <string>
 
 #include "catch.hpp"
+#include "op_cases.hpp"
 #include "rows.hpp"
 #include "support/derivatives.hpp"
 
@@ -162,6 +163,22 @@ struct Bound {
   Tensors x;
   std::vector<std::int64_t> places;
 };
+using OpCall = reel::Tensor (*)(cases::Operands x);
+OpCall call_of_op(const std::string& name) {
+  static const auto calls = [] {
+    std::map<std::string, OpCall> all;
+    for (const cases::Pointwise& row : cases::all_pointwise()) all.emplace(row.name, row.call);
+    for (const auto& table : cases::shaped_tables())
+      for (const cases::Shaped& row : table) all.emplace(row.name, row.call);
+    return all;
+  }();
+  return calls.at(name);
+}
+support::Function call_of(const Row& row) {
+  if (row.f) return row.f;
+  return [call = call_of_op(row.name)](const Tensors& x) { return Tensors{call(x)}; };
+}
+
 Bound bound(const Row& row, const Tensors& all) {
   Bound b;
   for (std::size_t k = 0; k < all.size(); ++k)
@@ -169,7 +186,7 @@ Bound bound(const Row& row, const Tensors& all) {
       b.x.push_back(all[k]);
       b.places.push_back(static_cast<std::int64_t>(k));
     }
-  b.f = [f = row.f, all, places = b.places](const Tensors& x) {
+  b.f = [f = call_of(row), all, places = b.places](const Tensors& x) {
     Tensors operands = all;
     for (std::size_t i = 0; i < x.size(); ++i) operands[static_cast<std::size_t>(places[i])] = x[i];
     Tensors floating;
@@ -247,7 +264,7 @@ void check_family(const std::string& family, const std::vector<Row>& rows) {
     }
     used.insert(found->first);
     try {
-      const Tensors y = found->second->f(c.x);
+      const Tensors y = call_of(*found->second)(c.x);
       for (std::size_t j = 0; j < y.size(); ++j) {
         check("y" + std::to_string(j), parts(y[j]), c, found->second->error);
         check("t" + std::to_string(j), {weighted_sum(parts(y[j]), static_cast<std::int64_t>(j))}, c,
