@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "../op_cases.hpp"
-#include "../random/functions.hpp"
 
 namespace cases {
 

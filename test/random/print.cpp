@@ -1,6 +1,8 @@
 // Programs as C++ source.
-#include <regex>
+#include <algorithm>
+#include <cctype>
 #include <sstream>
+#include <string_view>
 
 #include "check/modes.hpp"
 #include "rows.hpp"
@@ -47,29 +49,35 @@ std::string input_text(const Statement& s) {
 }  // namespace
 
 std::string text_of(const char* call, const Statement& s, const std::vector<std::string>& names) {
-  static const std::regex slot(R"(([xir])\[(\d+)\]|x\.tensor\((\d+)\)|reel::)");
-  const std::string from = call;
+  static constexpr std::string_view slots[] = {"reel::", "x.tensors()", "x.tensor(", "s.text", "x[", "i[", "r[", "i"};
+  const auto in_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  const std::string all = call;
   std::string text;
-  auto last = from.begin();
-  std::size_t ints = 0, reals = 0;
-  for (std::sregex_iterator found(from.begin(), from.end(), slot), end; found != end; ++found) {
-    const std::smatch& m = *found;
-    text.append(last, m[0].first);
-    last = m[0].second;
-    if (m[0] == "reel::") continue;
-    const std::size_t k = std::stoul(m[2].matched ? m[2] : m[3]);
-    if (m[1] == "i")
-      text += std::to_string(s.ints[k]), ++ints;
-    else if (m[1] == "r")
-      text += number(s.reals[k]), ++reals;
-    else
-      text += k < names.size() ? names[k] : m.str();
+  bool ints = s.ints.empty(), reals = s.reals.empty();  // named
+  for (std::size_t at = 0; at < all.size();) {
+    const auto* const slot = std::ranges::find_if(slots, [&](std::string_view one) {
+      return all.compare(at, one.size(), one) == 0 && (at == 0 || !in_name(all[at - 1])) &&
+             (one != "i" || !in_name(all[at + 1]));
+    });
+    const bool indexed = slot != std::end(slots) && (slot->back() == '[' || slot->back() == '(');
+    if (slot == std::end(slots) || (indexed && !std::isdigit(static_cast<unsigned char>(all[at + slot->size()])))) {
+      text += all[at++];
+      continue;
+    }
+    const std::size_t begin = at, k = indexed ? std::stoul(all.substr(at + slot->size())) : 0;
+    at = indexed ? all.find_first_of("])", at) + 1 : at + slot->size();
+    if (*slot == "x[" || *slot == "x.tensor(") text += k < names.size() ? names[k] : all.substr(begin, at - begin);
+    if (*slot == "x.tensors()")
+      for (std::size_t n = 0; n < names.size(); ++n)
+        text += (n ? ", " : "{") + names[n] + (n + 1 < names.size() ? "" : "}");
+    if (*slot == "i[") text += std::to_string(s.ints[k]), ints = true;
+    if (*slot == "r[") text += number(s.reals[k]), reals = true;
+    if (*slot == "i") text += braces(s.ints), ints = true;
+    if (*slot == "s.text") text += '"' + s.text + '"', ints = true;
   }
-  text.append(last, from.end());
-  if (ints == 0 && !s.ints.empty()) text += " /* i: " + braces(s.ints) + " */";
-  if (reals == 0)
-    for (std::size_t k = 0; k < s.reals.size(); ++k)
-      text += (k ? ", " : " /* r: ") + number(s.reals[k]) + (k + 1 == s.reals.size() ? " */" : "");
+  if (!ints) text += " /* i: " + braces(s.ints) + " */";
+  for (std::size_t k = 0; k < s.reals.size() && !reals; ++k)
+    text += (k ? ", " : " /* r: ") + number(s.reals[k]) + (k + 1 == s.reals.size() ? " */" : "");
   return text;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../op_cases/naive.hpp"
+#include "functions.hpp"
 #include "program.hpp"
 #include "ranged.hpp"
 
