@@ -6,8 +6,9 @@
 #include <cmath>
 #include <reel/ops/make.hpp>
 #include <reel/special.hpp>
-#include <reel/stats/densities.hpp>
-#include <reel/stats/joint.hpp>
+#include <reel/stats/beta.hpp>
+#include <reel/stats/gamma.hpp>
+#include <reel/stats/vonmises.hpp>
 
 #include "ops/promote.hpp"
 #include "ops/sort/order.hpp"

@@ -1,4 +1,6 @@
 // The Bernoulli distribution: one trial of probability p.
+#include <reel/stats/bernoulli.hpp>
+
 #include "stats/discrete.hpp"
 
 namespace reel::ops {

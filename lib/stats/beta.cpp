@@ -1,5 +1,5 @@
 // The beta distribution of shapes a and b.
-#include <reel/stats/tails.hpp>
+#include <reel/stats/beta.hpp>
 
 #include "stats/gamma_density.hpp"
 #include "stats/tails.hpp"

@@ -1,4 +1,6 @@
 // The binomial distribution of n trials of probability p.
+#include <reel/stats/binom.hpp>
+
 #include "stats/discrete.hpp"
 
 namespace reel::ops {

@@ -1,5 +1,6 @@
 // The Cauchy distribution.
 #include <numbers>
+#include <reel/stats/cauchy.hpp>
 
 #include "stats/distribution.hpp"
 

@@ -1,6 +1,6 @@
 // The chi-squared distribution: twice a gamma variate of half the degrees of freedom.
 #include <numbers>
-#include <reel/stats/tails.hpp>
+#include <reel/stats/chi2.hpp>
 
 #include "stats/gamma.hpp"
 

@@ -1,9 +1,10 @@
-// Parts of a tensor, shuffled or chosen at random: gathered.
+// Parts of a tensor, shuffled or chosen at random: gathered. Generators by keys.
 #include <reel/ops/index.hpp>
 #include <reel/ops/pointwise.hpp>
-#include <reel/stats/samplers.hpp>
+#include <reel/stats/choices.hpp>
 
 #include "core/fail.hpp"
+#include "loops/make/philox.hpp"
 #include "stats/samplers.hpp"
 #include "tape/observe/observe.hpp"
 
@@ -34,6 +35,11 @@ std::int64_t parts_to_choose(const char* op, const Tensor& x, std::int64_t count
 }  // namespace
 
 }  // namespace ops
+
+Generator split(const Generator& generator, std::uint64_t key) noexcept {
+  // Blocks of draws begin with the number 0: two encryptions, the first with the highest number, share none with them.
+  return Generator(loops::random_block(loops::random_block(generator.seed(), ~std::uint64_t{0})[0], key)[0]);
+}
 
 Tensor random_shuffle(Generator& generator, const Operand& operand, std::int64_t axis) {
   constexpr const char* op = "random_shuffle";

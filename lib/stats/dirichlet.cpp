@@ -3,8 +3,7 @@
 #include <reel/ops/index.hpp>
 #include <reel/ops/reduce.hpp>
 #include <reel/special.hpp>
-#include <reel/stats/joint.hpp>
-#include <reel/stats/samplers.hpp>
+#include <reel/stats/dirichlet.hpp>
 
 #include "stats/operands.hpp"
 #include "stats/samplers.hpp"

@@ -2,7 +2,7 @@
 // functions.
 #pragma once
 #include <reel/special.hpp>
-#include <reel/stats/tails.hpp>
+#include <reel/stats/distribution.hpp>
 
 #include "special/functions.hpp"
 #include "stats/gamma_density.hpp"

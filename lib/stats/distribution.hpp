@@ -3,9 +3,7 @@
 // before a formula reads them: in the gradient 0 times infinity would be NaN.
 #pragma once
 #include <cmath>
-#include <reel/stats/continuous.hpp>
-#include <reel/stats/densities.hpp>
-#include <reel/stats/samplers.hpp>
+#include <reel/stats/distribution.hpp>
 
 #include "ops/elementwise/composed.hpp"
 #include "stats/constants.hpp"

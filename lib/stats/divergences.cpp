@@ -3,11 +3,9 @@
 // of x log(x) - x, which is kl_div, plus half of that of -log(x), plus that of a remainder below 0.01.
 #include <numbers>
 #include <reel/ops/index.hpp>
-#include <reel/ops/linalg.hpp>
 #include <reel/ops/reduce.hpp>
 #include <reel/stats/divergences.hpp>
 
-#include "linalg/matrices.hpp"
 #include "ops/elementwise/composed.hpp"
 #include "stats/constants.hpp"
 #include "stats/operands.hpp"
@@ -418,30 +416,6 @@ Tensor dirichlet_kl(const Operand& alpha1, const Operand& alpha2) {
   const Tensor terms = ops::dirichlet_ops.call(ops::of_element, {&first, &sum1, &second, &sum2}),
                sums = ops::dirichlet_ops.call(ops::of_sums, {&sum1, &sum2});
   return ops::cast_to(sum(terms, -1) - squeeze(sums, -1), c.result);
-}
-
-Tensor multivariate_normal_kl(const Operand& mean1, const Operand& cholesky_factor1, const Operand& mean2,
-                              const Operand& cholesky_factor2) {
-  constexpr const char* op = "multivariate_normal_kl";
-  const tape::OpScope scope(mean1);
-  const ops::Converted c(op, {&mean1, &cholesky_factor1, &mean2, &cholesky_factor2});
-  const Tensor l1 = tril(ops::square_operand(op, c.x[1], "cholesky_factor1")),
-               l2 = ops::valid_factor(op, ops::square_operand(op, c.x[3], "cholesky_factor2"), c.x);
-  const std::int64_t n = l1.shape()[-1];
-  for (const std::size_t k : {0u, 2u, 3u})
-    if (c.x[k].rank() == 0 || c.x[k].shape()[-1] != n)
-      fail<ShapeError>(op, "an operand has the shape {}, but its last axis must have {} elements, as cholesky_factor1",
-                       c.x[k].shape(), n);
-  Shape batch = ops::broadcast_shapes(op, l1.shape(), l2.shape());
-  batch.pop_back();
-  const Tensor d = c.x[0] - c.x[2];
-  ops::broadcast_shapes(op, batch, d.shape());
-  const Tensor m = triangular_solve(l2, l1), y = triangular_solve(l2, expand_dims(d, -1));
-  const Tensor scale1 = diagonal(l1), scale2 = diagonal(l2);
-  const Tensor r = where(logical_and(greater(scale1, 0), greater(scale2, 0)), scale1 / scale2, ops::not_a_number);
-  const Tensor of_scales = sum(kl_div(1, square(r)), -1);
-  const Tensor of_rest = sum(square(tril(m, -1)), {-2, -1});
-  return ops::cast_to(0.5 * (of_scales + of_rest + sum(square(y), {-2, -1})), c.result);
 }
 
 }  // namespace reel

@@ -1,4 +1,6 @@
 // The exponential distribution.
+#include <reel/stats/expon.hpp>
+
 #include "stats/distribution.hpp"
 
 namespace reel::ops {

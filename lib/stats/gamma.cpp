@@ -1,7 +1,7 @@
 // The gamma distribution of shape a.
 #include "stats/gamma.hpp"
 
-#include <reel/stats/tails.hpp>
+#include <reel/stats/gamma.hpp>
 
 namespace reel::ops {
 namespace {

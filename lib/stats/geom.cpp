@@ -1,4 +1,6 @@
 // The geometric distribution: trials up to the first success of probability p.
+#include <reel/stats/geom.hpp>
+
 #include "stats/discrete.hpp"
 
 namespace reel::ops {

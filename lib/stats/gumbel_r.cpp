@@ -1,4 +1,6 @@
 // The Gumbel distribution of maxima.
+#include <reel/stats/gumbel_r.hpp>
+
 #include "stats/distribution.hpp"
 
 namespace reel::ops {

@@ -3,7 +3,7 @@
 #include "stats/implicit_samples.hpp"
 
 #include <reel/special.hpp>
-#include <reel/stats/densities.hpp>
+#include <reel/stats/t.hpp>
 
 #include "loops/loops.hpp"
 #include "ops/apply/effect.hpp"

@@ -1,5 +1,6 @@
 // The Laplace distribution.
 #include <numbers>
+#include <reel/stats/laplace.hpp>
 
 #include "stats/distribution.hpp"
 

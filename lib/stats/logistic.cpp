@@ -1,5 +1,6 @@
 // The logistic distribution.
 #include <numbers>
+#include <reel/stats/logistic.hpp>
 
 #include "stats/distribution.hpp"
 

@@ -1,4 +1,6 @@
 // The lognormal distribution of shape s: the logarithm is normal.
+#include <reel/stats/lognorm.hpp>
+
 #include "stats/distribution.hpp"
 #include "stats/norm.hpp"
 

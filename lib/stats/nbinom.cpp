@@ -1,4 +1,6 @@
 // The negative binomial distribution: failures before n successes of probability p.
+#include <reel/stats/nbinom.hpp>
+
 #include "stats/discrete.hpp"
 
 namespace reel::ops {

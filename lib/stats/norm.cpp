@@ -2,6 +2,7 @@
 #include "stats/norm.hpp"
 
 #include <numbers>
+#include <reel/stats/norm.hpp>
 
 #include "stats/distribution.hpp"
 

@@ -1,4 +1,6 @@
 // The Pareto distribution of shape b.
+#include <reel/stats/pareto.hpp>
+
 #include "stats/distribution.hpp"
 
 namespace reel::ops {

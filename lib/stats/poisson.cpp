@@ -1,4 +1,6 @@
 // The Poisson distribution of mean mu.
+#include <reel/stats/poisson.hpp>
+
 #include "stats/discrete.hpp"
 
 namespace reel::ops {

@@ -3,10 +3,8 @@
 
 #include <limits>
 #include <reel/ops/pointwise.hpp>
-#include <reel/stats/samplers.hpp>
 
 #include "core/fail.hpp"
-#include "loops/make/philox.hpp"
 #include "tape/observe/observe.hpp"
 
 namespace reel {
@@ -58,10 +56,5 @@ Tensor scaled_variates(const char* op, loops::Variate v, Generator& generator, c
 }
 
 }  // namespace ops
-
-Generator split(const Generator& generator, std::uint64_t key) noexcept {
-  // Blocks of draws begin with the number 0: two encryptions, the first with the highest number, share none with them.
-  return Generator(loops::random_block(loops::random_block(generator.seed(), ~std::uint64_t{0})[0], key)[0]);
-}
 
 }  // namespace reel

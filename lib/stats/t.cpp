@@ -1,7 +1,7 @@
 // Student's distribution of a degrees of freedom.
 #include <numbers>
 #include <reel/special.hpp>
-#include <reel/stats/tails.hpp>
+#include <reel/stats/t.hpp>
 
 #include "special/functions.hpp"
 #include "stats/gamma_density.hpp"

@@ -1,6 +1,5 @@
 // The truncated normal distribution, by elementwise functions of lanes, of x, a, b, loc and scale.
-#include <reel/stats/joint.hpp>
-#include <reel/stats/samplers.hpp>
+#include <reel/stats/truncnorm.hpp>
 
 #include "ops/elementwise/composed.hpp"
 #include "stats/constants.hpp"

@@ -1,4 +1,6 @@
 // The uniform distribution.
+#include <reel/stats/uniform.hpp>
+
 #include "stats/distribution.hpp"
 
 namespace reel::ops {

@@ -1,10 +1,7 @@
 // Von Mises's distribution of an angle.
 #include <numbers>
 #include <reel/special.hpp>
-#include <reel/stats/divergences.hpp>
-#include <reel/stats/joint.hpp>
-#include <reel/stats/samplers.hpp>
-#include <reel/stats/tails.hpp>
+#include <reel/stats/vonmises.hpp>
 
 #include "ops/elementwise/composed.hpp"
 #include "special/functions.hpp"

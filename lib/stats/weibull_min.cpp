@@ -1,4 +1,6 @@
 // The Weibull distribution of minima, of shape c.
+#include <reel/stats/weibull_min.hpp>
+
 #include "stats/distribution.hpp"
 
 namespace reel::ops {
