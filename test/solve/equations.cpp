@@ -1,5 +1,6 @@
 // Fixed points, roots and minima: what is found, implicit derivatives to order 3 in both modes by captured tensors and
-// variables, errors.
+// variables, counts of evaluations and iterations that the methods determine, limits and tolerances that are reached
+// exactly, errors.
 #include <cmath>
 #include <functional>
 #include <reel/compile.hpp>
@@ -8,6 +9,7 @@
 
 #include "catch.hpp"
 #include "linalg/check.hpp"
+#include "support/derivatives.hpp"
 #include "support/numbers.hpp"
 
 using namespace reel;
@@ -23,6 +25,19 @@ Tensor layer(const Tensor& a, const Tensor& b, const Tensor& x) { return tanh(ma
 Tensor settled_layer(const Tensors& p) {
   return fixed_point([a = 0.3 * p[0], b = p[1]](const Tensor& x) { return layer(a, b, x); }, zeros({3}));
 }
+// The number of evaluations of f by fixed_point.
+template <class F>
+int evaluations(const F& f, const Operand& start, const EquationOptions& options = {}) {
+  int count = 0;
+  static_cast<void>(fixed_point(
+      [&](const Tensor& x) {
+        ++count;
+        return f(x);
+      },
+      start, options));
+  return count;
+}
+constexpr double root_half = 0.70710678118654752440;
 
 }  // namespace
 
@@ -115,117 +130,6 @@ TEST_CASE("implicit derivatives of fixed points, roots and minima to order 3") {
       {drawn({3, 3}, "a"), drawn({3}, "b")}, {.order = 2, .slack = 10});
 }
 
-TEST_CASE("bracketed_root finds roots of many equations to rounding") {
-  const Tensor c = linspace(1e-3, 900.0, 1000);
-  CHECK(largest(bracketed_root([c](const Tensor& x) { return x * x * x - c; }, zeros({1000}), 10.0) / cbrt(c) - 1) <
-        16 * 0x1p-53);
-  // Ends in either order, of shapes that broadcast, at a root; float32; no elements.
-  const Tensor roots =
-      bracketed_root([](const Tensor& x) { return sin(x); }, tensor({{4.0}, {3.5}}), tensor({3., 2.5}));
-  CHECK(largest(roots - std::acos(-1.0)) < 5e-16);
-  CHECK(bracketed_root([](const Tensor& x) { return x * (x - 1); }, 1.0, 3.0).item() == 1);
-  CHECK(bracketed_root([](const Tensor& x) { return x * (x - 1); }, -1.0, 0.0).item() == 0);
-  const Tensor narrow = bracketed_root([](const Tensor& x) { return x * x - 2.0F; }, tensor<float>({0, 1}), 2.0F);
-  CHECK(narrow.dtype() == DType::float32);
-  CHECK(largest(cast(narrow, DType::float64) - std::sqrt(2.0)) < 2e-7);
-  CHECK(bracketed_root([](const Tensor& x) { return x; }, zeros({0, 3}), 1.0).shape() == Shape{0, 3});
-  // f and x of every magnitude, of roots far below the ends, flat functions and steps.
-  const Tensor at = tensor({1e-320, -1e-300, 1e-9, 1, 1e150, -1e307});
-  for (const double scale : {1e-300, 1.0, 1e300}) {
-    INFO("scale " << scale);
-    const auto step = [&](const Tensor& x) { return where(greater(x, at), scale, -scale); };
-    CHECK(largest(bracketed_root(step, -1.7e308, full({6}, 1.7e308)) / at - 1) <= 16 * 0x1p-53);
-    const auto line = [&](const Tensor& x) { return (x / at - 1) * scale; };
-    CHECK(largest(bracketed_root(line, tensor({0.0}) * at, 16 * at) / at - 1) < 1e-15);
-    const auto flat = [&](const Tensor& x) { return power(x - 1, 9) * scale; };
-    CHECK(largest(bracketed_root(flat, -3.0, 4.0) - 1) < (scale == 1e-300 ? 1.0 : 1e-15));  // f underflows
-  }
-  const auto step = [](const Tensor& x) { return where(greater(x, 1e-44F), ones_like(x), -1); };
-  CHECK(bracketed_root(step, -1.0F, tensor<float>({2}), {.tolerance = 0}).item<float>() ==
-        Approx(1e-44F).margin(2e-45));
-  CHECK(bracketed_root([](const Tensor& x) { return x * x - 2; }, 0.0, 2.0, {.tolerance = 1e-3}).item() ==
-        Approx(std::sqrt(2.0)).epsilon(1e-3));
-  int calls = 0;
-  const auto counted = [&](const Tensor& x) {
-    ++calls;
-    return exp(x) - 2;
-  };
-  CHECK(std::abs(bracketed_root(counted, 0.0, 3.0, {.absolute_tolerance = 1e-3}).item() - std::log(2.0)) < 6e-4);
-  CHECK(calls < 10);
-  calls = 0;
-  CHECK(bracketed_root(counted, 0.0, 3.0).item() == Approx(std::log(2.0)).epsilon(4e-16));
-  CHECK(calls < 14);  // bisection takes 50
-}
-
-TEST_CASE("derivatives of bracketed_root to order 3, by tensors and variables") {
-  const auto kepler = [](const Tensors& p) {
-    return bracketed_root([e = 0.5 + 0.2 * p[0], m = p[1]](const Tensor& x) { return x - e * sin(x) - m; },
-                          full({2, 3}, -9.0), 9.0);
-  };
-  linalg::check_one(kepler, {drawn({3}, "a"), drawn({2, 1}, "b")}, {.order = 3, .slack = 10});
-  const auto nested = [&](const Tensors& p) {
-    return bracketed_root([y = kepler(p)](const Tensor& x) { return exp(x) + x - y; }, full({2, 3}, -20.0), 20.0);
-  };
-  linalg::check_one(nested, {drawn({3}, "a"), drawn({2, 1}, "b")}, {.order = 2, .slack = 10});
-  const auto cube_root = [](const Tensor& t) {
-    return sum(bracketed_root([t](const Tensor& x) { return x * x * x - t; }, zeros({2}), 5.0));
-  };
-  const Tensor t = tensor({2., 3.});
-  CHECK(largest(grad(cube_root)(t) * (3 * square(cbrt(t))) - 1) < 1e-15);
-  CHECK(largest(sum(hessian(cube_root)(t), 1) / (-2 * power(t, -5. / 3) / 9) - 1) < 1e-14);
-  const Variable v(t, "v");
-  GradientTape tape;
-  const Tensor x = bracketed_root([&](const Tensor& y) { return y * y * y - v; }, zeros({2}), 5.0);
-  CHECK(array_equal(x, bracketed_root([t](const Tensor& y) { return y * y * y - t; }, zeros({2}), 5.0)));
-  const Tensor loss = sum(x);
-  tape.stop();
-  CHECK(largest(tape.gradient(loss, v).dense() - grad(cube_root)(t)) == 0);
-  // A multiple root has no derivative; the other element has.
-  const Tensor at = tensor({2., 2.});
-  const auto triple = [&](const Tensor& p) {
-    const auto f = [p](const Tensor& y) { return where(tensor({true, false}), power(y - 1, 3) * p, y - p); };
-    return bracketed_root(f, zeros({2}), tensor({2., 4.}));
-  };
-  CHECK(jvp(triple, at, ones({2})).second[1].item() == 1);
-  CHECK_FALSE(std::isfinite(jvp(triple, at, ones({2})).second[0].item()));
-}
-
-TEST_CASE("errors of bracketed_root name elements and arguments") {
-  const EquationFunction f = [](const Tensor& x) { return x * x - tensor({{4., -1.}, {9., -2.}}); };
-  const Tensor a = zeros({2, 2});
-  CHECK_THROWS_WITH(bracketed_root(f, a, 5.0),
-                    Catch::StartsWith("bracketed_root: the function has one sign at both ends of 2 of 4 elements, "
-                                      "the first at [0, 1]: it is 1 at 0 and 26 at 5; choose ends on either "
-                                      "side of a root"));
-  CHECK_THROWS_WITH(bracketed_root([](const Tensor& x) { return log(x); }, tensor({0.5, -1.}), 2.0),
-                    Contains("the function is NaN at -1, of element [1]; it must be defined between the ends"));
-  CHECK_THROWS_WITH(bracketed_root([](const Tensor& x) { return exp(x) - 2; }, a, 5.0, {.max_iterations = 3}),
-                    Contains("no convergence of 4 of 4 elements after 3 iterations, the first at [0, 0], between"));
-  CHECK_THROWS_WITH(bracketed_root(f, 0.0, 5.0), Contains("bracketed_root: the function turns shape [] into [2, 2]"));
-  CHECK_THROWS_WITH(bracketed_root(f, a, HUGE_VAL), Contains("b has an element that is infinite or NaN"));
-  CHECK_THROWS_WITH(bracketed_root(f, a + std::nan(""), 1.0), Contains("a has an element that is infinite or NaN"));
-  CHECK_THROWS_AS(bracketed_root({}, a, 5.0), ValueError);
-  CHECK_THROWS_AS(bracketed_root([](const Tensor&) { return Tensor(); }, a, 5.0), ValueError);
-  CHECK_THROWS_AS(bracketed_root([](const Tensor& x) { return cast(x, DType::float32); }, a, 5.0), TypeError);
-  CHECK_THROWS_AS(bracketed_root(f, arange(3), arange(3)), TypeError);
-  CHECK_THROWS_AS(bracketed_root(f, cast(a, DType::float16), 5.0), TypeError);
-  CHECK_THROWS_AS(bracketed_root(f, a, ones({3})), ShapeError);
-  CHECK_THROWS_AS(bracketed_root(f, Tensor(), 1.0), ValueError);
-  CHECK_THROWS_AS(bracketed_root(f, a, 5.0, {.tolerance = std::nan("")}), ValueError);
-  CHECK_THROWS_AS(bracketed_root(f, a, 5.0, {.absolute_tolerance = -1}), ValueError);
-  CHECK_THROWS_WITH(compile([&](const Tensor& x) { return bracketed_root(f, x, 5.0); })(a),
-                    Catch::StartsWith("bracketed_root: it reads"));
-  // Derivatives notice equations of several unknowns.
-  const auto coupled = [](const Tensor& t) {
-    return bracketed_root([t](const Tensor& x) { return x + 0.25 * flip(x) - t; }, full({2}, -3.0), 3.0);
-  };
-  const Tensor t = tensor({1., 1.});
-  CHECK(largest(coupled(t) - 0.8) < 1e-15);
-  CHECK_THROWS_WITH(
-      jvp(coupled, t, tensor({1., 0.})),
-      Contains("bracketed_root: element k of the function depends on other elements of x than k; use root"));
-}
-
 TEST_CASE("implicit derivatives agree with closed forms") {
   const auto cube_root = [](const Tensor& t) {
     return root([t](const Tensor& x) { return x * x * x - t; }, scalar(1.5));
@@ -316,4 +220,147 @@ TEST_CASE("errors of equations without solution and of arguments") {
     return root([t](const Tensor& x) { return square(x - t) * 1.0; }, scalar(1.0), {.absolute_tolerance = 1e-300});
   };
   CHECK_THROWS_WITH(grad(twice)(scalar(1.0)), Contains("root: no convergence"));
+}
+
+TEST_CASE("fixed_point ends when a step is short: relative to x, or absolutely") {
+  // Step k from 1 is 2^-(k + 1), to 2 - 2^-(k + 1); 16 rounding units of that are a little less than 2^-48.
+  const auto to_two = [](const Tensor& x) { return 0.5 * x + 1; };
+  CHECK(evaluations(to_two, 1.0) == 49);
+  CHECK(evaluations(to_two, 1.0F) == 49);
+  CHECK(evaluations([](const Tensor& x) { return 0.5F * x + 1.0F; }, scalar(1.0F)) == 20);
+  CHECK(evaluations(to_two, 1.0, {.tolerance = 0, .absolute_tolerance = 0x1p-10}) == 10);
+  CHECK(evaluations(to_two, 1.0, {.tolerance = 0}) > 50);
+  // To 1000 by steps of 500 / 2^k: relative to x.
+  CHECK(evaluations([](const Tensor& x) { return 0.5 * x + 500; }, 0.0, {.tolerance = 0x1p-10}) == 11);
+  CHECK(evaluations([](const Tensor& x) { return 0.5 * x; }, 1.0, {.tolerance = 1}) == 1);
+  const EquationOptions exact = {.tolerance = 0, .absolute_tolerance = 0x1p-10, .max_iterations = 10};
+  CHECK(fixed_point(to_two, 1.0, exact).item() == 2 - 0x1p-10);
+  CHECK_THROWS_WITH(fixed_point(to_two, 1.0, {.tolerance = 0, .absolute_tolerance = 0x1p-10, .max_iterations = 9}),
+                    Contains("fixed_point: no convergence after 9 iterations, the last of length 0.001953125;"));
+  CHECK_THROWS_WITH(fixed_point(to_two, 1.0, {.max_iterations = 0}),
+                    Contains("no convergence after 0 iterations, the last of length 0;"));
+  CHECK_THROWS_WITH(fixed_point([](const Tensor& x) { return x / 0.0; }, 1.0), Contains("iteration 0 gave infinity"));
+}
+
+TEST_CASE("root takes the iterations of Newton's method") {
+  // The limits that are just enough.
+  const auto enough = [](const EquationFunction& f, double start, EquationOptions o, std::int64_t iterations) {
+    INFO(iterations << " iterations from " << start);
+    o.max_iterations = iterations;
+    CHECK_NOTHROW(root(f, start, o));
+    o.max_iterations = iterations - 1;
+    CHECK_THROWS_WITH(root(f, start, o),
+                      Contains("root: no convergence after " + std::to_string(iterations - 1) + " iterations"));
+  };
+  // Steps 0.5, 0.0833, 0.00245, 2.1e-6 to sqrt(2).
+  const auto half = [](const Tensor& x) { return x * x - 2; };
+  enough(half, 1, {.tolerance = 1e-3}, 4);
+  enough(half, 1, {.tolerance = 1e-1}, 2);
+  // Steps 416.7, 80.1, 3.2, 0.0051 to 1000: relative to x.
+  const auto large = [](const Tensor& x) { return x * x - 1e6; };
+  enough(large, 1500, {.tolerance = 1e-3}, 4);
+  enough(large, 1500, {.tolerance = 1e-6}, 5);
+  // Norms 1, 1/4, 0.00694: at most the absolute tolerance, also after the last iteration.
+  enough(half, 1, {.absolute_tolerance = 0.25}, 1);
+  enough(half, 1, {.absolute_tolerance = 0.24}, 2);
+  enough([](const Tensor& x) { return x - 2; }, 0, {}, 1);
+  CHECK(root([](const Tensor& x) { return x - 2; }, 2.0, {.max_iterations = 0}).item() == 2);
+  CHECK(root(half, 1.0, {.tolerance = 0}).item() == Approx(std::sqrt(2.0)).epsilon(3e-16));
+  // Roots of multiplicity 2, to which steps are halves: 2^-k.
+  enough([](const Tensor& x) { return x * x; }, 1, {.absolute_tolerance = 0x1p-20}, 10);
+  // Linear systems are solved to `linear`'s tolerance, from 0.
+  const Tensor matrix = tensor({{3., 1., 0.}, {-1., 2., 0.5}, {0., 1., 4.}}), b = tensor({1., 2., 3.});
+  const auto line = [&](const Tensor& x) { return matmul(matrix, x) - b; };
+  EquationOptions o = {.max_iterations = 2};
+  o.linear.initial = ones({7});
+  CHECK(largest(root(line, zeros({3}), o) - solve(matrix, b)) < 1e-15);
+  const Tensor wide = support::Random("matrix").tensor({60, 60}) + 20 * eye(60);
+  CHECK_NOTHROW(root([&](const Tensor& x) { return matmul(wide, x) - 1; }, zeros({60}),
+                     {.absolute_tolerance = 1e-12, .max_iterations = 1}));
+  o.linear.tolerance = 0.3;
+  CHECK_THROWS_WITH(root(line, zeros({3}), o), Contains("no convergence after 2 iterations"));
+  // Derivatives use the transposed preconditioner: with the inverse one product is enough.
+  o = {.linear = {.max_iterations = 2, .preconditioner = [&](const Tensor& v) { return solve(matrix, v); }}};
+  const auto solution = [&](const Tensor& p) {
+    return root([&, p](const Tensor& x) { return matmul(matrix, x) - p; }, zeros({3}), o);
+  };
+  CHECK(largest(grad([&](const Tensor& p) {
+                  return sum(solution(p) * tensor({1., 2., -1.}));
+                })(b) -
+                solve(transpose(matrix), tensor({1., 2., -1.}))) < 1e-14);
+}
+
+TEST_CASE("minimum accepts minima with flat directions, and no saddle of any shape") {
+  const auto quadratic = [](const Tensor& curvatures) {
+    return [=](const Tensor& x) { return sum(curvatures * square(x)); };
+  };
+  for (const int n : {1, 2, 3, 5, 12}) {
+    INFO(n << " unknowns");
+    const Tensor rising = arange(1, n + 1) * 1.0;
+    CHECK(largest(minimum(quadratic(rising), zeros({n}))) == 0);
+    CHECK(minimum(quadratic(where(rising > 1, rising, 0)), zeros({n})).size() == n);
+    for (const double least : {-1.0, -1e-2}) {
+      CHECK_THROWS_WITH(minimum(quadratic(where(rising > 1, rising, least)), zeros({n})),
+                        Contains("minimum: the gradient vanishes where the function has a saddle or a maximum"));
+      CHECK_THROWS_AS(minimum(quadratic(where(rising < n * 1.0, rising, least)), zeros({n})), ValueError);
+    }
+  }
+  CHECK(minimum([](const Tensor& x) { return exp(x) - 2.0F * x; }, scalar(0.0F)).dtype() == DType::float32);
+  CHECK(minimum([](const Tensor& x) { return square(square(x)); }, 0.0).item() == 0);
+  // Of a flat direction, in which the minimum moves, there is no derivative.
+  const auto flat = [](const Tensor& p) {
+    const auto f = [p](const Tensor& x) { return square(x(0) - 1) + power(x(1), 4) - p * x(1); };
+    return minimum(f, tensor({1.0, 0.0}));
+  };
+  CHECK_THROWS_WITH(grad([&](const Tensor& p) { return sum(flat(p)); })(scalar(0.0)),
+                    Contains("minimum: no convergence"));
+  // The function sees x as it was given when the error about its gradient is made.
+  const auto apart = [](const Tensor& x) {
+    CHECK(x.shape() == Shape{2, 3});
+    CHECK(x.dtype() == DType::float32);
+    return sum(matmul(stop_gradient(x), ones({3}, DType::float32)));
+  };
+  CHECK_THROWS_WITH(minimum(apart, zeros({2, 3}, DType::float32)), Contains("minimum: "));
+}
+
+TEST_CASE("starts of equations have no gradient, but where f reads them") {
+  const Tensor a = scalar(2.0);
+  GradientTape tape({.persistent = true});
+  tape.watch(a);
+  const Tensor by_root = root([a](const Tensor&x) { return x * x - a; }, a),
+               by_steps = fixed_point([a](const Tensor&x) { return 0.5 * (x + a / x); }, a),
+               lowest = minimum([a](const Tensor&x) { return square(square(x) - a); }, a),
+               apart = root([](const Tensor&x) { return x * x - 2; }, a);
+  tape.stop();
+  for (const Tensor& x : {by_root, by_steps, lowest})
+    CHECK(tape.gradient(x, a).dense().item() == Approx(0.5 * root_half).epsilon(1e-12));
+  CHECK_FALSE(tape.gradient(apart, a));
+}
+
+TEST_CASE("equations refuse options and results one by one") {
+  const EquationFunction f = [](const Tensor& x) { return sum(0.5 * x) + 0.0; };
+  for (const auto solver : {fixed_point, root, minimum}) {
+    const std::string name = solver == fixed_point ? "fixed_point" : solver == root ? "root" : "minimum";
+    for (const EquationOptions& o : {EquationOptions{.tolerance = std::nan("")}, {.absolute_tolerance = -1}})
+      CHECK_THROWS_WITH(solver(f, 1.0, o), Contains(name + ": tolerances are ") &&
+                                               Contains("they must be numbers, the second at least 0"));
+  }
+  for (const auto solver : {fixed_point, root}) {
+    const std::string name = solver == fixed_point ? "fixed_point" : "root";
+    CHECK_THROWS_WITH(solver(f, ones({2}), {}), Contains(name + ": the function turns shape [2] into []"));
+    CHECK_THROWS_WITH(solver(
+                          [](const Tensor&) {
+                            return ones({1, 2});
+                          },
+                          ones({2}), {}),
+                      Contains(name + ": the function turns shape [2] into [1, 2]"));
+    CHECK_THROWS_WITH(solver([](const Tensor& x) { return cast(x, DType::float32); }, 1.0, {}),
+                      Contains(name + ": the function turns float64 into float32; cast its result"));
+    CHECK_THROWS_WITH(solver([](const Tensor&) { return Tensor(); }, 1.0, {}),
+                      Contains(name + ": the function returned an empty tensor; did you forget to return a value?"));
+  }
+  CHECK_THROWS_WITH(minimum([](const Tensor&) { return Tensor(); }, 1.0),
+                    Contains("minimum: the function must return a tensor of size 1, not an empty one"));
+  CHECK_THROWS_WITH(minimum([](const Tensor& x) { return x; }, ones({2})),
+                    Contains("not of shape [2]; reduce it (sum, mean)"));
 }
