@@ -79,46 +79,33 @@ Lane hinge_of(X x) {
   return where(live, 1 - x[1] * where(live, x[0], 0), 0);
 }
 
-enum LossFunction : std::size_t {
-  mse_of,
-  mae_of,
-  log_cosh_loss,
-  poisson_log,
-  poisson_log_full,
-  poisson_rate,
-  poisson_rate_full,
-  gaussian_loss,
-  weighted_loss,
-  focal_plain,
-  focal_weighted,
-  focal_weights_alone,
-  hinge_loss,
-  hinge_embedding_loss,
-  soft_margin_loss,
-  margin_ranking_loss,
-};
-// In the order of the enumerators.
+// The table of losses: enumerator, name, value.
 // clang-format off
-constexpr Composed pointwise_losses[] = {
-    {"mse", [](X x) { return square(x[0] - x[1]); }},
-    {"mae", [](X x) { return abs(x[0] - x[1]); }},
-    {"log_cosh", [](X x) { return log_cosh_of(x[0] - x[1]); }},
-    {"poisson_nll", [](X x) { return poisson_of_log(x[0], x[1]); }},
-    {"poisson_nll", [](X x) { return poisson_of_log(x[0], x[1]) + stirling(x[1]); }},
-    {"poisson_nll", [](X x) { return poisson_of_rate(x[0], x[1], x[2]); }},
-    {"poisson_nll", [](X x) { return poisson_of_rate(x[0], x[1], x[2]) + stirling(x[1]); }},
-    {"gaussian_nll", gaussian},
-    {"weighted_sigmoid_cross_entropy", [](X x) { return cross_entropy(Logit(x[0]), x[1], x[2] * x[1]); }},
-    {"focal_cross_entropy", [](X x) { return focal(x[0], x[1], x[2]); }},
-    {"focal_cross_entropy", [](X x) { return class_weight(x[1], x[3]) * focal(x[0], x[1], x[2]); }},
-    {"focal_cross_entropy", [](X x) { return class_weight(x[1], x[2]) * cross_entropy(Logit(x[0]), x[1], x[1]); }},
-    {"hinge", hinge_of},
-    {"hinge_embedding", [](X x) { return where(x[1] > 0, x[0], positive_part(x[2] - x[0])); }},
-    {"soft_margin", [](X x) { return Logit(-(x[1] * x[0])).softened(); }},
-    {"margin_ranking", ranking},
-};
+#define REEL_POINTWISE_LOSSES(F) \
+  F(mse_of, "mse", [](X x) { return square(x[0] - x[1]); }) \
+  F(mae_of, "mae", [](X x) { return abs(x[0] - x[1]); }) \
+  F(log_cosh_loss, "log_cosh", [](X x) { return log_cosh_of(x[0] - x[1]); }) \
+  F(poisson_log, "poisson_nll", [](X x) { return poisson_of_log(x[0], x[1]); }) \
+  F(poisson_log_full, "poisson_nll", [](X x) { return poisson_of_log(x[0], x[1]) + stirling(x[1]); }) \
+  F(poisson_rate, "poisson_nll", [](X x) { return poisson_of_rate(x[0], x[1], x[2]); }) \
+  F(poisson_rate_full, "poisson_nll", [](X x) { return poisson_of_rate(x[0], x[1], x[2]) + stirling(x[1]); }) \
+  F(gaussian_loss, "gaussian_nll", gaussian) \
+  F(weighted_loss, "weighted_sigmoid_cross_entropy", [](X x) { return cross_entropy(Logit(x[0]), x[1], x[2] * x[1]); }) \
+  F(focal_plain, "focal_cross_entropy", [](X x) { return focal(x[0], x[1], x[2]); }) \
+  F(focal_weighted, "focal_cross_entropy", [](X x) { return class_weight(x[1], x[3]) * focal(x[0], x[1], x[2]); }) \
+  F(focal_weights_alone, "focal_cross_entropy", [](X x) { return class_weight(x[1], x[2]) * cross_entropy(Logit(x[0]), x[1], x[1]); }) \
+  F(hinge_loss, "hinge", hinge_of) \
+  F(hinge_embedding_loss, "hinge_embedding", [](X x) { return where(x[1] > 0, x[0], positive_part(x[2] - x[0])); }) \
+  F(soft_margin_loss, "soft_margin", [](X x) { return Logit(-(x[1] * x[0])).softened(); }) \
+  F(margin_ranking_loss, "margin_ranking", ranking)
 // clang-format on
-static_assert(std::size(pointwise_losses) == margin_ranking_loss + 1);
+
+#define REEL_ENUMERATOR(function, name, ...) function,
+enum LossFunction : std::size_t { REEL_POINTWISE_LOSSES(REEL_ENUMERATOR) };
+#undef REEL_ENUMERATOR
+#define REEL_DEFINITION(function, name, ...) {name, __VA_ARGS__},
+constexpr Composed pointwise_losses[] = {REEL_POINTWISE_LOSSES(REEL_DEFINITION)};
+#undef REEL_DEFINITION
 constinit const ComposedOps loss_ops(pointwise_losses);
 
 template <class... More>
