@@ -194,12 +194,9 @@ class Saver {
     auto add = [this](const std::string& name, const auto& leaf) { this->add_leaf(name, leaf); };
     for_each_named(tree, path, add);
   }
-  void add_state(const SGD& optimizer);
-  void add_state(const Adam& optimizer);
-  void add_state(const AdamW& optimizer);
-  void add_state(const RMSProp& optimizer);
-  void add_state(const Adagrad& optimizer);
-  void add_state(const Lion& optimizer);
+#define REEL_DECLARATION(Optimizer, name) void add_state(const Optimizer& optimizer);
+  REEL_OPTIMIZERS(REEL_DECLARATION)
+#undef REEL_DECLARATION
   void add_state(const Generator& generator);
   void write(const std::string& path);
 
@@ -230,12 +227,9 @@ class Loader {
     };
     for_each_named(tree, path, find);
   }
-  void find_state(SGD& optimizer);
-  void find_state(Adam& optimizer);
-  void find_state(AdamW& optimizer);
-  void find_state(RMSProp& optimizer);
-  void find_state(Adagrad& optimizer);
-  void find_state(Lion& optimizer);
+#define REEL_DECLARATION(Optimizer, name) void find_state(Optimizer& optimizer);
+  REEL_OPTIMIZERS(REEL_DECLARATION)
+#undef REEL_DECLARATION
   void find_state(Generator& generator);
   void assign_all();
 

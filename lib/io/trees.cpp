@@ -121,9 +121,6 @@ void Saver::add_optimizer(const char* kind, const Optimizer& optimizer) {
         kind, states.size() - saved);
 }
 
-// The optimisers, each with its name in a file.
-#define REEL_OPTIMIZERS(F) \
-  F(SGD, "sgd") F(Adam, "adam") F(AdamW, "adamw") F(RMSProp, "rmsprop") F(Adagrad, "adagrad") F(Lion, "lion")
 #define REEL_ADD(Optimizer, kind) \
   void Saver::add_state(const Optimizer& optimizer) { add_optimizer(kind, optimizer); }
 REEL_OPTIMIZERS(REEL_ADD)

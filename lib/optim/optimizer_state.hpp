@@ -17,6 +17,13 @@ constexpr DType kept_dtype(DType of) noexcept {
   return of == DType::float16 || of == DType::bfloat16 ? DType::float32 : of;
 }
 
+/// The options of all optimisers that are numbers, each with its domain.
+// clang-format off
+#define REEL_HYPERPARAMETERS(F) \
+  F(learning_rate, rate) F(momentum, decay) F(beta1, decay) F(beta2, decay) F(rho, decay) F(epsilon, not_negative) \
+  F(weight_decay, not_negative)
+// clang-format on
+
 /// The values that an option may have.
 enum class OptionDomain : std::uint8_t { rate, decay, not_negative, choice };
 
@@ -37,15 +44,11 @@ struct OptimizerAccess {
   /// Calls f(name, option, domain) for each of an optimiser's options.
   template <class Options, class F>
   static constexpr void for_each_option(Options& options, F&& f) {
-    f("learning_rate", options.learning_rate, OptionDomain::rate);
-    if constexpr (requires { options.momentum; }) f("momentum", options.momentum, OptionDomain::decay);
-    if constexpr (requires { options.nesterov; }) f("nesterov", options.nesterov, OptionDomain::choice);
-    if constexpr (requires { options.beta1; }) f("beta1", options.beta1, OptionDomain::decay);
-    if constexpr (requires { options.beta2; }) f("beta2", options.beta2, OptionDomain::decay);
-    if constexpr (requires { options.rho; }) f("rho", options.rho, OptionDomain::decay);
-    if constexpr (requires { options.epsilon; }) f("epsilon", options.epsilon, OptionDomain::not_negative);
-    if constexpr (requires { options.weight_decay; })
-      f("weight_decay", options.weight_decay, OptionDomain::not_negative);
+#define REEL_OPTION(name, domain) \
+  if constexpr (requires { options.name; }) f(#name, options.name, OptionDomain::domain);
+    REEL_HYPERPARAMETERS(REEL_OPTION)
+    REEL_OPTION(nesterov, choice)
+#undef REEL_OPTION
   }
   /// How many of them are numbers.
   template <class Options>

@@ -37,5 +37,27 @@ struct Nesterov : Momentum {
   }
 };
 
+struct SGDFormula {
+  static constexpr const char* name = "SGD";
+  using Options = SGDOptions;
+};
+
 }  // namespace
+
+// Of three formulas. The choice of one is not an effect: a traced program has it fixed.
+template <>
+void step_by<SGDFormula>(SGDOptions& options, detail::StateTensors& states, std::span<const Gradient> gradients,
+                         std::span<const Variable> variables) {
+  if (!ops::handled(ops::writes_variables)) require(SGDFormula::name, options);
+  const tape::Suspend suspended;
+  const detail::List<Part> parts = checked_parts(SGDFormula::name, gradients, variables);
+  const NamedOption rate{&options.learning_rate, "learning_rate"}, decay{&options.momentum, "momentum"};
+  if (!(OptimizerAccess::peek(options.momentum) > 0))
+    step_all<PlainDescent>(parts, variables, {rate}, [](const Variable&) { return VariableState<0>{}; });
+  else if (options.nesterov)
+    step_all<Nesterov>(parts, variables, {rate, decay}, memory_in(states));
+  else
+    step_all<Momentum>(parts, variables, {rate, decay}, memory_in(states));
+}
+
 }  // namespace reel::optim

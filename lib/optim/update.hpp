@@ -25,7 +25,9 @@ namespace optim {
 
 /// The options of all optimisers, as lanes.
 struct LaneOptions {
-  Lane learning_rate, momentum, beta1, beta2, rho, epsilon, weight_decay;
+#define REEL_LANE(name, domain) Lane name;
+  REEL_HYPERPARAMETERS(REEL_LANE)
+#undef REEL_LANE
 };
 /// A number of the options, or a lane that stands for it.
 inline double number_of(const Hyperparameter& x) { return x; }

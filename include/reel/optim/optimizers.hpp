@@ -310,6 +310,10 @@ class Lion : public detail::TreeSteps<Lion> {
   detail::StateTensors states_;  // the means
 };
 
+// All optimisers: class, name in a file (<reel/io.hpp>).
+#define REEL_OPTIMIZERS(F) \
+  F(SGD, "sgd") F(Adam, "adam") F(AdamW, "adamw") F(RMSProp, "rmsprop") F(Adagrad, "adagrad") F(Lion, "lion")
+
 /// The result of clip_by_global_norm: gradients for a step, and their joint norm before clipping, float64 [].
 struct ClippedGradients {
   std::vector<Gradient> gradients;
