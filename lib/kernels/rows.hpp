@@ -1,5 +1,7 @@
 // Functions of whole rows: softmax and its kin, losses made of it, normalizations.
 #pragma once
+#include <cstdint>
+
 #include "kernels/loop.hpp"
 #include "kernels/set.hpp"
 
@@ -43,6 +45,20 @@ struct Rows {
   RowLoop products;   // g, x, mean: sum(g * (x - mean))
   RowLoop scale;      // x, mean, scale, offset: (x - mean) * scale + offset
   RowLoop scale_vjp;  // g, x, mean, scale, offset, slope: scale * (g - offset - (x - mean) * slope)
+};
+
+/// The functions that a loop over tensors calls by number: first those with a loop over columns, then the others.
+// clang-format off
+#define REEL_COLUMN_FUNCTIONS(F) \
+  F(softmax) F(log_softmax) F(logsumexp) F(softmax_vjp) F(log_softmax_vjp) F(logsumexp_vjp)
+#define REEL_ROW_FUNCTIONS(F) \
+  F(cross_entropy) F(cross_entropy_vjp) F(cross_entropy_labels_vjp) F(sparse_cross_entropy) F(sparse_cross_entropy_vjp) \
+  F(layer_norm) F(sum) F(squares) F(products) F(scale) F(scale_vjp)
+// clang-format on
+enum class RowFunction : std::uint8_t {
+#define REEL_ENUMERATOR(name) name,
+  REEL_COLUMN_FUNCTIONS(REEL_ENUMERATOR) REEL_ROW_FUNCTIONS(REEL_ENUMERATOR)
+#undef REEL_ENUMERATOR
 };
 
 /// float32, float64.

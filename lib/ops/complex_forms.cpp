@@ -68,11 +68,10 @@ constexpr Primitive form_primitive(const char* name) {
           .evaluate = evaluate_form,
           .keeps = {keep_input(0)}};
 }
-// In the order of the enumerators of Elementary.
-constexpr Primitive forms[] = {form_primitive("arcsin"),  form_primitive("arccos"),  form_primitive("arctan"),
-                               form_primitive("arcsinh"), form_primitive("arccosh"), form_primitive("arctanh"),
-                               form_primitive("expm1"),   form_primitive("log1p"),   form_primitive("exp2"),
-                               form_primitive("log2"),    form_primitive("log10")};
+// By function.
+#define REEL_FORM(name) form_primitive(#name),
+constexpr Primitive forms[] = {REEL_ELEMENTARY_FUNCTIONS(REEL_FORM)};
+#undef REEL_FORM
 
 // z / |z|; 0, with gradient 0, at 0.
 Tensor direction_of(const Tensor& z) {

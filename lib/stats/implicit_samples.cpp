@@ -108,7 +108,7 @@ Tensor student_slope(const Tensor& df, const Tensor& z) {
   const Tensor slope = z * where(centre, 0.5 * (1 / df - step), 0.5 / df + 0.25 * relative);
   return where(isinf(z), 0, where(many, student_slope_of_many(or_number(many, df, 1), or_number(many, z, 0)), slope));
 }
-Tensor slope_of_student(const tape::Record& r, std::size_t) { return student_slope(r.saved(0), r.saved(1)); }
+Tensor slope_of_student_t(const tape::Record& r, std::size_t) { return student_slope(r.saved(0), r.saved(1)); }
 Tensor slope_of_student_quantile(const tape::Record& r, std::size_t by) {
   const Tensor &df = r.saved(0), &z = r.saved(2);
   if (by == 0) return student_slope(df, z);
@@ -139,11 +139,10 @@ constexpr Primitive sample_of(const char* name, std::size_t parameters) {
           .keeps = kept,
           .constants = 1};
 }
-// In the order of the enumerators.
-constexpr Primitive variate_primitives[] = {
-    sample_of<slope_of_gamma>("gamma_rvs", 1), sample_of<slope_of_log_gamma>("log_gamma_rvs", 1),
-    sample_of<slope_of_beta>("beta_rvs", 2), sample_of<slope_of_student>("t_rvs", 1),
-    sample_of<slope_of_von_mises>("vonmises_rvs", 1)};
+// By distribution.
+#define REEL_SAMPLE(name, op, parameters) sample_of<slope_of_##name>(op, parameters),
+constexpr Primitive variate_primitives[] = {REEL_VARIATES(REEL_SAMPLE)};
+#undef REEL_SAMPLE
 
 // ---- Choices; attributes: seed, first block, count, whether with replacement
 

@@ -8,14 +8,19 @@
 
 namespace reel::loops {
 
+// The distributions that are drawn by rejection: the op that returns the draws, and its number of parameters. In their
+// order: of shape a; its logarithm, without underflow; of shapes a and b; of df degrees of freedom; an angle between
+// -pi and pi, of concentration kappa.
+// clang-format off
+#define REEL_VARIATES(F) \
+  F(gamma, "gamma_rvs", 1) F(log_gamma, "log_gamma_rvs", 1) F(beta, "beta_rvs", 2) F(student_t, "t_rvs", 1) \
+  F(von_mises, "vonmises_rvs", 1)
+// clang-format on
 enum class Variate : std::uint8_t {
-  gamma,      // of shape a
-  log_gamma,  // its logarithm, without underflow
-  beta,       // of shapes a and b
-  student_t,  // of df degrees of freedom
-  von_mises,  // an angle between -pi and pi, of concentration kappa
+#define REEL_ENUMERATOR(name, op, parameters) name,
+  REEL_VARIATES(REEL_ENUMERATOR)
+#undef REEL_ENUMERATOR
 };
-constexpr std::size_t parameters_of(Variate v) { return v == Variate::beta ? 2 : 1; }
 
 /// Fills y, contiguous and float32 or float64. The parameters have its shape and dtype, and any strides; NaN where one
 /// is not above 0, kappa not at least 0, or is infinite.

@@ -5,18 +5,14 @@
 
 namespace reel::kernels {
 
+// clang-format off
+#define REEL_ELEMENTARY_FUNCTIONS(F) \
+  F(arcsin) F(arccos) F(arctan) F(arcsinh) F(arccosh) F(arctanh) F(expm1) F(log1p) F(exp2) F(log2) F(log10)
+// clang-format on
 enum class Elementary : std::uint8_t {
-  arcsin,
-  arccos,
-  arctan,
-  arcsinh,
-  arccosh,
-  arctanh,
-  expm1,
-  log1p,
-  exp2,
-  log2,
-  log10
+#define REEL_ENUMERATOR(name) name,
+  REEL_ELEMENTARY_FUNCTIONS(REEL_ENUMERATOR)
+#undef REEL_ENUMERATOR
 };
 
 /// out[i] = f(z[i]) for n complex numbers, of two doubles each if `wide`, else of two floats, which are computed in

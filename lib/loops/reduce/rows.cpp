@@ -8,7 +8,6 @@
 #include <reel/runtime.hpp>
 
 #include "kernels/baseline/copy.hpp"
-#include "kernels/rows.hpp"
 #include "loops/tuning.hpp"
 
 namespace reel::loops {
@@ -19,31 +18,15 @@ constexpr std::size_t most_operands = 6;
 
 const kernels::Rows& rows_of(DType d) { return kernels::active<kernels::RowKernels>()[d]; }
 
-// Functions with a loop over columns come first.
-constexpr std::array over_columns = {
-    &kernels::Rows::softmax,     &kernels::Rows::log_softmax,     &kernels::Rows::logsumexp,
-    &kernels::Rows::softmax_vjp, &kernels::Rows::log_softmax_vjp, &kernels::Rows::logsumexp_vjp,
-};
-constexpr std::array over_rows = {
-    &kernels::Rows::cross_entropy,
-    &kernels::Rows::cross_entropy_vjp,
-    &kernels::Rows::cross_entropy_labels_vjp,
-    &kernels::Rows::sparse_cross_entropy,
-    &kernels::Rows::sparse_cross_entropy_vjp,
-    &kernels::Rows::layer_norm,
-    &kernels::Rows::sum,
-    &kernels::Rows::squares,
-    &kernels::Rows::products,
-    &kernels::Rows::scale,
-    &kernels::Rows::scale_vjp,
-};
-static_assert(static_cast<std::size_t>(RowFunction::cross_entropy) == over_columns.size());
-static_assert(static_cast<std::size_t>(RowFunction::scale_vjp) + 1 == over_columns.size() + over_rows.size());
+#define REEL_MEMBER(name) &kernels::Rows::name,
+constexpr kernels::RowOrColumnLoop kernels::Rows::*over_columns[] = {REEL_COLUMN_FUNCTIONS(REEL_MEMBER)};
+constexpr kernels::RowLoop kernels::Rows::*over_rows[] = {REEL_ROW_FUNCTIONS(REEL_MEMBER)};
+#undef REEL_MEMBER
 
 kernels::RowLoop row_loop(RowFunction f, DType d) {
   const auto at = static_cast<std::size_t>(f);
-  if (at < over_columns.size()) return rows_of(d).*over_columns[at];
-  return rows_of(d).*over_rows[at - over_columns.size()];
+  if (at < std::size(over_columns)) return rows_of(d).*over_columns[at];
+  return rows_of(d).*over_rows[at - std::size(over_columns)];
 }
 
 // Rows per task.

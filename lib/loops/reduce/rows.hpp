@@ -3,31 +3,14 @@
 #pragma once
 #include <initializer_list>
 
+#include "kernels/rows.hpp"
 #include "loops/loops.hpp"
 
 namespace reel::loops {
 
 /// A function of rows of n elements; kernels::Rows defines each. All exist for the same dtypes. The result has the
 /// dtype of the operands, except class labels (int64).
-enum class RowFunction : std::uint8_t {
-  softmax,      // x
-  log_softmax,  // x
-  logsumexp,    // x, most and sum per row, which are written unless empty; one number per row
-  softmax_vjp,  // g, z
-  log_softmax_vjp,
-  logsumexp_vjp,      // g per row, x, most and sum per row
-  cross_entropy,      // x, labels; one number per row
-  cross_entropy_vjp,  // g per row, x, labels
-  cross_entropy_labels_vjp,
-  sparse_cross_entropy,      // x, class per row; one number per row
-  sparse_cross_entropy_vjp,  // g per row, x, class per row
-  layer_norm,                // x, epsilon (one number), scale and offset (one row each, or null)
-  sum,                       // x; one number per row
-  squares,                   // x, mean per row; one number per row
-  products,                  // g, x, mean per row; one number per row
-  scale,                     // x; mean, scale, offset per row
-  scale_vjp,                 // g, x; mean, scale, offset, slope per row
-};
+using kernels::RowFunction;
 /// Whether the functions of rows exist for d.
 bool has_row_functions(DType d) noexcept;
 
