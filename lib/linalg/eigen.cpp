@@ -9,9 +9,9 @@ namespace {
 // V x V^H
 Tensor conjugation(const Tensor& v, const Tensor& x) { return product_adjoint("eigh", product("eigh", v, x), v); }
 
-// ---- eigh: saved w, v; attributes: lower, Vectors.
+// ---- eigh: saved w, v; attributes: lower, VectorsFor.
 enum : std::size_t { eigh_values, eigh_vectors };
-Vectors eigh_kind(const tape::Record& r) { return static_cast<Vectors>(r.attributes()[1]); }
+VectorsFor eigh_kind(const tape::Record& r) { return static_cast<VectorsFor>(r.attributes()[1]); }
 
 void eigh_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Tensor &w = r.saved(eigh_values), &v = r.saved(eigh_vectors);
@@ -51,7 +51,7 @@ constexpr Primitive eigh_primitive = {
     .keeps = {keep_output(0), keep_output(1)},
     .effects = may_throw};
 
-Eigh eigh_of(const Tensor& a, bool lower, Vectors vectors = Vectors::wanted) {
+Eigh eigh_of(const Tensor& a, bool lower, VectorsFor vectors = VectorsFor::caller) {
   Tensor y[2];
   const Tensor* const inputs[] = {&a};
   apply(eigh_primitive, inputs, words(lower, vectors), y);
@@ -60,11 +60,11 @@ Eigh eigh_of(const Tensor& a, bool lower, Vectors vectors = Vectors::wanted) {
 
 // ---- eigvalsh: saved a.
 void eigvalsh_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  const Tensor v = eigh_of(r.saved(0), r.attributes()[0] != 0, Vectors::of_values).eigenvectors;
+  const Tensor v = eigh_of(r.saved(0), r.attributes()[0] != 0, VectorsFor::rule_of_values).eigenvectors;
   dx[0] = hermitian_part(product_adjoint("eigvalsh", multiply(v, as_row(g[0])), v));
 }
 void eigvalsh_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
-  const Tensor v = eigh_of(r.saved(0), r.attributes()[0] != 0, Vectors::of_values).eigenvectors;
+  const Tensor v = eigh_of(r.saved(0), r.attributes()[0] != 0, VectorsFor::rule_of_values).eigenvectors;
   dy[0] = real(sum(multiply(conjugated(v), product("eigvalsh", hermitian_part(dx[0]), v)), -2));
 }
 void infer_eigvalsh(const Call& call, Metas& out) {
@@ -79,9 +79,9 @@ constexpr Primitive eigvalsh_primitive = {.rule = batched({"eigvalsh", eigvalsh_
                                           .keeps = {keep_input(0)},
                                           .effects = may_throw};
 
-// ---- eig: saved w, v; attribute Vectors. With p = v^-1 da v: dw is p's diagonal, dv = v k - v diag(Re diag(v^H v k)),
-// where k_ij = p_ij / (w_j - w_i): columns keep their norm.
-Vectors eig_kind(const tape::Record& r) { return static_cast<Vectors>(r.attributes()[0]); }
+// ---- eig: saved w, v; attribute VectorsFor. With p = v^-1 da v: dw is p's diagonal, dv = v k - v diag(Re diag(v^H v
+// k)), where k_ij = p_ij / (w_j - w_i): columns keep their norm.
+VectorsFor eig_kind(const tape::Record& r) { return static_cast<VectorsFor>(r.attributes()[0]); }
 void eig_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Tensor &w = r.saved(0), &v = r.saved(1);
   Tensor inner;
@@ -120,7 +120,7 @@ constexpr Primitive eig_primitive = {
     .evaluate = evaluate_eig,
     .keeps = {keep_output(0), keep_output(1)},
     .effects = may_throw};
-Eig eig_of(const Tensor& a, Vectors vectors = Vectors::wanted) {
+Eig eig_of(const Tensor& a, VectorsFor vectors = VectorsFor::caller) {
   Tensor y[2];
   const Tensor* const inputs[] = {&a};
   apply(eig_primitive, inputs, words(vectors), y);
@@ -129,12 +129,12 @@ Eig eig_of(const Tensor& a, Vectors vectors = Vectors::wanted) {
 
 // ---- eigvals: saved a.
 void eigvals_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  const Tensor v = eig_of(r.saved(0), Vectors::of_values).eigenvectors;
+  const Tensor v = eig_of(r.saved(0), VectorsFor::rule_of_values).eigenvectors;
   const Tensor da = solve_any(adjoint(v), multiply(as_column(g[0]), adjoint(v)));
   dx[0] = is_complex(r.dtype(0)) ? da : real(da);
 }
 void eigvals_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
-  const Tensor v = eig_of(r.saved(0), Vectors::of_values).eigenvectors;
+  const Tensor v = eig_of(r.saved(0), VectorsFor::rule_of_values).eigenvectors;
   dy[0] = diagonal(solve_any(v, product("eigvals", cast_to(dx[0], v.dtype()), v)));
 }
 void infer_eigvals(const Call& call, Metas& out) {

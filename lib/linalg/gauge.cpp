@@ -29,9 +29,9 @@ Tensor divide_where_defined(const Tensor& m, const Tensor& by, const Tensor& van
   return multiply(m, where(logical_and(vanishes, unused), 0.0, reciprocal));
 }
 
-Tensor unused_pairs(const Tensor& m, Vectors vectors) {
+Tensor unused_pairs(const Tensor& m, VectorsFor vectors) {
   const Tensor diagonal = eye(m.shape().back(), DType::boolean);
-  if (vectors == Vectors::of_values) return diagonal;
+  if (vectors == VectorsFor::rule_of_values) return diagonal;
   const Tensor zero = equal(stop_gradient(m), 0.0);
   return logical_or(logical_and(zero, swapped(zero)), diagonal);
 }

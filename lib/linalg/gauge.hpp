@@ -45,10 +45,10 @@ Tensor vanishing(const Tensor& x, const Tensor& values, bool vector = false);
 Tensor divide_where_defined(const Tensor& m, const Tensor& by, const Tensor& vanishes, const Tensor& unused);
 /// Whether the cotangent of vectors may come from a rule of values alone. The second derivative of such a rule is not
 /// determined by the vectors where values are equal.
-enum class Vectors : std::uint8_t { wanted, of_values };
+enum class VectorsFor : std::uint8_t { caller, rule_of_values };
 /// The pairs (i, j) of vectors that m = v^H g_v shows to be unused, or used alike: both of its elements are exactly 0.
-/// The diagonal counts as such a pair; for Vectors::of_values it is the only one.
-Tensor unused_pairs(const Tensor& m, Vectors vectors);
+/// The diagonal counts as such a pair; for VectorsFor::rule_of_values it is the only one.
+Tensor unused_pairs(const Tensor& m, VectorsFor vectors);
 /// values[j] - values[i] at (i, j).
 inline Tensor differences(const Tensor& values) { return subtract(as_row(values), as_column(values)); }
 

@@ -12,7 +12,7 @@ Tensor times_i(const Tensor& x) { return make_complex(zeros_like(x), x); }
 // A decomposition and what its derivatives divide by.
 struct SvdPoint {
   const Tensor &u, &s, &vh;
-  Vectors vectors;
+  VectorsFor vectors;
   Tensor equal = vanishing(differences(s), s);
   Tensor total = add(as_row(s), as_column(s)), sums = where(reel::equal(total, 0.0), 1.0, total);
   Tensor zero = vanishing(s, s, true);
@@ -26,7 +26,7 @@ struct SvdPoint {
   }
   Tensor by(const Tensor& m, const Tensor& values, const Tensor& vanishes) const {
     return divide_where_defined(m, values, vanishes,
-                                logical_and(reel::equal(stop_gradient(m), 0.0), vectors == Vectors::wanted));
+                                logical_and(reel::equal(stop_gradient(m), 0.0), vectors == VectorsFor::caller));
   }
   Tensor by_columns(const Tensor& m) const { return by(m, as_row(s), as_row(zero)); }
   Tensor by_rows(const Tensor& m) const { return by(m, as_column(s), as_column(zero)); }
@@ -38,9 +38,9 @@ struct SvdPoint {
   }
 };
 
-// ---- svd: saved u, s, vh; attributes: full, Vectors.
+// ---- svd: saved u, s, vh; attributes: full, VectorsFor.
 SvdPoint point(const tape::Record& r) {
-  return {r.saved(0), r.saved(1), r.saved(2), static_cast<Vectors>(r.attributes()[1])};
+  return {r.saved(0), r.saved(1), r.saved(2), static_cast<VectorsFor>(r.attributes()[1])};
 }
 
 // Cotangents between the singular vectors: u (...) vh.
@@ -126,7 +126,7 @@ constexpr Primitive full_svd_primitive = {
     .auxiliary = 2,
     .effects = may_throw};
 
-Svd thin_svd(const Tensor& a, Vectors vectors = Vectors::wanted) {
+Svd thin_svd(const Tensor& a, VectorsFor vectors = VectorsFor::caller) {
   Tensor y[3];
   const Tensor* const inputs[] = {&a};
   apply(svd_primitive, inputs, words(false, vectors), y);
@@ -135,7 +135,7 @@ Svd thin_svd(const Tensor& a, Vectors vectors = Vectors::wanted) {
 Svd full_svd(const Tensor& a) {
   Tensor y[5];
   const Tensor* const inputs[] = {&a};
-  apply(full_svd_primitive, inputs, words(true, Vectors::wanted), y);
+  apply(full_svd_primitive, inputs, words(true, VectorsFor::caller), y);
   const Tensor u = concatenate({y[0], complement(y[0], y[3])}, -1);
   const Tensor v = adjoint(y[2]);
   return {u, y[1], concatenate({y[2], adjoint(complement(v, adjoint(y[4])))}, -2)};
@@ -143,11 +143,11 @@ Svd full_svd(const Tensor& a) {
 
 // ---- svdvals: saved a.
 void svdvals_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  const Svd y = thin_svd(r.saved(0), Vectors::of_values);
+  const Svd y = thin_svd(r.saved(0), VectorsFor::rule_of_values);
   dx[0] = mm(multiply(y.u, as_row(g[0])), y.vh);
 }
 void svdvals_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
-  const Svd y = thin_svd(r.saved(0), Vectors::of_values);
+  const Svd y = thin_svd(r.saved(0), VectorsFor::rule_of_values);
   dy[0] = real(sum(multiply(conjugated(y.u), product_adjoint("svd", dx[0], y.vh)), -2));
 }
 void infer_svdvals(const Call& call, Metas& out) {
