@@ -1,6 +1,7 @@
 // cholesky_update. Its derivative is that of cholesky at l l^H + x x^H (downdate: - x x^H), which is not formed.
 #include "linalg/gauge.hpp"
 #include "linalg/rank_one_update.hpp"
+#include "ops/promote.hpp"
 
 namespace reel {
 namespace ops {
@@ -47,8 +48,7 @@ Tensor filled_to(const Tensor& x, const Shape& shape) { return x.shape() == shap
 Tensor cholesky_update(const Operand& factor, const Operand& vector, bool downdate) {
   constexpr const char* op = "cholesky_update";
   const tape::OpScope scope(factor);
-  const Operand* both[] = {&factor, &vector};
-  const DType dtype = ops::common_dtype(op, both), computed = ops::lapack_dtype(dtype);
+  const auto [dtype, computed] = ops::promote_operands(op, {&factor, &vector}, ops::Accept::number);
   const Tensor l = ops::cast_to(ops::square_operand(op, factor, "l"), computed),
                x = ops::cast_to(ops::to_tensor(op, vector, "x"), computed);
   const std::int64_t n = l.shape()[-1];

@@ -1,6 +1,7 @@
 // eigh, eigvalsh, eig and eigvals. eigvalsh and eigvals use LAPACK's routines for values only, also under a tape, so
 // that a tape changes no bit. Their rules compute the vectors.
 #include "linalg/gauge.hpp"
+#include "ops/promote.hpp"
 
 namespace reel {
 namespace ops {
@@ -165,8 +166,7 @@ Eigh eigh(const Operand& a, const EighOptions& options) {
 
 Eigh eigh(const Operand& a, const Operand& b) {
   const tape::OpScope scope(a);
-  const Operand* both[] = {&a, &b};
-  const DType dtype = ops::common_dtype("eigh", both), computed = ops::lapack_dtype(dtype);
+  const auto [dtype, computed] = ops::promote_operands("eigh", {&a, &b}, ops::Accept::number);
   Tensor x = ops::cast_to(ops::square_for_lapack("eigh", a), computed),
          y = ops::cast_to(ops::square_matrices("eigh", b, "b"), computed);
   if (x.shape().back() != y.shape().back())

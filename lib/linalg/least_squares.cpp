@@ -3,6 +3,7 @@
 #include <reel/ops/parts.hpp>
 
 #include "linalg/gauge.hpp"
+#include "ops/promote.hpp"
 
 namespace reel {
 namespace ops {
@@ -118,8 +119,7 @@ Tensor pinv(const Operand& a, const RankOptions& options) {
 Tensor lstsq(const Operand& a, const Operand& b, const RankOptions& options) {
   const tape::OpScope scope(a);
   loops::require_lapack("lstsq");
-  const Operand* both[] = {&a, &b};
-  const DType dtype = ops::common_dtype("lstsq", both), computed = ops::lapack_dtype(dtype);
+  const auto [dtype, computed] = ops::promote_operands("lstsq", {&a, &b}, ops::Accept::number);
   const Tensor x = ops::cast_to(ops::matrix_operand("lstsq", a), computed),
                y = ops::cast_to(ops::to_tensor("lstsq", b, "b"), computed);
   const bool vector = ops::is_vector_side("lstsq", "a", x.shape(), y.shape());

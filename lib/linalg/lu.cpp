@@ -6,6 +6,7 @@
 #include "linalg/gauge.hpp"
 #include "linalg/write.hpp"
 #include "loops/loops.hpp"
+#include "ops/promote.hpp"
 
 namespace reel {
 namespace ops {
@@ -167,8 +168,7 @@ Tensor lu_solve(const LuFactors& factors, const Operand& b) {
   const tape::OpScope scope(b);
   const char* op = "lu_solve";
   const Operand lu = factors.lu;
-  const Operand* both[] = {&lu, &b};
-  const DType dtype = ops::common_dtype(op, both), computed = ops::lapack_dtype(dtype);
+  const auto [dtype, computed] = ops::promote_operands(op, {&lu, &b}, ops::Accept::number);
   const Tensor packed = ops::cast_to(ops::square_operand(op, lu, "lu"), computed);
   ops::require_defined(op, factors.pivots, "pivots");
   if (factors.pivots.dtype() != DType::int32)

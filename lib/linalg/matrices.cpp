@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "linalg/systems.hpp"
+#include "ops/promote.hpp"
 
 namespace reel::ops {
 namespace {
@@ -103,8 +104,7 @@ SystemShape system_of(const char* op, const Tensor& a, const Tensor& b, bool vec
 }
 
 SystemOperands system_operands(const char* op, const Operand& a, const Operand& b, const char* operand) {
-  const Operand* both[] = {&a, &b};
-  const DType dtype = common_dtype(op, both), computed = lapack_dtype(dtype);
+  const auto [dtype, computed] = promote_operands(op, {&a, &b}, Accept::number);
   const Tensor x = square_operand(op, a, operand);
   return {cast_to(x, computed), cast_to(to_tensor(op, b, "b"), computed), is_half(dtype) ? dtype : computed};
 }

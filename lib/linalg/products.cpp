@@ -8,6 +8,7 @@
 #include <string>
 
 #include "linalg/matrices.hpp"
+#include "ops/promote.hpp"
 #include "ops/shape/view.hpp"
 
 namespace reel {
@@ -226,8 +227,7 @@ Tensor matrix_power(const Operand& a, std::int64_t n) {
 Tensor householder_product(const Operand& reflectors, const Operand& factors) {
   constexpr const char* op = "householder_product";
   const tape::OpScope scope(reflectors);
-  const Operand* both[] = {&reflectors, &factors};
-  const DType dtype = ops::floating_of(ops::common_dtype(op, both)), computed = ops::lapack_dtype(dtype);
+  const auto [dtype, computed] = ops::promote_operands(op, {&reflectors, &factors}, ops::Accept::number);
   const Tensor a = ops::cast_to(ops::to_tensor(op, reflectors, "a"), computed),
                tau = ops::cast_to(ops::to_tensor(op, factors, "tau"), computed);
   if (a.rank() < 2 || tau.rank() < 1 || a.shape()[-2] < a.shape()[-1] || a.shape()[-1] < tau.shape()[-1])
