@@ -106,7 +106,7 @@ Parts parts(const Real& x, std::chars_format format) {
 }
 
 // All shown numbers in one format, in columns of one width unless `alone`.
-std::vector<std::string> aligned(const std::vector<Real>& values, bool sign, bool alone) {
+std::vector<std::string> align(const std::vector<Real>& values, bool sign, bool alone) {
   double largest = 0, smallest = HUGE_VAL;
   for (const Real& x : values)
     if (const double v = std::fabs(x.exact); std::isfinite(v) && v != 0) {
@@ -165,9 +165,9 @@ std::vector<std::string> words_of(const Block& x, const std::vector<std::int64_t
     reals.push_back(n.real);
     imaginaries.push_back(n.imaginary);
   }
-  words = aligned(reals, false, x.rank == 0);
+  words = align(reals, false, x.rank == 0);
   if (!is_complex(x.dtype)) return words;
-  const std::vector<std::string> second = aligned(imaginaries, true, x.rank == 0);
+  const std::vector<std::string> second = align(imaginaries, true, x.rank == 0);
   for (std::size_t i = 0; i < words.size(); ++i) {
     std::string imaginary = second[i];
     imaginary.insert(imaginary.find_last_not_of(' ') + 1, "j");

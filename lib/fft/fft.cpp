@@ -207,7 +207,7 @@ Tensor real_along_all(const char* op, const Operand& operand, const Shape& shape
   return real_along(op, x, along.n.back(), along.axes.back(), norm, true);
 }
 
-Tensor shifted(const char* op, const Operand& operand, const Axes& axes, bool inverse) {
+Tensor shift_axes(const char* op, const Operand& operand, const Axes& axes, bool inverse) {
   const tape::OpScope scope(operand);
   Tensor x = to_tensor(op, operand);
   const Shape all = normalize(op, axes, x);
@@ -289,8 +289,8 @@ Tensor irfft2(const Operand& x, const Shape& shape, const Axes& axes, FftNorm no
   return ops::real_along_all("irfft2", x, shape, axes, norm);
 }
 
-Tensor fftshift(const Operand& x, const Axes& axes) { return ops::shifted("fftshift", x, axes, false); }
-Tensor ifftshift(const Operand& x, const Axes& axes) { return ops::shifted("ifftshift", x, axes, true); }
+Tensor fftshift(const Operand& x, const Axes& axes) { return ops::shift_axes("fftshift", x, axes, false); }
+Tensor ifftshift(const Operand& x, const Axes& axes) { return ops::shift_axes("ifftshift", x, axes, true); }
 Tensor fftfreq(std::int64_t n, double step) {
   const Tensor k = ops::frequencies("fftfreq", n, step, -(n / 2), n);
   return roll(k, -(n / 2), 0);

@@ -109,8 +109,8 @@ void evaluate_window(const Call& call, Outputs& out) {
     fail<ValueError>("istft", "the squares of windows {} apart sum to {} at {}: they do not determine a signal", hop,
                      sum, at);
 }
-Tensor passed_on(const tape::Record&, const Tensor& g) { return g; }
-constexpr Primitive window_primitive = {.rule = linear<passed_on, passed_on>("istft.window"),
+Tensor pass_through(const tape::Record&, const Tensor& g) { return g; }
+constexpr Primitive window_primitive = {.rule = linear<pass_through, pass_through>("istft.window"),
                                         .infer = infer_window,
                                         .evaluate = evaluate_window,
                                         .effects = may_throw};

@@ -44,7 +44,7 @@ Registry& registry() {
   return r;
 }
 // The name as a string with static lifetime: reasons and traces outlive ops.
-const char* interned(std::string_view name) {
+const char* intern_name(std::string_view name) {
   // A thread mostly records the same op again and again.
   const char*& last = detail::thread_state().interned;
   if (last && name == last) return last;
@@ -276,7 +276,7 @@ void record_function(std::string_view name, std::span<const Tensor> inputs, std:
   if (!tape::active()) return;
   auto* op = new UserOp{{1},
                         {},
-                        interned(name),
+                        intern_name(name),
                         std::move(backward),
                         std::move(jvp),
                         options.batched && !looked_up,

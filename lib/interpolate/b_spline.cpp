@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t most_degree = 31;  // the recurrence takes degree^2 passes over x
 
 // [x's shape, count]: `first` and the numbers that follow it.
-Tensor counted(const Tensor& first, std::int64_t count) { return expand_dims(first, -1) + arange(count); }
+Tensor count_up_from(const Tensor& first, std::int64_t count) { return expand_dims(first, -1) + arange(count); }
 
 void require_b_spline(const char* op, const Tensor& knots, const Tensor& c, std::int64_t degree) {
   if (degree < 0 || degree > most_degree)
@@ -44,7 +44,7 @@ Quantity b_spline_weights(const Tensor& knots, const Tensor& x, const Tensor& in
   const Quantity at = expand_dims(x, -1);
   Quantity w = where(isnan(at), at, 1.0);
   if (degree == 0) return w;
-  const Quantity around = gather_values(knots, counted(interval - (degree - 1), 2 * degree));
+  const Quantity around = gather_values(knots, count_up_from(interval - (degree - 1), 2 * degree));
   for (std::int64_t j = 1; j <= degree; ++j) {
     const Quantity lower = last_axis(around, degree - j, degree), upper = last_axis(around, degree, degree + j);
     const Quantity part = w / (upper - lower);
@@ -57,7 +57,7 @@ Quantity b_spline_weights(const Tensor& knots, const Tensor& x, const Tensor& in
 // [..., x's shape]
 Quantity b_spline_at(const Tensor& knots, const Tensor& c, std::int64_t degree, const Tensor& x) {
   const Tensor interval = interval_at(knots, x, degree);
-  const Quantity own = gather_values(c, counted(interval - degree, degree + 1));
+  const Quantity own = gather_values(c, count_up_from(interval - degree, degree + 1));
   return sum_of_rows(own * b_spline_weights(knots, x, interval, degree));
 }
 
@@ -130,7 +130,7 @@ BSpline b_spline(const Operand& knots, const Operand& coefficients, int degree) 
   const ops::Quantity t = ops::to_tensor(op, knots, DType::float64, "knots");
   const ops::Quantity c = ops::to_tensor(op, coefficients, DType::float64, "coefficients");
   ops::require_b_spline(op, t, c, degree);
-  return {ops::checked_knots(op, t, degree), c, degree, d};
+  return {ops::check_knots(op, t, degree), c, degree, d};
 }
 
 }  // namespace reel

@@ -224,7 +224,7 @@ void require_sample(const Tensor& x, const Tensor& grid, const GridSampleOptions
 }
 
 // Positions along an axis of n elements, from those between -1 and 1.
-Quantity unnormalized(const Quantity& g, std::int64_t n, bool align_corners) {
+Quantity to_pixel(const Quantity& g, std::int64_t n, bool align_corners) {
   const auto extent = static_cast<double>(n);
   return align_corners ? (1.0 + g) * ((extent - 1) / 2) : (-1.0 + (1.0 + g) * extent) / 2;
 }
@@ -258,7 +258,7 @@ Tensor grid_sample(const Operand& operand, const Operand& positions, const GridS
   for (int k = 0; k < d; ++k) {
     const std::int64_t n = x.shape()[k + 2];
     const Quantity own = all_positions(all, d - 1 - k);
-    taps.push_back(taps_at(unnormalized(own, n, options.align_corners), {n, kernel, border}));
+    taps.push_back(taps_at(to_pixel(own, n, options.align_corners), {n, kernel, border}));
   }
   const Tensor y = tap_sums(sample_name, reshape(moveaxis(x, 1, 0), {channels, batch * elements}), taps);
   return cast_to(moveaxis(reshape(y, result), 0, 1), dtype);

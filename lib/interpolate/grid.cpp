@@ -87,7 +87,7 @@ Grid grid_of(std::span<const Tensor> axes, const Operand& values, const Operand&
     if (p.rank() != 1 || p.size() != n || n < least)
       fail<ShapeError>(grid_name, "axis {} is {} and values are {}; it must be a vector of as many points, at least {}",
                        k, p.shape(), g.values.shape(), least);
-    g.points.push_back(cast_to(checked_knots(grid_name, p), wide));
+    g.points.push_back(cast_to(check_knots(grid_name, p), wide));
     points.push_back(n);
   }
   for (int k = static_cast<int>(d); k < g.values.rank(); ++k) g.rest.push_back(g.values.shape()[k]);

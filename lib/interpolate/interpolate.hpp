@@ -30,7 +30,7 @@ Quantity last_axis(const Tensor& x, std::int64_t first, std::int64_t end, std::i
 Quantity steps_of(const Tensor& x);
 /// The knots x, float64. ValueError unless they ascend strictly; of a spline of this degree, unless they do not descend
 /// and span an interval.
-Quantity checked_knots(const char* op, const Tensor& x, std::int64_t degree = -1);
+Quantity check_knots(const char* op, const Tensor& x, std::int64_t degree = -1);
 /// The dtype of the values of a function of this dtype at points: promoted from all, but for points that are numbers.
 DType dtype_at(const char* op, DType function, std::initializer_list<const Operand*> points);
 /// The slopes at the knots x [n], at least 2, of the spline through y [..., n] with not-a-knot ends.

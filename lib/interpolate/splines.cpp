@@ -55,7 +55,7 @@ constexpr Primitive knots_primitive = {.rule = linear<same, same>("knots"),
 
 }  // namespace
 
-Quantity checked_knots(const char* op, const Tensor& x, std::int64_t degree) {
+Quantity check_knots(const char* op, const Tensor& x, std::int64_t degree) {
   return apply(knots_primitive, {&x}, words(reinterpret_cast<std::intptr_t>(op), degree));
 }
 
@@ -119,7 +119,7 @@ Samples samples(const char* op, const Operand& x, const Operand& y) {
     fail<ShapeError>(op, "x is {} and y {}; x must be a vector of at least 2 knots, the last axis of y as long",
                      knots.shape(), s.y.shape());
   require_rank(op, s.y.rank() + 1);
-  s.x = checked_knots(op, knots);
+  s.x = check_knots(op, knots);
   s.n = knots.size();
   s.h = steps_of(s.x);
   s.slope = steps_of(s.y) / s.h;
@@ -136,7 +136,7 @@ PiecewiseCubic hermite(const Samples& s, const Tensor& slopes, bool periodic = f
 // ---- Slopes of splines: the equations of continuous second derivatives, one per inner knot, and of the ends.
 
 // The solution with vectors b [..., n] for right sides.
-Tensor solved_for_rows(const Tensor& lower, const Tensor& diagonal, const Tensor& upper, const Tensor& b) {
+Tensor solve_for_rows(const Tensor& lower, const Tensor& diagonal, const Tensor& upper, const Tensor& b) {
   const std::int64_t n = b.shape()[-1];
   const Quantity rows = reshape(b, {b.size() / n, n});
   const Quantity x = tridiagonal_solve(lower, diagonal, upper, transpose(rows));
@@ -193,10 +193,10 @@ void require_end(const char* op, const Samples& s, const Tensor& derivative) {
 
 Tensor spline_slopes(const Samples& s, const SplineOptions& options) {
   const EndEquation first = end_equation(s, options, true), last = end_equation(s, options, false);
-  if (s.n == 2) return solved_for_rows(last.next, join(first.own, last.own), first.next, join(first.right, last.right));
+  if (s.n == 2) return solve_for_rows(last.next, join(first.own, last.own), first.next, join(first.right, last.right));
   const Equations in = inner(s.h, s.slope);
-  return solved_for_rows(join(in.lower, last.next), join(first.own, in.diagonal, last.own), join(first.next, in.upper),
-                         join(first.right, in.right, last.right));
+  return solve_for_rows(join(in.lower, last.next), join(first.own, in.diagonal, last.own), join(first.next, in.upper),
+                        join(first.right, in.right, last.right));
 }
 
 }  // namespace
@@ -221,7 +221,7 @@ Tensor periodic_slopes(Samples& s) {
     slopes = zeros_like(right);
   } else if (m == 2) {
     const Quantity sum = lower + upper;
-    slopes = solved_for_rows(last_axis(sum, 1, 0), diagonal, last_axis(sum, 0, 1), right);
+    slopes = solve_for_rows(last_axis(sum, 1, 0), diagonal, last_axis(sum, 0, 1), right);
   } else {
     const Quantity corner = last_axis(lower, 0, 1), other = last_axis(upper, -1, 0), pivot = last_axis(diagonal, 0, 1);
     const Quantity ends =
@@ -230,7 +230,7 @@ Tensor periodic_slopes(Samples& s) {
         join(2 * pivot, last_axis(diagonal, 1, -1), last_axis(diagonal, -1, 0) + corner * other / pivot);
     const Quantity below = last_axis(lower, 1, 0), above = last_axis(upper, 0, -1);
     const auto across = [&](const Tensor& v) { return last_axis(v, 0, 1) - corner / pivot * last_axis(v, -1, 0); };
-    const Quantity x = solved_for_rows(below, reduced, above, right), z = solved_for_rows(below, reduced, above, ends);
+    const Quantity x = solve_for_rows(below, reduced, above, right), z = solve_for_rows(below, reduced, above, ends);
     slopes = x - across(x) / (1 + across(z)) * z;
   }
   return join(slopes, last_axis(slopes, 0, 1));

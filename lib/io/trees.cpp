@@ -30,7 +30,7 @@ Tensor current_value(const Variable& v) {
 }
 
 // The name of a tree that is one leaf.
-std::string or_value(const std::string& name) { return name.empty() ? "value" : name; }
+std::string name_or_value(const std::string& name) { return name.empty() ? "value" : name; }
 
 // "'a', 'b', ...": the names in a file, as many as a message has room for.
 std::string first_names(const NamedTensors& file) {
@@ -75,26 +75,27 @@ void insert(NamedTensors& tensors, const std::string& name, const Tensor& value)
 }  // namespace
 
 void add_named(NamedTensors& leaves, const std::string& name, const Tensor& leaf) {
-  insert("named", leaves, or_value(name), leaf);
+  insert("named", leaves, name_or_value(name), leaf);
 }
 
 std::map<std::string, Gradient> pair_names(std::span<const std::string> names, std::span<const Gradient> gradients) {
   if (names.size() != gradients.size())
     fail<ValueError>("named", "the tree has {} leaves, there are {} gradients", names.size(), gradients.size());
   std::map<std::string, Gradient> pairs;
-  for (std::size_t k = 0; k < names.size(); ++k) insert<Gradient>("named", pairs, or_value(names[k]), gradients[k]);
+  for (std::size_t k = 0; k < names.size(); ++k)
+    insert<Gradient>("named", pairs, name_or_value(names[k]), gradients[k]);
   return pairs;
 }
 
-void Saver::add_leaf(const std::string& name, const Tensor& leaf) { insert(tensors_, or_value(name), leaf); }
+void Saver::add_leaf(const std::string& name, const Tensor& leaf) { insert(tensors_, name_or_value(name), leaf); }
 
 void Saver::add_leaf(const std::string& name, const Gradient& leaf) {
-  if (leaf) insert(tensors_, or_value(name), leaf.dense());
+  if (leaf) insert(tensors_, name_or_value(name), leaf.dense());
 }
 
 void Saver::add_leaf(const std::string& name, const Variable& leaf) {
   add_leaf(name, current_value(leaf));
-  variables_.push_back({or_value(name), leaf});
+  variables_.push_back({name_or_value(name), leaf});
 }
 
 template <class Optimizer>
@@ -149,7 +150,7 @@ Tensor Loader::take(const std::string& name, DType dtype, const Shape& shape) {
 }
 
 void Loader::find_leaf(const std::string& name, Tensor& leaf) {
-  const std::string key = or_value(name);
+  const std::string key = name_or_value(name);
   const auto found = file_.find(key);
   const Tensor& like = leaf.defined() || found == file_.end() ? leaf : found->second;
   const Tensor value = like.defined() ? take(key, like.dtype(), like.shape()) : take(key, DType::float64, {});
@@ -157,14 +158,14 @@ void Loader::find_leaf(const std::string& name, Tensor& leaf) {
 }
 
 void Loader::find_leaf(const std::string& name, const Variable& leaf) {
-  const Tensor value = take(or_value(name), leaf.dtype(), leaf.shape());
+  const Tensor value = take(name_or_value(name), leaf.dtype(), leaf.shape());
   if (ops::handled(ops::writes_variables)) {
     assignments_.push_back([leaf, value] { leaf.assign(value); });
   } else {
     const Tensor fresh = detail::alias(contiguous(value));
     assignments_.push_back([leaf, fresh] { VariableAccess::modify(leaf, [&](Tensor& old) { old = fresh; }); });
   }
-  variables_.push_back({or_value(name), leaf});
+  variables_.push_back({name_or_value(name), leaf});
 }
 
 // The part of a variable's state in the file; without one, the state of a variable that was never stepped.

@@ -19,7 +19,7 @@ namespace ops {
 namespace {
 
 // The rows [..., n, m] of x moved down by `count`, or up by -count, with zeros behind them.
-Tensor moved_rows(const Tensor& x, std::int64_t count) {
+Tensor shift_rows(const Tensor& x, std::int64_t count) {
   if (count == 0) return x;
   const std::int64_t n = x.shape()[-2], size = std::min(n, count < 0 ? -count : count);
   const Tensor kept = slice(x, {ellipsis, count > 0 ? range(0, n - size) : range(size, n), range_from(0)});
@@ -44,9 +44,9 @@ Tensor solve_bands(const Band& band, const Tensor& bands, const Tensor& b);
 // The band of left right^H: element (j + d, j) at (above + d, j).
 Tensor band_of_product(const Band& band, const Tensor& left, const Tensor& right) {
   detail::List<Tensor> rows;
-  const Tensor factor = conjugated(right);
+  const Tensor factor = conjugate(right);
   for (std::int64_t d = -band.above; d <= band.below; ++d)
-    rows.push_back(sum(multiply(moved_rows(left, -d), factor), -1));
+    rows.push_back(sum(multiply(shift_rows(left, -d), factor), -1));
   return stack(rows, -2);
 }
 
@@ -56,7 +56,7 @@ Tensor band_times(const Band& band, const Tensor& bands, const Tensor& x) {
   for (std::int64_t d = -band.above; d <= band.below; ++d) {
     const Tensor diagonal = expand_dims(slice(bands, {ellipsis, band.above + d, range_from(0)}), -1);
     const Tensor term =
-        band.adjoint ? multiply(conjugated(diagonal), moved_rows(x, -d)) : moved_rows(multiply(diagonal, x), d);
+        band.adjoint ? multiply(conjugate(diagonal), shift_rows(x, -d)) : shift_rows(multiply(diagonal, x), d);
     y = y.defined() ? add(y, term) : term;
   }
   return y;
@@ -124,13 +124,13 @@ Tensor solve_bands(const Band& band, const Tensor& bands, const Tensor& b) {
 
 Tensor toeplitz_solution(const Tensor& diagonals, const Tensor& b);
 
-Tensor adjoint_diagonals(const Tensor& diagonals) { return conjugated(flip(diagonals, -1)); }
+Tensor adjoint_diagonals(const Tensor& diagonals) { return conjugate(flip(diagonals, -1)); }
 
 // The sums of left right^H along its diagonals. Rows of n elements beside n zeros, read as rows of 2 n - 1, are shifted
 // each by one more: with its columns in reverse order, a diagonal becomes a column.
 Tensor diagonal_sums(const Tensor& left, const Tensor& right) {
   const std::int64_t n = left.shape()[-2];
-  const Tensor p = product("toeplitz_solve", left, swapped(flip(conjugated(right), -2)));
+  const Tensor p = product("toeplitz_solve", left, swap_matrix_axes(flip(conjugate(right), -2)));
   Shape shape = p.shape();
   const Tensor wide = concatenate({p, zeros(shape, p.dtype())}, -1);
   shape.pop_back();
@@ -224,7 +224,7 @@ void check_diagonals(const char* op, const Tensor& l, const Tensor& d, const Ten
                      l.shape(), d.shape(), u.shape());
 }
 // A diagonal beside the main one as one of its length: a zero in front, or at the end.
-Tensor lengthened(const Tensor& x, bool before, int axis = -1) {
+Tensor pad_by_one(const Tensor& x, bool before, int axis = -1) {
   Shape gap = x.shape();
   gap[axis] = 1;
   const Tensor zero = zeros(gap, x.dtype());
@@ -274,7 +274,7 @@ Tensor tridiagonal_solve(const Operand& lower, const Operand& diagonal, const Op
   const Tensor &l = operands[0], &d = operands[1], &u = operands[2];
   ops::check_diagonals(op, l, d, u);
   // As rows of the band: the upper diagonal starts, and the lower one ends, with an element that is not read.
-  const Tensor above = ops::lengthened(u, true), below = ops::lengthened(l, false);
+  const Tensor above = ops::pad_by_one(u, true), below = ops::pad_by_one(l, false);
   Shape shape = ops::broadcast_shapes(op, ops::broadcast_shapes(op, above.shape(), d.shape()), below.shape());
   ops::require_rank(op, shape.rank() + 1);
   const Tensor bands = stack({broadcast_to(above, shape), broadcast_to(d, shape), broadcast_to(below, shape)}, -2);
@@ -297,8 +297,8 @@ Tensor tridiagonal_matmul(const Operand& lower, const Operand& diagonal, const O
   return ops::as_matrix_of_rows(op, "x", operands[3], shape, dtype, [&](const Tensor& x) {
     const Tensor before = slice(x, {ellipsis, range(0, n - 1), range_from(0)}),
                  after = slice(x, {ellipsis, range(1, n), range_from(0)});
-    return expand_dims(d, -1) * x + ops::lengthened(expand_dims(l, -1) * before, true, -2) +
-           ops::lengthened(expand_dims(u, -1) * after, false, -2);
+    return expand_dims(d, -1) * x + ops::pad_by_one(expand_dims(l, -1) * before, true, -2) +
+           ops::pad_by_one(expand_dims(u, -1) * after, false, -2);
   });
 }
 

@@ -51,7 +51,7 @@ Tensor band_of_products(const Tensor& x, const Tensor& y) {
   Tensor sum;
   for (std::int64_t e = 0; e < rows; ++e) {
     const auto half = [&](const Tensor& a, const Tensor& b) {
-      return multiply(rows_of(a, e, rows), conjugated(rows_of(b, e, e + 1)));
+      return multiply(rows_of(a, e, rows), conjugate(rows_of(b, e, e + 1)));
     };
     add_term(sum, between_zeros(move_rows(add(half(x, y), half(y, x)), e), 0, e));
   }
@@ -62,7 +62,7 @@ Tensor band_of_products(const Tensor& x, const Tensor& y) {
 // x(k + e, k). This is the transpose of S by one of its arguments, with the other as x.
 Tensor band_of_whole(const Tensor& q, const Tensor& x) {
   const std::int64_t rows = q.shape()[-2];
-  const Tensor adjoint = conjugated(q);
+  const Tensor adjoint = conjugate(q);
   Tensor sum;
   for (std::int64_t e = 0; e < rows; ++e)  // d >= e, by the lower triangle
     add_term(sum, between_zeros(multiply(move_rows(rows_of(q, 0, rows - e), -e), rows_of(x, e, e + 1)), e, 0));

@@ -49,7 +49,7 @@ constexpr Primitive lower_half_primitive = {.rule = linear<lower_half_again, low
 Tensor lower_half(const Tensor& x) { return apply(lower_half_primitive, {&x}); }
 // L^-H x
 Tensor solve_adjoint(const Tensor& l, const Tensor& x) {
-  return conjugated(triangular(l, conjugated(x), {.lower = true, .transpose = true}, false, Caller::itself));
+  return conjugate(triangular(l, conjugate(x), {.lower = true, .transpose = true}, false, Caller::itself));
 }
 
 void cholesky_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
@@ -113,8 +113,8 @@ Tensor cholesky_solve(const Operand& l, const Operand& b) {
   constexpr auto caller = ops::Caller::cholesky_solve;
   const bool vector = ops::to_tensor("cholesky_solve", b, "b").rank() == 1;
   const Tensor half = ops::triangular_solve_for(caller, l, b, {});
-  const Tensor x = ops::conjugated(
-      ops::triangular_solve_for(caller, l, ops::conjugated(half), {.lower = true, .transpose = true}, vector));
+  const Tensor x = ops::conjugate(
+      ops::triangular_solve_for(caller, l, ops::conjugate(half), {.lower = true, .transpose = true}, vector));
   return ops::is_half(dtype) ? cast(x, dtype) : x;
 }
 

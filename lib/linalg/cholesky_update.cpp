@@ -40,7 +40,7 @@ constexpr Primitive factor_update_primitive = {
     .keeps = {keep_input(0), keep_input(1), keep_output(0)},
     .effects = may_throw};
 
-Tensor filled_to(const Tensor& x, const Shape& shape) { return x.shape() == shape ? x : broadcast_to(x, shape); }
+Tensor expand_to(const Tensor& x, const Shape& shape) { return x.shape() == shape ? x : broadcast_to(x, shape); }
 
 }  // namespace
 }  // namespace ops
@@ -58,9 +58,9 @@ Tensor cholesky_update(const Operand& factor, const Operand& vector, bool downda
   Shape shape = ops::broadcast_shapes(op, ops::batch_of(l), ops::batch_of(x, 1));
   ops::require_rank(op, shape.rank() + 2);
   shape.push_back(n);
-  const Tensor vectors = ops::filled_to(x, shape);
+  const Tensor vectors = ops::expand_to(x, shape);
   shape.push_back(n);
-  const Tensor matrices = ops::filled_to(l, shape);
+  const Tensor matrices = ops::expand_to(l, shape);
   const Tensor y = ops::apply(ops::factor_update_primitive, {&matrices, &vectors}, ops::words(downdate));
   return ops::is_half(dtype) ? cast(y, dtype) : y;
 }

@@ -53,13 +53,13 @@ Point point_of_derivative(const tape::Record& r) {
 void derivative_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Point at = point_of_derivative(r);
   const Tensor& h = r.saved(derivative_directions);
-  const Tensor weight = conjugated(g[0]);
-  if (r.wanted(0)) dx[0] = sum_to(r, conjugated(cofactors(weight, at, h)), r.shape(0));
+  const Tensor weight = conjugate(g[0]);
+  if (r.wanted(0)) dx[0] = sum_to(r, conjugate(cofactors(weight, at, h)), r.shape(0));
   if (!r.wanted(1)) return;
   const Tensor dh = of_each_direction(h, [&](std::int64_t i) {
-    return cofactors(weight, at, count_of(h) == 1 ? no_directions(at.a) : joined_directions(other_directions(h, i)));
+    return cofactors(weight, at, count_of(h) == 1 ? no_directions(at.a) : join_directions(other_directions(h, i)));
   });
-  dx[1] = sum_to(r, conjugated(dh), r.shape(1));
+  dx[1] = sum_to(r, conjugate(dh), r.shape(1));
 }
 
 void derivative_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
@@ -99,13 +99,13 @@ Point point_of_cofactors(const tape::Record& r) {
 void cofactors_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Point at = point_of_cofactors(r);
   const Tensor &w = r.saved(cofactors_weight), &h = r.saved(cofactors_directions);
-  const Tensor u = conjugated(g[0]);
-  if (r.wanted(0)) dx[0] = sum_to(r, conjugated(derivative(at, with_direction(h, u))), r.shape(0));
-  if (r.wanted(1)) dx[1] = sum_to(r, conjugated(cofactors(w, at, with_direction(h, u))), r.shape(1));
+  const Tensor u = conjugate(g[0]);
+  if (r.wanted(0)) dx[0] = sum_to(r, conjugate(derivative(at, with_direction(h, u))), r.shape(0));
+  if (r.wanted(1)) dx[1] = sum_to(r, conjugate(cofactors(w, at, with_direction(h, u))), r.shape(1));
   if (!r.wanted(2)) return;
   const Tensor dh =
       of_each_direction(h, [&](std::int64_t i) { return cofactors(w, at, with_direction(other_directions(h, i), u)); });
-  dx[2] = sum_to(r, conjugated(dh), r.shape(2));
+  dx[2] = sum_to(r, conjugate(dh), r.shape(2));
 }
 
 void cofactors_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
@@ -148,10 +148,10 @@ Tensor cofactors(const Tensor& weight, const Point& at, const Tensor& directions
 // ---- det: residuals are the factors and pivots. Kept: a, those, and the value for overrides of the rule.
 Point point_of_det(const tape::Record& r) { return {r.saved(0), r.saved(1), r.saved(2)}; }
 Tensor inverse_at_point(const Point& at) { return inverse_of(at.a, at.lu, at.pivots); }
-Tensor trace_of_product(const Tensor& x, const Tensor& y) { return sum(multiply(swapped(x), y), {-2, -1}); }
+Tensor trace_of_product(const Tensor& x, const Tensor& y) { return sum(multiply(swap_matrix_axes(x), y), {-2, -1}); }
 void det_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Point at = point_of_det(r);
-  dx[0] = conjugated(cofactors(conjugated(g[0]), at, no_directions(at.a)));
+  dx[0] = conjugate(cofactors(conjugate(g[0]), at, no_directions(at.a)));
 }
 void det_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
   dy[0] = derivative(point_of_det(r), as_direction(dx[0]));
@@ -192,12 +192,12 @@ Tensor weighted_product(const Tensor& weight, const Tensor& z, const Tensor& u) 
 
 void log_gradient_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Tensor z = inverse_at(r);
-  if (r.wanted(0)) dx[0] = sum_to(r, sum(multiply(g[0], swapped(z)), {-2, -1}), r.shape(0));
+  if (r.wanted(0)) dx[0] = sum_to(r, sum(multiply(g[0], swap_matrix_axes(z)), {-2, -1}), r.shape(0));
   if (r.wanted(1)) dx[1] = sum_to(r, negative(weighted_product(r.saved(gradient_weight), z, g[0])), r.shape(1));
 }
 void log_gradient_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
   const Tensor z = inverse_at(r);
-  if (r.wanted(0)) dy[0] = multiply(per_matrix(dx[0]), swapped(z));
+  if (r.wanted(0)) dy[0] = multiply(per_matrix(dx[0]), swap_matrix_axes(z));
   if (!r.wanted(1)) return;
   const Tensor part = weighted_product(r.saved(gradient_weight), z, dx[1]);
   dy[0] = dy[0].defined() ? subtract(dy[0], part) : negative(part);

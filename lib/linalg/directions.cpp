@@ -13,7 +13,7 @@ std::vector<Tensor> other_directions(const Tensor& directions, std::int64_t i) {
   return parts;
 }
 
-Tensor joined_directions(std::vector<Tensor> parts) {
+Tensor join_directions(std::vector<Tensor> parts) {
   if (parts.size() == 1) return parts[0];
   const auto batch = [](const Tensor& x) {
     Shape shape = x.shape();
@@ -31,11 +31,11 @@ Tensor joined_directions(std::vector<Tensor> parts) {
 }
 Tensor with_direction(const Tensor& directions, const Tensor& h) {
   if (count_of(directions) == 0) return as_direction(h);
-  return joined_directions({directions, as_direction(h)});
+  return join_directions({directions, as_direction(h)});
 }
 Tensor with_direction(std::vector<Tensor> parts, const Tensor& h) {
   parts.push_back(as_direction(h));
-  return joined_directions(std::move(parts));
+  return join_directions(std::move(parts));
 }
 
 }  // namespace reel::ops

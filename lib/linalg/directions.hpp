@@ -16,7 +16,7 @@ inline Tensor direction(const Tensor& directions, std::int64_t i) {
 /// All directions but number i.
 std::vector<Tensor> other_directions(const Tensor& directions, std::int64_t i);
 /// Concatenates along the axis of directions; the axes before it broadcast.
-Tensor joined_directions(std::vector<Tensor> parts);
+Tensor join_directions(std::vector<Tensor> parts);
 Tensor with_direction(const Tensor& directions, const Tensor& h);
 Tensor with_direction(std::vector<Tensor> parts, const Tensor& h);
 
@@ -25,7 +25,7 @@ template <class F>
 Tensor of_each_direction(const Tensor& directions, const F& cotangent) {
   std::vector<Tensor> parts;
   for (std::int64_t i = 0; i < count_of(directions); ++i) parts.push_back(as_direction(cotangent(i)));
-  return joined_directions(std::move(parts));
+  return join_directions(std::move(parts));
 }
 
 }  // namespace reel::ops

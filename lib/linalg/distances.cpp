@@ -64,7 +64,7 @@ void cdist_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradi
   if (!followed(g[0], x, y, z)) {
     if (r.wanted(0)) dx[0] = evaluate(vjp_primitive, {&g[0], &x, &y, &z}, r.attributes());
     if (!r.wanted(1)) return;
-    const Tensor g_swapped = swapped(g[0]), z_swapped = swapped(z);
+    const Tensor g_swapped = swap_matrix_axes(g[0]), z_swapped = swap_matrix_axes(z);
     dx[1] = evaluate(vjp_primitive, {&g_swapped, &y, &x, &z_swapped}, r.attributes());
     return;
   }

@@ -66,7 +66,7 @@ void eigvalsh_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gr
 }
 void eigvalsh_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
   const Tensor v = eigh_of(r.saved(0), r.attributes()[0] != 0, VectorsFor::rule_of_values).eigenvectors;
-  dy[0] = real(sum(multiply(conjugated(v), product("eigvalsh", hermitian_part(dx[0]), v)), -2));
+  dy[0] = real(sum(multiply(conjugate(v), product("eigvalsh", hermitian_part(dx[0]), v)), -2));
 }
 void infer_eigvalsh(const Call& call, Metas& out) {
   out.add(real_dtype(call.input(0).dtype()), pivots_shape(call.input(0)));
@@ -179,7 +179,7 @@ Eigh eigh(const Operand& a, const Operand& b) {
   };
   const Tensor l = ops::cholesky_for(ops::Caller::eigh, y), half = solve_by(l, ops::hermitian_part(x), false);
   const Eigh reduced = ops::eigh_of(ops::hermitian_part(solve_by(l, ops::adjoint(half), false)), true);
-  const Tensor back = ops::conjugated(solve_by(l, ops::conjugated(reduced.eigenvectors), true));
+  const Tensor back = ops::conjugate(solve_by(l, ops::conjugate(reduced.eigenvectors), true));
   if (!ops::is_half(dtype)) return {reduced.eigenvalues, back};
   return {cast(reduced.eigenvalues, dtype), cast(back, dtype)};
 }

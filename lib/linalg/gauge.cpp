@@ -33,7 +33,7 @@ Tensor unused_pairs(const Tensor& m, VectorsFor vectors) {
   const Tensor diagonal = eye(m.shape().back(), DType::boolean);
   if (vectors == VectorsFor::rule_of_values) return diagonal;
   const Tensor zero = equal(stop_gradient(m), 0.0);
-  return logical_or(logical_and(zero, swapped(zero)), diagonal);
+  return logical_or(logical_and(zero, swap_matrix_axes(zero)), diagonal);
 }
 
 namespace {

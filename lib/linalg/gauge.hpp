@@ -30,7 +30,7 @@ using detail::epsilon;
 inline Tensor mm(const Tensor& x, const Tensor& y) { return product("linear algebra", x, y); }
 /// x r^-1 and x r^-H for the upper triangle of r.
 inline Tensor divide_upper(const Tensor& x, const Tensor& r) {
-  return swapped(triangular_solve_any(r, swapped(x), {.lower = false, .transpose = true}));
+  return swap_matrix_axes(triangular_solve_any(r, swap_matrix_axes(x), {.lower = false, .transpose = true}));
 }
 inline Tensor divide_upper_adjoint(const Tensor& x, const Tensor& r) {
   return adjoint(triangular_solve_any(r, adjoint(x), {.lower = false}));

@@ -65,7 +65,7 @@ struct RecordedSolve {
   Tensor push(std::span<const Tensor> tangents) const {
     const ops::FrozenReads same_values = inputs.same_reads();
     Tensor b = tangents[0];
-    const MovedSources moved = moved_sources(inputs.sources({}), tangents.subspan(1));
+    const MovedSources moved = collect_moved(inputs.sources({}), tangents.subspan(1));
     if (!moved.sources.empty()) {
       Tensor change;
       {

@@ -18,7 +18,7 @@ constexpr TriangularOptions unit_lower_transposed{.lower = true, .transpose = tr
 // l1^-1 x and l1^-H x
 Tensor solve_lower(const Tensor& square, const Tensor& x) { return triangular_solve_any(square, x, unit_lower); }
 Tensor solve_lower_adjoint(const Tensor& square, const Tensor& x) {
-  return conjugated(triangular_solve_any(square, conjugated(x), unit_lower_transposed));
+  return conjugate(triangular_solve_any(square, conjugate(x), unit_lower_transposed));
 }
 
 Tensor block(const Tensor& x, std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) {
@@ -160,7 +160,7 @@ Lu lu(const Operand& a) {
   const ops::LuBlocks blocks(f.packed);
   const Tensor l = ops::unit_triangle(ops::block(f.packed, 0, blocks.m, 0, blocks.k));
   const Tensor u = triu(ops::block(f.packed, 0, blocks.k, 0, blocks.n));
-  const Tensor p = ops::swapped(one_hot(f.rows, blocks.m, ops::real_dtype(f.packed.dtype())));
+  const Tensor p = ops::swap_matrix_axes(one_hot(f.rows, blocks.m, ops::real_dtype(f.packed.dtype())));
   return {ops::in_dtype_of(a, p), ops::in_dtype_of(a, l), ops::in_dtype_of(a, u)};
 }
 

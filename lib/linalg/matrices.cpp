@@ -110,7 +110,7 @@ SystemOperands system_operands(const char* op, const Operand& a, const Operand& 
 }
 
 Tensor minus_outer(const Tensor& y, const Tensor& x, bool vector, bool transpose) {
-  if (transpose) return minus_outer(conjugated(x), conjugated(y), vector, false);
+  if (transpose) return minus_outer(conjugate(x), conjugate(y), vector, false);
   return negative(vector ? product_adjoint("solve", expand_dims(y, -1), expand_dims(x, -1))
                          : product_adjoint("solve", y, x));
 }

@@ -8,21 +8,20 @@
 
 #include "linalg/factorise.hpp"
 #include "ops/apply/primitive.hpp"
+#include "ops/complex.hpp"
 #include "ops/engine.hpp"
 #include "ops/product/matmul.hpp"
 
 namespace reel::ops {
 
-/// The complex conjugate; a real x itself.
-inline Tensor conjugated(const Tensor& x) { return is_complex(x.dtype()) ? conj(x) : x; }
 /// The conjugate transpose of matrices.
-inline Tensor adjoint(const Tensor& x) { return conjugated(swapped(x)); }
+inline Tensor adjoint(const Tensor& x) { return conjugate(swap_matrix_axes(x)); }
 /// a^H b, a b^H.
 inline Tensor adjoint_product(const char* op, const Tensor& a, const Tensor& b) {
-  return product(op, conjugated(a), b, {.transpose_a = true});
+  return product(op, conjugate(a), b, {.transpose_a = true});
 }
 inline Tensor product_adjoint(const char* op, const Tensor& a, const Tensor& b) {
-  return product(op, a, conjugated(b), {.transpose_b = true});
+  return product(op, a, conjugate(b), {.transpose_b = true});
 }
 /// (x + x^H) / 2.
 Tensor hermitian_part(const Tensor& x);

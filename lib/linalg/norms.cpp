@@ -13,7 +13,7 @@ namespace {
 
 void infer_norm(const Call& call, Metas& out) { out.add(real_dtype(call.input(0).dtype()), batch_of(call.input(0))); }
 // Re tr(x^H y)
-Tensor real_inner(const Tensor& x, const Tensor& y) { return real(sum(multiply(conjugated(x), y), {-2, -1})); }
+Tensor real_inner(const Tensor& x, const Tensor& y) { return real(sum(multiply(conjugate(x), y), {-2, -1})); }
 
 // ---- The largest or the smallest singular value. Saved: a; attribute: smallest. The derivative is u1 v1^H, shared
 // among values that count as equal. Vectors of other singular values are not read, so these may be equal.

@@ -112,7 +112,7 @@ detail::List<Tensor> chain_of(std::span<const Tensor> operands) {
 // The number of elements along the axes [first, last).
 std::int64_t count_along(const char* op, const Shape& shape, int first, int last) {
   std::int64_t count = 1;
-  for (int d = first; d < last; ++d) count = checked_product(op, count, shape[d]);
+  for (int d = first; d < last; ++d) count = multiply_extents(op, count, shape[d]);
   return count;
 }
 Shape axes_between(const Shape& shape, int first, int last) {
@@ -135,7 +135,7 @@ Tensor kron(const Operand& first, const Operand& second) {
     blocks.push_back(sb[d]);
   }
   ops::require_shape("kron", blocks);
-  for (int d = 0; d < rank; ++d) shape.push_back(ops::checked_product("kron", sa[d], sb[d]));
+  for (int d = 0; d < rank; ++d) shape.push_back(ops::multiply_extents("kron", sa[d], sb[d]));
   return reshape(multiply(reshape(a, ops::interleaved(sa, false)), reshape(b, ops::interleaved(sb, true))), shape);
 }
 

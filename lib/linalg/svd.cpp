@@ -148,7 +148,7 @@ void svdvals_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gra
 }
 void svdvals_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
   const Svd y = thin_svd(r.saved(0), VectorsFor::rule_of_values);
-  dy[0] = real(sum(multiply(conjugated(y.u), product_adjoint("svd", dx[0], y.vh)), -2));
+  dy[0] = real(sum(multiply(conjugate(y.u), product_adjoint("svd", dx[0], y.vh)), -2));
 }
 void infer_svdvals(const Call& call, Metas& out) {
   const Tensor& a = call.input(0);

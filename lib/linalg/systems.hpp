@@ -38,8 +38,8 @@ inline Tensor subtract_from(const Tensor& b, const Tensor& product) {
 /// batch of cotangents becomes the columns of one matrix.
 template <class Solve>
 Tensor solve_cotangent(const tape::Record& r, const Tensor& g, bool vector, const Solve& solve) {
-  const Tensor b = conjugated(g);
-  return conjugated(r.batch_rank() && vector ? moveaxis(solve(moveaxis(b, 0, -1), false), -1, 0) : solve(b, vector));
+  const Tensor b = conjugate(g);
+  return conjugate(r.batch_rank() && vector ? moveaxis(solve(moveaxis(b, 0, -1), false), -1, 0) : solve(b, vector));
 }
 
 /// The name of a caller and of its operand.

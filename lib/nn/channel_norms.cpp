@@ -23,7 +23,7 @@ void check_channel_axis(const char* op, const Tensor& x, int least_rank) {
 }
 
 // Each of `groups` groups of channels is normalised over its channels and the axes after them.
-Tensor normalised_groups(const Tensor& x, std::int64_t groups, double epsilon) {
+Tensor normalize_groups(const Tensor& x, std::int64_t groups, double epsilon) {
   const Shape s = x.shape();
   std::int64_t members = groups == 0 ? 0 : s[1] / groups;
   for (int d = 2; d < s.rank(); ++d) members *= s[d];
@@ -56,7 +56,7 @@ Tensor group_norm_of(const char* op, const Operand& operand, const Operand* scal
     fail<ShapeError>(op, "{} channels do not fall into {} groups: x is {}; choose groups that divide them", channels,
                      groups, x.shape());
   const std::int64_t parts = groups == 0 ? channels : groups;
-  if (!scale) return cast_to(x.size() == 0 ? identity(x) : normalised_groups(x, parts, epsilon), in.result);
+  if (!scale) return cast_to(x.size() == 0 ? identity(x) : normalize_groups(x, parts, epsilon), in.result);
   const Tensor a = to_tensor(op, *scale, in.wide, "scale"), b = to_tensor(op, *offset, in.wide, "offset");
   check_channels(op, "scale", a, x);
   check_channels(op, "offset", b, x);

@@ -50,7 +50,7 @@ Tensor bags_of(const Tensor& table, const Tensor& ids, const Tensor& of, std::in
   if (options.mode > BagMode::max) fail<ValueError>(bag_name, "unknown mode {}", static_cast<int>(options.mode));
   const Tensor flat = reshape(ids, {ids.size()}),
                bags = bags_without_padding(of, flat, options.padding_id, table.shape()[0]);
-  const Tensor taken = gather_at(table, checked_indices(bag_name, flat, 0, table.shape()[0]), 0);
+  const Tensor taken = gather_at(table, check_indices(bag_name, flat, 0, table.shape()[0]), 0);
   const Tensor rows = weighted_rows(taken, ids, options);
   Tensor y;
   if (options.mode == BagMode::sum) {

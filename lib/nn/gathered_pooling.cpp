@@ -137,7 +137,7 @@ Tensor max_unpool(const char* op, const Operand& operand, const Operand& indices
   std::int64_t given = 1;
   for (int d = 2; d < s.rank(); ++d) given *= s[d];
   const Shape flat = {s[0], s[1], given};
-  const Tensor at = reshape(checked_indices(op, places, 0, image), flat);
+  const Tensor at = reshape(check_indices(op, places, 0, image), flat);
   return reshape(put_along_axis(zeros({s[0], s[1], image}, x.dtype()), at, reshape(x, flat), 2), result);
 }
 

@@ -35,7 +35,7 @@ Shape with_last(Shape shape, std::int64_t n) {
   return shape;
 }
 // A cotangent with a first axis for their number.
-Tensor counted(const Call& call, const Tensor& one) {
+Tensor add_count_axis(const Call& call, const Tensor& one) {
   if (call.attribute(2)) return one;
   Shape shape = one.shape();
   shape.insert(0, 1);
@@ -200,7 +200,7 @@ void infer_recurrent_vjp(const Call& call, Metas& out) {
 
 loops::StateCotangents state_cotangents(const Call& call, std::size_t first) {
   const auto next = [&](int k) {
-    return call.attribute(1) >> k & 1 ? counted(call, loops::contiguous(call.input(first++))) : Tensor();
+    return call.attribute(1) >> k & 1 ? add_count_axis(call, loops::contiguous(call.input(first++))) : Tensor();
   };
   loops::StateCotangents g{std::max<std::int64_t>(call.attribute(2), 1), {}, {}, {}};
   g.output = next(0);
@@ -211,7 +211,9 @@ loops::StateCotangents state_cotangents(const Call& call, std::size_t first) {
 
 loops::RecurrentCotangents recurrent_cotangents(const Call& call, Outputs& out) {
   std::size_t k = 0;
-  const auto next = [&](std::size_t i) { return call.attribute(0) >> i & 1 ? counted(call, out[k++]) : Tensor(); };
+  const auto next = [&](std::size_t i) {
+    return call.attribute(0) >> i & 1 ? add_count_axis(call, out[k++]) : Tensor();
+  };
   loops::RecurrentCotangents d;
   d.x = next(x);
   d.input_weight = next(input_weight);

@@ -18,12 +18,12 @@ namespace {
 constexpr const char* rope_name = "rope";
 
 // Inputs: x and positions. Attributes: the base, whether interleaved, whether inverse.
-Tensor rotated(const Tensor& x, const Tensor& positions, Attributes a, bool back);
-Tensor turned_back(const tape::Record& r, const Tensor& g) {
-  return rotated(g, r.saved(0), r.attributes(), r.attributes()[2] == 0);
+Tensor rotate_pairs(const Tensor& x, const Tensor& positions, Attributes a, bool back);
+Tensor rotate_back(const tape::Record& r, const Tensor& g) {
+  return rotate_pairs(g, r.saved(0), r.attributes(), r.attributes()[2] == 0);
 }
-Tensor turned_forth(const tape::Record& r, const Tensor& t) {
-  return rotated(t, r.saved(0), r.attributes(), r.attributes()[2] != 0);
+Tensor rotate_forward(const tape::Record& r, const Tensor& t) {
+  return rotate_pairs(t, r.saved(0), r.attributes(), r.attributes()[2] != 0);
 }
 
 void infer_rope(const Call& call, Metas& out) { out.add_like(call.input(0)); }
@@ -32,13 +32,13 @@ void evaluate_rope(const Call& call, Outputs& out) {
   loops::rotate_pairs(loops::contiguous(call.input(0), copied[0]), loops::contiguous(call.input(1), copied[1]),
                       call.real(0), call.attribute(1) != 0, call.attribute(2) != 0, out[0]);
 }
-constexpr Primitive rope_primitive = {.rule = linear<turned_back, turned_forth>(rope_name),
+constexpr Primitive rope_primitive = {.rule = linear<rotate_back, rotate_forward>(rope_name),
                                       .infer = infer_rope,
                                       .evaluate = evaluate_rope,
                                       .keeps = {keep_input(1)},
                                       .constants = 1};
 
-Tensor rotated(const Tensor& x, const Tensor& positions, Attributes a, bool back) {
+Tensor rotate_pairs(const Tensor& x, const Tensor& positions, Attributes a, bool back) {
   return apply(rope_primitive, {&x, &positions}, words(std::bit_cast<double>(a[0]), a[1], back));
 }
 
@@ -65,7 +65,7 @@ Tensor rope(const Operand& operand, const Operand& positions_operand, const Rope
   else if (ops::broadcast_shapes(op, rows, positions.shape()) != rows)
     fail<ShapeError>(op, "positions have shape {}, which does not broadcast to {}, x's axes but the last",
                      positions.shape(), rows);
-  return ops::cast_to(ops::rotated(x, positions, ops::words(options.base, options.interleaved), false), d);
+  return ops::cast_to(ops::rotate_pairs(x, positions, ops::words(options.base, options.interleaved), false), d);
 }
 
 }  // namespace reel

@@ -133,7 +133,7 @@ Tensor tangent_slope(const RecordedFlow& r, const MovedSources& moved, const Ten
 
 Tensor push(const FlowRecord& r, std::span<const Tensor> tangents) {
   const auto& [y, from, to] = std::tie(r->inputs.arguments[0], r->inputs.arguments[1], r->inputs.arguments[2]);
-  MovedSources moved = moved_sources(r->inputs.sources({}), tangents.subspan(3));
+  MovedSources moved = collect_moved(r->inputs.sources({}), tangents.subspan(3));
   Quantity w = tangents[0].defined() ? tangents[0] : zeros(y.shape(), y.dtype());
   if (tangents[1].defined()) w = w - r->slope(y, from) * tangents[1];
   Tensors linear(moved.tangents);

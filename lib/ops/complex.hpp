@@ -1,8 +1,13 @@
 // Complex ops that other ops use.
 #pragma once
+#include <reel/dtype.hpp>
+#include <reel/ops/pointwise.hpp>
 #include <reel/tensor.hpp>
 
 namespace reel::ops {
+
+/// The complex conjugate; a real x itself.
+inline Tensor conjugate(const Tensor& x) { return is_complex(x.dtype()) ? conj(x) : x; }
 
 /// |z| of a complex tensor, recorded as "abs".
 Tensor magnitude(const Tensor& z);

@@ -17,7 +17,7 @@ constexpr const char* clipping = "clip_by_global_norm";
 
 // The norm of a gradient; of IndexedSlices that of the tensor, with duplicates summed.
 Tensor length_of(const Gradient& g) {
-  return g.is_slices() ? ops::norm_of_rows(ops::checked_rows(clipping, g.slices())) : norm(abs(g.dense()));
+  return g.is_slices() ? ops::norm_of_rows(ops::check_rows(clipping, g.slices())) : norm(abs(g.dense()));
 }
 
 Gradient scale_gradient(const Gradient& g, const Tensor& factor) {

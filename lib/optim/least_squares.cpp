@@ -80,7 +80,7 @@ class LinearModel {
 
   // The Gauss-Newton step z = D s: the smallest |R u + c|, with zeros for the columns beyond the rank. With full rank
   // `slope` becomes the derivative of |z(mu)| by mu at 0.
-  bool undamped(Vector& z, double& slope) {
+  bool solve_undamped(Vector& z, double& slope) {
     const std::size_t p = c_.size();
     Vector u = negated_c();
     if (!solve(kernels::Transposed::no, r_, p, rank_, u)) return false;
@@ -88,7 +88,7 @@ class LinearModel {
   }
 
   // The z = D s that minimises |R u + c|^2 + mu |z|^2, mu > 0, and the derivative of its length by mu.
-  bool damped(double mu, Vector& z, double& slope) {
+  bool solve_damped(double mu, Vector& z, double& slope) {
     const std::size_t p = c_.size();
     const std::size_t rows = 2 * p;
     columns_.assign(rows * p, 0.0);
@@ -195,7 +195,7 @@ bool trust_region_step(LinearModel& model, double radius, double previous_mu, St
   double lower = 0;
   const auto newton = [&] { return (1 - step.length / radius) * step.length / slope; };
   step.mu = 0;
-  if (model.undamped(step.z, slope)) {
+  if (model.solve_undamped(step.z, slope)) {
     step.length = length(step.z);
     if (step.length <= (1 + slack) * radius) return step.length > 0;
     if (model.full_rank()) lower = newton();
@@ -208,7 +208,7 @@ bool trust_region_step(LinearModel& model, double radius, double previous_mu, St
   bool found = false;
   for (int trial = 0; trial < 40; ++trial) {
     if (!(mu > 0)) mu = std::max(least_part_of_upper * upper, std::sqrt(lower) * std::sqrt(upper));
-    found = model.damped(mu, step.z, slope);
+    found = model.solve_damped(mu, step.z, slope);
     step.mu = mu;
     if (!found) {  // singular even so: sqrt(mu) is lost beside R
       lower = mu;
@@ -347,8 +347,8 @@ class Fitter {
   }
 
   // The parameters after part of a step of those that are free.
-  Vector moved(const Vector& from, const ParameterIndices& some, const Vector& z, const Vector& d,
-               double fraction) const {
+  Vector move_by(const Vector& from, const ParameterIndices& some, const Vector& z, const Vector& d,
+                 double fraction) const {
     Vector y(from);
     for (std::size_t k = 0; k < some.size(); ++k) {
       const std::size_t j = some[k];
@@ -393,7 +393,7 @@ class Fitter {
   bool propose(LinearModel& model, const Vector& d, double radius, double mu, TrialStep& trial) const {
     Step step;
     if (!trust_region_step(model, radius, mu, step)) return false;
-    trial.parameters = moved(fit_.parameters, free_, step.z, d, 1.0);
+    trial.parameters = move_by(fit_.parameters, free_, step.z, d, 1.0);
     trial.length = step.length;
     trial.mu = step.mu;
     if (is_within(trial.parameters)) {
@@ -440,7 +440,7 @@ class Fitter {
       if (some.empty() || !factorise(model, fit_.jacobian, residuals, d, some) ||
           !trust_region_step(model, radius, trial.mu, step))
         return held;
-      to = moved(held, some, step.z, d, 1.0);
+      to = move_by(held, some, step.z, d, 1.0);
     }
   }
   // The change of the linearised residuals.
@@ -517,8 +517,8 @@ class Fitter {
     LinearModel model;
     double removable = removable_part(fit_.jacobian, fit_.residuals, model);
     for (int trial = 0; trial < 100 && removable > 0; ++trial) {
-      if (!model.undamped(z, slope)) return;
-      const Vector parameters = moved(fit_.parameters, free_, z, divisor(), fraction);
+      if (!model.solve_undamped(z, slope)) return;
+      const Vector parameters = move_by(fit_.parameters, free_, z, divisor(), fraction);
       if (parameters == fit_.parameters || !is_within(parameters)) return;
       Vector residuals(fit_.residuals.size());
       Vector jacobian(fit_.jacobian.size());

@@ -11,7 +11,7 @@ namespace detail {
 namespace {
 
 // Not recorded, unlike Variable::read.
-Tensor unrecorded_value(const Variable& v) {
+Tensor read_unrecorded(const Variable& v) {
   Tensor result;
   VariableAccess::modify(v, [&](const Tensor& value) { result = value; });
   return result;
@@ -22,7 +22,7 @@ Tensor unrecorded_value(const Variable& v) {
 template <class T>
 T StateNumber<T>::read() const {
   if (ops::handled(ops::reads_variables)) return variable_->read().item<T>();
-  return *mutable_data<T>(unrecorded_value(*variable_));
+  return *mutable_data<T>(read_unrecorded(*variable_));
 }
 template <class T>
 void StateNumber<T>::write(T number) const {
@@ -41,7 +41,7 @@ template class StateNumber<double>;
 template class StateNumber<std::int64_t>;
 
 StateTensor::StateTensor(const StateTensor& other)
-    : value_(other.variable_ ? unrecorded_value(*other.variable_) : other.value_) {}
+    : value_(other.variable_ ? read_unrecorded(*other.variable_) : other.value_) {}
 
 }  // namespace detail
 
@@ -87,17 +87,17 @@ template const Variable& OptimizerAccess::made(detail::StateNumber<double>& numb
 template const Variable& OptimizerAccess::made(detail::StateNumber<std::int64_t>& number, const char* name);
 
 double OptimizerAccess::peek(const Hyperparameter& number) {
-  return number.variable_ ? *detail::mutable_data<double>(detail::unrecorded_value(*number.variable_)) : number.value_;
+  return number.variable_ ? *detail::mutable_data<double>(detail::read_unrecorded(*number.variable_)) : number.value_;
 }
 template <class T>
 Tensor OptimizerAccess::value(const detail::StateNumber<T>& number) {
-  return number.variable_ ? detail::unrecorded_value(*number.variable_) : scalar(number.value_);
+  return number.variable_ ? detail::read_unrecorded(*number.variable_) : scalar(number.value_);
 }
 template Tensor OptimizerAccess::value(const detail::StateNumber<double>& number);
 template Tensor OptimizerAccess::value(const detail::StateNumber<std::int64_t>& number);
 
 Tensor OptimizerAccess::value(const detail::StateTensor& state) {
-  return state.variable_ ? detail::unrecorded_value(*state.variable_) : state.value_;
+  return state.variable_ ? detail::read_unrecorded(*state.variable_) : state.value_;
 }
 
 const Variable& OptimizerAccess::velocity(SGD& sgd, const Variable& of) {

@@ -50,7 +50,7 @@ void step_by<SGDFormula>(SGDOptions& options, detail::StateTensors& states, std:
                          std::span<const Variable> variables) {
   if (!ops::handled(ops::writes_variables)) require(SGDFormula::name, options);
   const tape::Suspend suspended;
-  const detail::List<Part> parts = checked_parts(SGDFormula::name, gradients, variables);
+  const detail::List<Part> parts = check_parts(SGDFormula::name, gradients, variables);
   const NamedOption rate{&options.learning_rate, "learning_rate"}, decay{&options.momentum, "momentum"};
   if (!(OptimizerAccess::peek(options.momentum) > 0))
     step_all<PlainDescent>(parts, variables, {rate}, [](const Variable&) { return VariableState<0>{}; });

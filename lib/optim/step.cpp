@@ -21,8 +21,8 @@ void make_writable(Tensor& state, Tensor& spare) {
   }
 }
 
-detail::List<Part> checked_parts(const char* op, std::span<const Gradient> gradients,
-                                 std::span<const Variable> variables) {
+detail::List<Part> check_parts(const char* op, std::span<const Gradient> gradients,
+                               std::span<const Variable> variables) {
   if (gradients.size() != variables.size())
     fail<ValueError>(op, "{} gradients for {} variables", gradients.size(), variables.size());
   const bool handled = ops::handled(ops::writes_variables);  // then only the primitive reads elements
@@ -40,7 +40,7 @@ detail::List<Part> checked_parts(const char* op, std::span<const Gradient> gradi
     if (g.is_slices()) {
       const IndexedSlices slices = g.slices();
       check(slices.dense_shape, slices.dtype());
-      ops::Rows rows = ops::checked_rows(op, slices);
+      ops::Rows rows = ops::check_rows(op, slices);
       parts[i] = Part(handled ? std::move(rows) : ops::distinct_rows(std::move(rows)));
     } else {
       const Tensor& whole = GradientAccess::value(g);

@@ -42,8 +42,8 @@ class Part {
 // Makes a state writable: in place if this handle is the only one, otherwise by a copy in `spare`.
 void make_writable(Tensor& state, Tensor& spare);
 // Empty where there is no gradient. Throws for a gradient that does not fit the variable.
-detail::List<Part> checked_parts(const char* op, std::span<const Gradient> gradients,
-                                 std::span<const Variable> variables);
+detail::List<Part> check_parts(const char* op, std::span<const Gradient> gradients,
+                               std::span<const Variable> variables);
 
 // The optimiser's state of one variable; `count` is null if it keeps none.
 template <std::size_t Count>
@@ -296,7 +296,7 @@ void step_by(typename Formula::Options& options, States& states, std::span<const
              std::span<const Variable> variables) {
   if (!ops::handled(ops::writes_variables)) require(Formula::name, options);
   const tape::Suspend suspended;
-  const detail::List<Part> parts = checked_parts(Formula::name, gradients, variables);
+  const detail::List<Part> parts = check_parts(Formula::name, gradients, variables);
   typename OptimizerStep<Formula>::Options listed;
   std::size_t count = 0;
   OptimizerAccess::for_each_option(options, [&](const char* name, Hyperparameter& number, OptionDomain) {

@@ -61,7 +61,7 @@ void update_rows(const loops::Code& code, const ops::Call& call, ops::Outputs& o
 namespace {
 
 // The graph of the numbers, from the options and the number of the step.
-loops::Graph traced_numbers(const ComposedUpdate& update, std::span<const char* const> options) {
+loops::Graph trace_numbers(const ComposedUpdate& update, std::span<const char* const> options) {
   ops::Trace trace(options.size() + 1, ops::Trace::Numbers::literals);
   LaneOptions lanes;
   OptimizerAccess::for_each_option(lanes, [&](std::string_view name, Lane& lane, OptionDomain) {
@@ -91,7 +91,7 @@ void run_composed(const ComposedUpdate& update, std::span<const Variable> all, s
   Tensor step = scalar(std::int64_t{0});
   if (update.counts_steps) step = all[update.states].read() + 1;
   x.push_back(cast(step, DType::float64));
-  run(traced_numbers(update, options), x, DType::float64, {}, numbers);
+  run(trace_numbers(update, options), x, DType::float64, {}, numbers);
   for (const Variable& v : own) states.push_back(v.read());
   states.push_back(gradient);
   for (const Tensor& number : numbers) states.push_back(cast(number, gradient.dtype()));

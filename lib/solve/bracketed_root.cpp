@@ -170,7 +170,7 @@ class BracketSearch {
 };
 
 // Linear systems with a diagonal matrix. ValueError where the product shows that it is none.
-Tensor divided_by_diagonal(const LinearOperator& a, const Tensor& b) {
+Tensor divide_by_diagonal(const LinearOperator& a, const Tensor& b) {
   const Tensor diagonal = a(ones_like(b)), x = b / diagonal;
   if (x.size() < 2) return x;
   const double rounding = std::sqrt(detail::unit_roundoff(x.dtype()));
@@ -215,7 +215,7 @@ Tensor bracketed_root(const EquationFunction& f, const Operand& a, const Operand
   const Tensor from = end_of(a, d, "a"), to = end_of(b, d, "b");
   const Shape shape = ops::broadcast_shapes(bracketed_root_name, from.shape(), to.shape());
   const Tensor start = broadcast_to(from, shape), end = broadcast_to(to, shape);
-  const Equation e = {bracketed_root_name, f, divided_by_diagonal, divided_by_diagonal};
+  const Equation e = {bracketed_root_name, f, divide_by_diagonal, divide_by_diagonal};
   return implicit_solution(e, [&] { return BracketSearch(e, options, start, end).root(); });
 }
 

@@ -45,7 +45,7 @@ struct RecordedSolution {
     return pull_on(tape, residuals, cotangents, sources);
   }
   Tensor push(std::span<const Tensor> tangents) const {
-    const MovedSources moved = moved_sources(inputs.sources({}), tangents);
+    const MovedSources moved = collect_moved(inputs.sources({}), tangents);
     const ops::FrozenReads same_values = inputs.same_reads();
     Tensor change;
     if (!moved.sources.empty()) {

@@ -36,7 +36,7 @@ constexpr double kronrod_weights[] = {0.022935322010529224963732008058970, 0.063
 constexpr double gauss_weights[] = {0.129484966168869693270611432679082, 0.279705391489276667901467771423780,
                                     0.381830050505118944950369775488975, 0.417959183673469387755102040816327};
 
-constexpr int mirrored(int k) { return k < 8 ? k : 14 - k; }
+constexpr int mirror(int k) { return k < 8 ? k : 14 - k; }
 constexpr double node(int k) { return k < 8 ? -half_nodes[k] : half_nodes[14 - k]; }
 
 // Points x(t), and dx/dt, for intervals of t.
@@ -100,7 +100,7 @@ class Search {
     for (int k = 0; k < points; ++k) {
       const auto [at, slope] = x_(middle + half * node(k));
       x.push_back(at);
-      w.push_back(half * kronrod_weights[mirrored(k)] * slope);
+      w.push_back(half * kronrod_weights[mirror(k)] * slope);
     }
   }
 
@@ -150,7 +150,7 @@ class Search {
         fail<ValueError>(quad_name, "the function is infinite or NaN between {} and {}", x_(i.begin).first,
                          x_(i.end).first);
       sum += y, size += std::abs(y), weight += std::abs(w[k]);
-      if (k % 2 == 1) by_gauss += y * gauss_weights[mirrored(k) / 2] / kronrod_weights[mirrored(k)];
+      if (k % 2 == 1) by_gauss += y * gauss_weights[mirror(k) / 2] / kronrod_weights[mirror(k)];
     }
     double spread = 0;
     for (int k = 0; k < points; ++k) spread += std::abs(w[k] * (f[k] - sum / weight));

@@ -26,7 +26,7 @@ autodiff::CheckedPattern check_pattern(const char* op, const Csr& a) {
   autodiff::require_values(op, a.pattern, a.values);
   return pattern;
 }
-autodiff::CompressedRows checked_rows(const char* op, const Csr& a) {
+autodiff::CompressedRows check_rows(const char* op, const Csr& a) {
   autodiff::CompressedRows rows = autodiff::to_rows(op, a.pattern);
   autodiff::require_values(op, a.pattern, a.values);
   return rows;
@@ -75,7 +75,7 @@ Csr to_csr(const Tensor& dense) {
 }
 
 Csr transpose(const Csr& a) {
-  const autodiff::CompressedRows rows = checked_rows("transpose", a);
+  const autodiff::CompressedRows rows = check_rows("transpose", a);
   const autodiff::CompressedRows result = autodiff::transpose(rows);
   Indices next(result.starts.begin(), result.starts.end() - 1), from(rows.columns.size());
   std::int64_t k = 0;
@@ -85,7 +85,7 @@ Csr transpose(const Csr& a) {
 }
 
 Csr add(const Csr& a, const Csr& b) {
-  const autodiff::CompressedRows left = checked_rows("add", a), right = checked_rows("add", b);
+  const autodiff::CompressedRows left = check_rows("add", a), right = check_rows("add", b);
   if (a.pattern.shape != b.pattern.shape)
     fail<ShapeError>("add", "the matrices are {} and {}; they must have the same shape", a.pattern.shape,
                      b.pattern.shape);
@@ -104,7 +104,7 @@ Csr add(const Csr& a, const Csr& b) {
 }
 
 Csr matmul(const Csr& a, const Csr& b) {
-  const autodiff::CompressedRows left = checked_rows("matmul", a), right = checked_rows("matmul", b);
+  const autodiff::CompressedRows left = check_rows("matmul", a), right = check_rows("matmul", b);
   if (a.pattern.shape[1] != b.pattern.shape[0])
     fail<ShapeError>("matmul", "inner dimensions differ: a is {}, b is {}", a.pattern.shape, b.pattern.shape);
   RowUnion sums(right.column_count);

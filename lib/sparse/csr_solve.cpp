@@ -57,10 +57,10 @@ Tensor sample_outer(const tape::Record& r, const Tensor& x, const Tensor& y) {
 
 void solve_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const bool transposed = r.attributes()[0] != 0;
-  const Tensor db = ops::conjugated(solve_again(r, ops::conjugated(g[0]), !transposed));
+  const Tensor db = ops::conjugate(solve_again(r, ops::conjugate(g[0]), !transposed));
   if (r.wanted(1)) dx[1] = db;
   if (!r.wanted(0)) return;
-  const Tensor x = ops::conjugated(r.saved(of_x));
+  const Tensor x = ops::conjugate(r.saved(of_x));
   dx[0] = negative(transposed ? sample_outer(r, x, db) : sample_outer(r, db, x));
 }
 void solve_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {

@@ -66,7 +66,7 @@ void fill_rows(const char* op, std::int64_t column_count, const Tensor& row_star
     fail_elements(op, bad, column_count);
 }
 
-Tensor known_rows(const char* op, const SparsityPattern& p) {
+Tensor row_indices(const char* op, const SparsityPattern& p) {
   const Tensor rows = detail::empty(DType::int64, p.columns.shape());
   fill_rows(op, p.shape[1], p.row_starts, p.columns, rows);
   return rows;
@@ -87,7 +87,7 @@ constexpr ops::Primitive rows_primitive = {.rule = {.name = "pattern_rows"},
 Tensor rows_of(const char* op, const SparsityPattern& p) {
   check_shapes(op, p);
   const Tensor* const inputs[] = {&p.row_starts, &p.columns};
-  if (!ops::any_abstract(inputs)) return known_rows(op, p);
+  if (!ops::any_abstract(inputs)) return row_indices(op, p);
   return ops::apply(rows_primitive, inputs, ops::words(reinterpret_cast<std::intptr_t>(op), p.shape[1]));
 }
 

@@ -90,7 +90,7 @@ Numbers offsets(const Shape& shape, const Shape& strides, std::int64_t first = 0
   return list;
 }
 // For each element of `full`, its position in a tensor of a shape that broadcasts to `full`; nullopt if it does not.
-std::optional<Numbers> aligned_with(const Shape& full, const Shape& shape) {
+std::optional<Numbers> align_elements(const Shape& full, const Shape& shape) {
   if (shape.rank() > full.rank()) return std::nullopt;
   Shape strides = full;
   const Shape own = row_major(shape);
@@ -168,7 +168,7 @@ class Propagation {
       if (!i.pointwise() && is_one_of(moving_ops, i.operation.name)) {
         found = move_elements(i);
         if (!found[0] && i.operation.name == std::string_view("take_along_axis"))
-          found[0] = taken_along(i, program_.values[i.outputs[0]].tensor.shape());
+          found[0] = take_shares_along(i, program_.values[i.outputs[0]].tensor.shape());
       } else
         for (std::size_t k = 0; k < found.size(); ++k)
           if (carries(i.outputs[k])) found[k] = rows_by_family(i, program_.values[i.outputs[k]].tensor.shape());
@@ -188,10 +188,10 @@ class Propagation {
     const ops::Attributes a = i.attributes.words();
     if (is_one_of(reductions, name)) return group(i, out, a[0]);
     if (is_one_of(scans, name)) return group(i, out, std::int64_t{1} << a[0]);
-    if (is_one_of(updates, name)) return scattered(i, out, 1, false);
-    if (name == "scatter_rows") return scattered(i, out, 0, false);
-    if (name == "put_add_along_axis") return scattered(i, out, 0, true);
-    if (name == "scatter_along") return scattered(i, out, 1, true);
+    if (is_one_of(updates, name)) return scatter_shares(i, out, 1, false);
+    if (name == "scatter_rows") return scatter_shares(i, out, 0, false);
+    if (name == "put_add_along_axis") return scatter_shares(i, out, 0, true);
+    if (name == "scatter_along") return scatter_shares(i, out, 1, true);
     if (name == "matmul") return matrix_product(i, out);
     if (is_one_of(matrix_ops, name)) return by_matrices(i, out);
     return nullptr;
@@ -217,12 +217,12 @@ class Propagation {
       for (int d = 0; d < shape.rank(); ++d)
         if (std::int64_t& extent = full[full.rank() - shape.rank() + d]; extent == 1) extent = shape[d];
     }
-    const std::optional<Numbers> to = aligned_with(full, out);
+    const std::optional<Numbers> to = align_elements(full, out);
     if (!to) return nullptr;
     std::vector<Share> shares;
     for (std::size_t k = 0; k < i.inputs.size(); ++k) {
       if (!rows_of(i, k)) continue;
-      const std::optional<Numbers> from = aligned_with(full, operand(i, k).tensor.shape());
+      const std::optional<Numbers> from = align_elements(full, operand(i, k).tensor.shape());
       if (!from) return nullptr;
       shares.push_back(share(i, k, *from, *to));
     }
@@ -287,7 +287,7 @@ class Propagation {
     Shape kept = full;
     for (int d = 0; d < full.rank(); ++d)
       if (mask >> d & 1) kept[d] = 1;
-    const std::optional<Numbers> group = aligned_with(full, kept);
+    const std::optional<Numbers> group = align_elements(full, kept);
     std::vector<Share> shares;
     for (std::size_t k = 0; k < i.inputs.size(); ++k) {
       if (!rows_of(i, k)) continue;
@@ -301,19 +301,19 @@ class Propagation {
   }
 
   // Elements of an axis at positions that are not constant: each may be any element of its group.
-  Handle taken_along(const Instruction& i, const Shape& out) const {
+  Handle take_shares_along(const Instruction& i, const Shape& out) const {
     const Shape full = operand(i, 0).tensor.shape();
     Shape kept = full;
     kept[static_cast<int>(i.attributes.words()[0])] = 1;
-    const Share all = share(i, 0, count_up(full.elements()), *aligned_with(full, kept));
+    const Share all = share(i, 0, count_up(full.elements()), *align_elements(full, kept));
     const Handle groups = unite_shares({all}, kept);
-    const std::optional<Numbers> from = aligned_with(out, kept);
+    const std::optional<Numbers> from = align_elements(out, kept);
     if (!from) return nullptr;
     return unite_shares({Share{groups.get(), *from, count_up(out.elements())}}, out);
   }
 
   // Input `terms` goes to the positions of the input behind it. The input before it, if any, keeps its positions.
-  Handle scattered(const Instruction& i, const Shape& out, std::size_t terms, bool along) const {
+  Handle scatter_shares(const Instruction& i, const Shape& out, std::size_t terms, bool along) const {
     const Operand& where = operand(i, terms + 1);
     if (program_.values[where.value].origin != Value::Origin::constant) return nullptr;
     const Shape shape = operand(i, terms).tensor.shape();
@@ -351,11 +351,11 @@ class Propagation {
       const int inner = shape.rank() - ((side == 0) != transposed ? 1 : 2);
       Shape kept = shape;
       kept[inner] = 1;
-      const Share all = share(i, side, count_up(shape.elements()), *aligned_with(shape, kept));
+      const Share all = share(i, side, count_up(shape.elements()), *align_elements(shape, kept));
       reduced.push_back(std::make_shared<const IndexRows>(unite({&all, 1}, kept.elements())));
       // What is left is [..., m, 1] or [..., 1, n]: transposing does not change the order of its elements.
       if (transposed) std::swap(*(kept.end() - 1), *(kept.end() - 2));
-      const std::optional<Numbers> from = aligned_with(full, kept);
+      const std::optional<Numbers> from = align_elements(full, kept);
       if (!from) return nullptr;
       shares.push_back({reduced.back().get(), *from, count_up(out.elements())});
     }
@@ -373,9 +373,9 @@ class Propagation {
       const Shape shape = operand(i, k).tensor.shape();
       Shape kept = shape;
       for (int d = std::max(shape.rank() - 2, 0); d < shape.rank(); ++d) kept[d] = 1;
-      const Share all = share(i, k, count_up(shape.elements()), *aligned_with(shape, kept));
+      const Share all = share(i, k, count_up(shape.elements()), *align_elements(shape, kept));
       reduced.push_back(unite_shares({all}, kept));
-      const std::optional<Numbers> from = aligned_with(full, kept);
+      const std::optional<Numbers> from = align_elements(full, kept);
       if (!from) return nullptr;
       shares.push_back({reduced.back().get(), *from, count_up(out.elements())});
     }

@@ -50,7 +50,7 @@ namespace reel {
 Tensor beta_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& b, const Operand& loc,
                 const Operand& scale, DType dtype) {
   const tape::OpScope scope(a);
-  return ops::scaled_variates("beta_rvs", loops::Variate::beta, generator, shape, dtype, {&a, &b}, loc, scale);
+  return ops::draw_scaled_variates("beta_rvs", loops::Variate::beta, generator, shape, dtype, {&a, &b}, loc, scale);
 }
 
 }  // namespace reel

@@ -40,7 +40,7 @@ Lane cauchy_pdf_of(P p) {
   return where(t.far, t.w / (1 + t.w * t.w) / t.d, 1 / (1 + t.near * t.near) / p.scale) / pi;
 }
 Lane cauchy_cdf_of(P p) { return arctan2(p.scale, -p.d) / pi; }
-DistributionPoint mirrored(P p) { return {-p.z, -p.d, p.scale, p.a, p.b}; }
+DistributionPoint mirror(P p) { return {-p.z, -p.d, p.scale, p.a, p.b}; }
 // log(arctan(w) / pi) for small w = -scale / d by the series of log(arctan(w) / w).
 Lane cauchy_logcdf_of(P p) {
   constexpr double far_min = 64;  // of -z: the next term, w^10 / 21, is below 5e-20
@@ -55,7 +55,7 @@ Lane cauchy_logcdf_of(P p) {
 
 // clang-format off
 constexpr Distribution cauchy_distribution = {-infinity, infinity, false, 0,
-    {cauchy_logpdf_of, cauchy_pdf_of, cauchy_cdf_of, [](P p) { return cauchy_cdf_of(mirrored(p)); }, cauchy_logcdf_of, [](P p) { return cauchy_logcdf_of(mirrored(p)); }},
+    {cauchy_logpdf_of, cauchy_pdf_of, cauchy_cdf_of, [](P p) { return cauchy_cdf_of(mirror(p)); }, cauchy_logcdf_of, [](P p) { return cauchy_logcdf_of(mirror(p)); }},
     {[](L p, L) { return cauchy_ppf_of(p); }, [](L p, L) { return 0. - cauchy_ppf_of(p); }, [](L y, L) { return cauchy_ilogcdf_of(y); },
      [](L y, L) { return 0. - cauchy_ilogcdf_of(y); }},
     infinity, infinity, true};

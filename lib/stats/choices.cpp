@@ -77,7 +77,7 @@ Tensor random_choice(Generator& generator, const Operand& operand, std::int64_t 
   if (weights.shape() != Shape{n})
     fail<ShapeError>(op, "weights have the shape {}, for {} parts along axis {}", weights.shape(), n, axis);
   const Tensor places =
-      ops::weighted_choices(generator, ops::cast_to(stop_gradient(weights), DType::float64), count, replace);
+      ops::draw_weighted(generator, ops::cast_to(stop_gradient(weights), DType::float64), count, replace);
   return gather(x, places, axis);
 }
 

@@ -83,7 +83,7 @@ inline Lane log_complement(L y) { return log1mexp(0. - y); }
   REEL_DEFINE_KIND(name, ilogcdf, parameters, arguments) REEL_DEFINE_KIND(name, ilogsf, parameters, arguments)
 #define REEL_SAMPLES(name, parameters, addresses, precision, ...) \
   namespace reel { Tensor name##_rvs parameters { \
-    return ops::quantile_samples(#name "_rvs", generator, shape, dtype, precision, REEL_BRACES addresses, [&](const Tensor& x) { return name##_ppf(__VA_ARGS__); }); \
+    return ops::draw_by_quantile(#name "_rvs", generator, shape, dtype, precision, REEL_BRACES addresses, [&](const Tensor& x) { return name##_ppf(__VA_ARGS__); }); \
   } }
 
 #define REEL_DISTRIBUTION_0(name) \

@@ -44,7 +44,7 @@ namespace reel {
 Tensor gamma_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& loc, const Operand& scale,
                  DType dtype) {
   const tape::OpScope scope(a);
-  return ops::scaled_variates("gamma_rvs", loops::Variate::gamma, generator, shape, dtype, {&a}, loc, scale);
+  return ops::draw_scaled_variates("gamma_rvs", loops::Variate::gamma, generator, shape, dtype, {&a}, loc, scale);
 }
 
 }  // namespace reel

@@ -179,7 +179,7 @@ Tensor student_sample(const Tensor& df, const Tensor& p, const Tensor& z, bool o
   return apply(student_quantile_primitive, {&df, &p, &z}, words(std::int64_t{of_log}));
 }
 
-Tensor weighted_choices(Generator& generator, const Tensor& weights, std::int64_t count, bool replace) {
+Tensor draw_weighted(Generator& generator, const Tensor& weights, std::int64_t count, bool replace) {
   std::array attributes = words(0, 0, count, std::int64_t{replace});
   const Tensor* const inputs[] = {&weights};
   Tensor places;

@@ -16,6 +16,6 @@ Tensor variates(loops::Variate v, Generator& generator, std::span<const Tensor* 
 Tensor student_sample(const Tensor& df, const Tensor& p, const Tensor& z, bool of_log);
 
 /// `count` places for the weights, float64 [n]. ValueError as random_choice documents.
-Tensor weighted_choices(Generator& generator, const Tensor& weights, std::int64_t count, bool replace);
+Tensor draw_weighted(Generator& generator, const Tensor& weights, std::int64_t count, bool replace);
 
 }  // namespace reel::ops

@@ -56,7 +56,7 @@ Tensor multivariate_normal_rvs(Generator& generator, const Shape& shape, const O
     fail<ShapeError>(op, "matrices of shape {} do not broadcast to vectors along the last axis of {}", factor.shape(),
                      shape);
   if (is_complex(factor.dtype())) fail<TypeError>(op, "is not defined for {}", factor.dtype());
-  const Tensor u = ops::uniform_numbers(op, generator, shape, dtype, {&mean});
+  const Tensor u = ops::draw_uniform_numbers(op, generator, shape, dtype, {&mean});
   const DType drawn = ops::widened(dtype);
   return ops::cast_to(mean + matvec(tril(ops::cast_to(factor, drawn)), ndtri(u)), dtype);
 }

@@ -24,8 +24,8 @@ DType check_samples(const char* op, const Shape& shape, DType dtype, std::initia
   return widened(dtype);
 }
 
-Tensor uniform_numbers(const char* op, Generator& generator, const Shape& shape, DType dtype,
-                       std::initializer_list<const Operand*> parameters) {
+Tensor draw_uniform_numbers(const char* op, Generator& generator, const Shape& shape, DType dtype,
+                            std::initializer_list<const Operand*> parameters) {
   const DType drawn = check_samples(op, shape, dtype, parameters);
   const Tensor u = named(op, [&] { return random_uniform(generator, shape, 0, 1, drawn); });
   // Half of the least positive number that is drawn, in place of 0.
@@ -48,8 +48,9 @@ Tensor variates(const char* op, loops::Variate v, Generator& generator, const Sh
 
 Tensor scale_or_nan(const Operand& x) { return where(greater(x, 0), x, std::numeric_limits<double>::quiet_NaN()); }
 
-Tensor scaled_variates(const char* op, loops::Variate v, Generator& generator, const Shape& shape, DType dtype,
-                       std::initializer_list<const Operand*> parameters, const Operand& loc, const Operand& scale) {
+Tensor draw_scaled_variates(const char* op, loops::Variate v, Generator& generator, const Shape& shape, DType dtype,
+                            std::initializer_list<const Operand*> parameters, const Operand& loc,
+                            const Operand& scale) {
   const DType drawn = check_samples(op, shape, dtype, parameters);
   check_samples(op, shape, dtype, {&loc, &scale});
   return cast_to(loc + scale_or_nan(scale) * variates(op, v, generator, shape, drawn, parameters), dtype);

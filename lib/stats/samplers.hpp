@@ -13,8 +13,8 @@ DType check_samples(const char* op, const Shape& shape, DType dtype, std::initia
 
 /// Checks all arguments; then uniform numbers above 0 and below 1, of at least 32 bits. Parameters broadcast to the
 /// shape.
-Tensor uniform_numbers(const char* op, Generator& generator, const Shape& shape, DType dtype,
-                       std::initializer_list<const Operand*> parameters);
+Tensor draw_uniform_numbers(const char* op, Generator& generator, const Shape& shape, DType dtype,
+                            std::initializer_list<const Operand*> parameters);
 
 /// Draws in `dtype`, float32 or float64, of parameters that broadcast to the shape.
 Tensor variates(const char* op, loops::Variate v, Generator& generator, const Shape& shape, DType dtype,
@@ -24,16 +24,16 @@ Tensor variates(const char* op, loops::Variate v, Generator& generator, const Sh
 Tensor scale_or_nan(const Operand& x);
 
 /// loc + scale z for draws z by rejection. NaN where the scale is not above 0.
-Tensor scaled_variates(const char* op, loops::Variate v, Generator& generator, const Shape& shape, DType dtype,
-                       std::initializer_list<const Operand*> parameters, const Operand& loc, const Operand& scale);
+Tensor draw_scaled_variates(const char* op, loops::Variate v, Generator& generator, const Shape& shape, DType dtype,
+                            std::initializer_list<const Operand*> parameters, const Operand& loc, const Operand& scale);
 
 /// `quantile` of uniform numbers for `precision`, in `dtype`.
 template <class Quantile>
-Tensor quantile_samples(const char* op, Generator& generator, const Shape& shape, DType dtype, DType precision,
+Tensor draw_by_quantile(const char* op, Generator& generator, const Shape& shape, DType dtype, DType precision,
                         std::initializer_list<const Operand*> parameters, const Quantile& quantile) {
   const tape::OpScope scope(**parameters.begin());
   check_samples(op, shape, dtype, parameters);
-  return cast_to(quantile(uniform_numbers(op, generator, shape, precision, parameters)), dtype);
+  return cast_to(quantile(draw_uniform_numbers(op, generator, shape, precision, parameters)), dtype);
 }
 
 }  // namespace reel::ops

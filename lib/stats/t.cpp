@@ -106,7 +106,7 @@ namespace reel {
 Tensor t_rvs(Generator& generator, const Shape& shape, const Operand& df, const Operand& loc, const Operand& scale,
              DType dtype) {
   const tape::OpScope scope(df);
-  return ops::scaled_variates("t_rvs", loops::Variate::student_t, generator, shape, dtype, {&df}, loc, scale);
+  return ops::draw_scaled_variates("t_rvs", loops::Variate::student_t, generator, shape, dtype, {&df}, loc, scale);
 }
 
 }  // namespace reel

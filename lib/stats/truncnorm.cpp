@@ -153,7 +153,7 @@ Lane truncnorm_quantile_of_log(X x) {
 }
 // The quantile of the distribution mirrored at 0.
 template <Lane (*quantile)(X x)>
-Lane mirrored_quantile(X x) {
+Lane mirror_quantile(X x) {
   const Lane mirrored[] = {x[0], -x[2], -x[1], -x[3], x[4]};
   return 0. - quantile(mirrored);
 }
@@ -168,9 +168,9 @@ constexpr Composed truncnorm_functions[] = {
     {"truncnorm_logcdf", truncnorm_tail<Tail::logcdf>},
     {"truncnorm_logsf", truncnorm_tail<Tail::logsf>},
     {"truncnorm_ppf", truncnorm_quantile},
-    {"truncnorm_isf", mirrored_quantile<truncnorm_quantile>},
+    {"truncnorm_isf", mirror_quantile<truncnorm_quantile>},
     {"truncnorm_ilogcdf", truncnorm_quantile_of_log, DType::float64},
-    {"truncnorm_ilogsf", mirrored_quantile<truncnorm_quantile_of_log>, DType::float64},
+    {"truncnorm_ilogsf", mirror_quantile<truncnorm_quantile_of_log>, DType::float64},
     {"truncnorm_rvs", truncnorm_quantile},
 };
 constinit const ComposedOps truncnorm_ops(truncnorm_functions);
@@ -193,7 +193,7 @@ REEL_TRUNCNORM(ilogcdf) REEL_TRUNCNORM(ilogsf)
     Tensor truncnorm_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& b,
                          const Operand& loc, const Operand& scale, DType dtype) {
   const tape::OpScope scope(a);
-  const Tensor u = ops::uniform_numbers("truncnorm_rvs", generator, shape, dtype, {&a, &b, &loc, &scale});
+  const Tensor u = ops::draw_uniform_numbers("truncnorm_rvs", generator, shape, dtype, {&a, &b, &loc, &scale});
   return ops::cast_to(ops::truncnorm(ops::TruncnormFunction::rvs, u, a, b, loc, scale), dtype);
 }
 

@@ -31,7 +31,7 @@ std::vector<bool> followed_of(TensorSpan list) {
   return followed;
 }
 
-Tensors chosen(TensorSpan inputs, std::span<const std::size_t> numbers) {
+Tensors select_tensors(TensorSpan inputs, std::span<const std::size_t> numbers) {
   Tensors some;
   for (const std::size_t i : numbers) some.push_back(inputs[i]);
   return some;
@@ -68,7 +68,7 @@ void Body::reveal(Tensors& captured) const {
 }
 
 Tensors Body::operator()(TensorSpan arguments, TensorSpan read) const {
-  const detail::List<Tensor> list = traced_->call(contiguous_all(arguments), chosen(read, reads_));
+  const detail::List<Tensor> list = traced_->call(contiguous_all(arguments), select_tensors(read, reads_));
   return {list.begin(), list.end()};
 }
 
@@ -87,7 +87,7 @@ BodyCall::BodyCall(const char* called, std::vector<Body> bodies, const char* con
 
 std::vector<bool> BodyCall::followed_sources(const Body& body, const std::vector<bool>& followed) const {
   std::vector<bool> all(followed);
-  for (const bool is : followed_of(chosen(read_values(), body.reads()))) all.push_back(is);
+  for (const bool is : followed_of(select_tensors(read_values(), body.reads()))) all.push_back(is);
   return all;
 }
 

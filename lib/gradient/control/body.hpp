@@ -12,7 +12,7 @@ bool same_kinds(TensorSpan a, TensorSpan b);
 /// For each tensor, whether an active tape follows it.
 std::vector<bool> followed_of(TensorSpan list);
 /// A part of a call's inputs: those with these numbers.
-Tensors chosen(TensorSpan inputs, std::span<const std::size_t> numbers);
+Tensors select_tensors(TensorSpan inputs, std::span<const std::size_t> numbers);
 
 /// A function traced inside an enclosing trace, as a part of a deferred call.
 class Body {

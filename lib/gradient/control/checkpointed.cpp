@@ -237,7 +237,7 @@ Tensors Checkpointed::run_parts(const Parts& parts, std::int64_t first, std::int
       const auto part = [c = shared_from_this(), parts, begin, steps](TensorSpan y) {
         return c->run_parts(parts, begin, steps, y);
       };
-      state = recomputed(name, part, state);
+      state = run_recomputed(name, part, state);
     }
     outputs.take(state, loop.variables);
   }
@@ -294,7 +294,7 @@ class PartsBack {
       for (const Tensor& all : x.subspan(variables)) starts.back().push_back(slice(all, {range(from, from + steps)}));
       if (from + steps == count) break;
       const auto part = [*this, begin = first + from, steps](TensorSpan y) { return run(begin, steps, y); };
-      state = recomputed(c_->name, part, starts.back());
+      state = run_recomputed(c_->name, part, starts.back());
       state.resize(variables);
     }
     std::vector<Gradient> carried(g.begin(), g.begin() + static_cast<std::ptrdiff_t>(variables)),
@@ -337,7 +337,7 @@ class PartsBack {
         one = ops::abstract(one.dtype(), shape);
       }
     return as_gradients(
-        recomputed_derivative(c_->name, part, x, joined({dense_all(g), dense_all(sums)}), like, sums.size()));
+        run_recomputed_derivative(c_->name, part, x, joined({dense_all(g), dense_all(sums)}), like, sums.size()));
   }
 
   std::shared_ptr<const Checkpointed> c_;

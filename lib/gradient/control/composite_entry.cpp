@@ -186,7 +186,7 @@ std::vector<std::size_t> order_of_cotangents(std::size_t variables, std::size_t 
   return order;
 }
 
-MovedSources moved_sources(std::span<const Source> sources, std::span<const Tensor> tangents) {
+MovedSources collect_moved(std::span<const Source> sources, std::span<const Tensor> tangents) {
   MovedSources moved;
   for (std::size_t i = 0; i < sources.size(); ++i)
     if (tangents[i].defined()) {
@@ -210,7 +210,7 @@ struct RunAgain {
   }
 };
 
-Tensors defined_among(TensorSpan list) {
+Tensors select_defined(TensorSpan list) {
   Tensors some;
   for (const Tensor& x : list)
     if (x.defined()) some.push_back(x);
@@ -241,12 +241,12 @@ Tensors Composite::record(const std::shared_ptr<Composite>& c, TensorSpan result
 
 std::vector<Gradient> Composite::pull(std::span<const Gradient> g, std::int64_t rows) {
   const Tensors seeds = dense_all(g);
-  if (!inputs.followed(defined_among(seeds))) return pull_unfollowed(g, rows);
+  if (!inputs.followed(select_defined(seeds))) return pull_unfollowed(g, rows);
   return like.empty() ? pull_followed(g, rows) : as_gradients(derivative_as_entry(seeds, true));
 }
 
 Tensors Composite::push(TensorSpan t) {
-  return !like.empty() && inputs.followed(defined_among(t)) ? derivative_as_entry(t, false) : push_again(t);
+  return !like.empty() && inputs.followed(select_defined(t)) ? derivative_as_entry(t, false) : push_again(t);
 }
 
 std::vector<Gradient> Composite::pull_again(std::span<const Gradient> g, std::int64_t rows) {
@@ -266,7 +266,7 @@ std::vector<Gradient> Composite::pull_again(std::span<const Gradient> g, std::in
 Tensors Composite::push_again(TensorSpan tangents) {
   RunAgain run(inputs);
   const Tensors arguments = identities(inputs.arguments);
-  const MovedSources moved = moved_sources(inputs.sources(arguments), tangents);
+  const MovedSources moved = collect_moved(inputs.sources(arguments), tangents);
   const ForwardAccumulator accumulator(moved.sources, moved.gradients());
   const Tensors results = run([this](TensorSpan x) { return run_again(x); }, arguments);
   std::vector<Gradient> list;
@@ -281,8 +281,8 @@ Tensors Composite::derivative_as_entry(TensorSpan directions, bool pulls) const 
     return pulls ? dense_all(here.pull_again(as_gradients(along), 0)) : here.push_again(along);
   };
   const ops::FrozenReads same_values = inputs.same_reads();
-  return recomputed_derivative(name, derive, inputs.arguments, directions,
-                               pulls ? abstract_like(joined({inputs.arguments, inputs.read})) : like);
+  return run_recomputed_derivative(name, derive, inputs.arguments, directions,
+                                   pulls ? abstract_like(joined({inputs.arguments, inputs.read})) : like);
 }
 
 }  // namespace autodiff
@@ -339,7 +339,7 @@ namespace autodiff {
 namespace {
 
 // The last `terms` arguments are replaced by zeros without memory once the tapes know the entry.
-Tensors recomputed(const char* name, const detail::FlatFunction& f, TensorSpan arguments, std::size_t terms) {
+Tensors run_recomputed(const char* name, const detail::FlatFunction& f, TensorSpan arguments, std::size_t terms) {
   if (!any_tape()) return f(arguments);
   const auto c = std::make_shared<Composite>(name, f);
   Tensors results = c->first_run(arguments, [&](TensorSpan x, const tape::Capture&) { return f(x); });
@@ -352,12 +352,12 @@ Tensors recomputed(const char* name, const detail::FlatFunction& f, TensorSpan a
 
 }  // namespace
 
-Tensors recomputed(const char* name, const detail::FlatFunction& f, TensorSpan arguments) {
-  return recomputed(name, f, arguments, 0);
+Tensors run_recomputed(const char* name, const detail::FlatFunction& f, TensorSpan arguments) {
+  return run_recomputed(name, f, arguments, 0);
 }
 
-Tensors recomputed_derivative(const char* name, const DerivativeFunction& f, TensorSpan arguments,
-                              TensorSpan directions, const Tensors& like, std::size_t terms) {
+Tensors run_recomputed_derivative(const char* name, const DerivativeFunction& f, TensorSpan arguments,
+                                  TensorSpan directions, const Tensors& like, std::size_t terms) {
   const auto exists = std::make_shared<std::vector<bool>>();
   std::vector<bool> given;
   for (const Tensor& d : directions) given.push_back(d.defined());
@@ -370,8 +370,8 @@ Tensors recomputed_derivative(const char* name, const DerivativeFunction& f, Ten
     for (std::size_t i = 0; i < all.size(); ++i) list.push_back({all[i], like[i].dtype(), like[i].shape()});
     return existing(list, *exists);
   };
-  Tensors some = recomputed(name, of_defined, joined({arguments, defined_among(directions)}),
-                            defined_among(directions.last(terms)).size());
+  Tensors some = run_recomputed(name, of_defined, joined({arguments, select_defined(directions)}),
+                                select_defined(directions.last(terms)).size());
   const detail::List<Tensor> list = with_gaps(some, *exists);
   return {list.begin(), list.end()};
 }

@@ -94,7 +94,7 @@ struct MovedSources {
   std::vector<Gradient> gradients() const { return {tangents.begin(), tangents.end()}; }
 };
 /// `tangents` has one for each source, an empty handle where there is none.
-MovedSources moved_sources(std::span<const Source> sources, std::span<const Tensor> tangents);
+MovedSources collect_moved(std::span<const Source> sources, std::span<const Tensor> tangents);
 /// Watches the differentiable sources.
 void watch_differentiable(GradientTape& tape, std::span<const Source> sources);
 /// New tensors with the same values; recorded.
@@ -151,13 +151,13 @@ struct Composite {
 
 /// f(arguments) as one entry that keeps only its inputs. Its derivatives are such entries too: a tape that
 /// differentiates them keeps inputs and cotangents.
-Tensors recomputed(const char* name, const detail::FlatFunction& f, TensorSpan arguments);
+Tensors run_recomputed(const char* name, const detail::FlatFunction& f, TensorSpan arguments);
 /// The same for a derivative: f takes directions too, and results may be missing, as directions may. Which results
 /// exist is decided by the first run. `like`: their dtypes and shapes. `terms`: how many of the last directions f only
 /// adds to results; the entry does not keep these.
 using DerivativeFunction = Callback<Tensors(TensorSpan arguments, TensorSpan directions)>;
-Tensors recomputed_derivative(const char* name, const DerivativeFunction& f, TensorSpan arguments,
-                              TensorSpan directions, const Tensors& like, std::size_t terms = 0);
+Tensors run_recomputed_derivative(const char* name, const DerivativeFunction& f, TensorSpan arguments,
+                                  TensorSpan directions, const Tensors& like, std::size_t terms = 0);
 std::vector<Gradient> as_gradients(TensorSpan list);
 
 }  // namespace reel::autodiff

@@ -97,7 +97,7 @@ class Derivative final : public Deferred {
   // its outputs and of their tangents. Returns outputs, tangents, and gradients by all inputs.
   Pulled pull_tangents(TensorSpan x, TensorSpan along, TensorSpan of_outputs, TensorSpan of_tangents) const;
   // The list with gaps, one entry per output of the call.
-  Tensors spread(TensorSpan list) const {
+  Tensors spread_seeds(TensorSpan list) const {
     Tensors all(of_->outputs.size());
     for (std::size_t k = 0; k < seeded_.size(); ++k) all[seeded_[k]] = list[k];
     return all;
@@ -200,13 +200,13 @@ Pulled Derivative::pull_tangents(TensorSpan x, TensorSpan along, TensorSpan of_o
         what.seeded.push_back(k + (is_tangent ? d.outputs.size() : 0));
         given.push_back(g);
       }
-  return pulled_by(what, given);
+  return compute_vjp(what, given);
 }
 
 std::optional<Tensors> Derivative::jvp(TensorSpan x, TensorSpan t) const {
   const Tensors along = joined({t.first(of_->arguments), t.last(of_->captured.size())});
   if (!can_pull_tangents() || !of_->pushes(along)) return {};
-  const Pulled pulled = pull_tangents(x, along, spread(directions(t)), spread(directions(x)));
+  const Pulled pulled = pull_tangents(x, along, spread_seeds(directions(t)), spread_seeds(directions(x)));
   Tensors list;
   for (const std::size_t i : wanted_) list.push_back(pulled.gradients[i].or_zeros());
   return list;
@@ -217,7 +217,7 @@ std::optional<Tensors> Derivative::vjp(TensorSpan x, TensorSpan g) const {
   Tensors along(of_->inputs());
   for (std::size_t k = 0; k < wanted_.size(); ++k) along[wanted_[k]] = g[k];
   if (!of_->pushes(along)) return {};
-  const Pulled pulled = pull_tangents(x, along, Tensors(of_->outputs.size()), spread(directions(x)));
+  const Pulled pulled = pull_tangents(x, along, Tensors(of_->outputs.size()), spread_seeds(directions(x)));
   Tensors list;
   for (const Derived& d : pulled.gradients) list.push_back(d.value);
   Tensors of_directions;

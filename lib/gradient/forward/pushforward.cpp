@@ -17,7 +17,7 @@ namespace {
 using tape::Arena, tape::Entry, tape::no_slot, tape::Tape;
 
 // For each slot, whether a target depends on it.
-std::vector<char> needed(const Tape& t, std::span<const Tensor> targets) {
+std::vector<char> find_needed(const Tape& t, std::span<const Tensor> targets) {
   std::vector<char> marked(t.slots.size());
   for (const Tensor& y : targets)
     if (const std::uint32_t s = slot_of(t, y); s != no_slot) marked[s] = 1;
@@ -48,7 +48,7 @@ std::vector<Tensor> pushforward(Tape& t, std::span<const Source> sources, std::s
                                 std::span<const Tensor> targets) {
   const tape::Replaying replaying(t);  // ops recorded on this tape meanwhile do not trigger a sweep
   const Arena::Cursor end = t.entries.end();
-  const std::vector<char> marked = needed(t, targets);
+  const std::vector<char> marked = find_needed(t, targets);
   std::vector<Tensor> tangent_of(t.slots.size());
   std::vector<Tensor> result(targets.size());
   for (std::size_t i = 0; i < sources.size(); ++i) accumulate(tangent_of[slot_of(t, sources[i])], tangents[i]);
@@ -87,7 +87,7 @@ std::vector<Tensor> pushforward(Tape& t, std::span<const Source> sources, std::s
 }
 
 Path path_between(Tape& t, std::span<const Source> sources, std::span<const Tensor> targets) {
-  const std::vector<char> marked = needed(t, targets);
+  const std::vector<char> marked = find_needed(t, targets);
   std::vector<char> varied(t.slots.size());
   for (const Source& x : sources)
     if (const std::uint32_t s = slot_of(t, x); s != no_slot) varied[s] = 1;

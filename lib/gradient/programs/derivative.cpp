@@ -21,7 +21,7 @@ bool is_wanted(const Differentiated& d, std::size_t i) { return i >= d.wanted.si
 
 }  // namespace
 
-Pulled pulled_by(const Differentiated& d, std::span<const Tensor> x) {
+Pulled compute_vjp(const Differentiated& d, std::span<const Tensor> x) {
   GradientTape tape({.watch_accessed_variables = false});
   GradientTapeAccess::get(tape).over_tangents = d.over_tangents;
   std::vector<Source> by;  // the wanted sources
@@ -56,10 +56,10 @@ Pulled pulled_by(const Differentiated& d, std::span<const Tensor> x) {
 }
 
 std::vector<Derived> gradients_of(const Differentiated& d, std::span<const Tensor> x) {
-  return std::move(pulled_by(d, x).gradients);
+  return std::move(compute_vjp(d, x).gradients);
 }
 
-Pushed pushed_by(const Differentiated& d, std::span<const Tensor> x) {
+Pushed compute_jvp(const Differentiated& d, std::span<const Tensor> x) {
   std::vector<Source> moved;
   std::vector<Gradient> along;
   for (std::size_t k = 0; k < d.seeded.size(); ++k) {
@@ -76,7 +76,7 @@ Pushed pushed_by(const Differentiated& d, std::span<const Tensor> x) {
 }
 
 std::vector<Derived> tangents_of(const Differentiated& d, std::span<const Tensor> x) {
-  return std::move(pushed_by(d, x).tangents);
+  return std::move(compute_jvp(d, x).tangents);
 }
 
 std::vector<Tensor> existing(std::span<const Derived> list, std::vector<bool>& exists) {

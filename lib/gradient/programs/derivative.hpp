@@ -43,14 +43,14 @@ struct Pulled {
   std::vector<Tensor> results;
   std::vector<Derived> gradients;
 };
-Pulled pulled_by(const Differentiated& d, std::span<const Tensor> x);
+Pulled compute_vjp(const Differentiated& d, std::span<const Tensor> x);
 std::vector<Derived> gradients_of(const Differentiated& d, std::span<const Tensor> x);
 /// The function's results and their tangents, for tangents of some sources.
 struct Pushed {
   std::vector<Tensor> results;
   std::vector<Derived> tangents;
 };
-Pushed pushed_by(const Differentiated& d, std::span<const Tensor> x);
+Pushed compute_jvp(const Differentiated& d, std::span<const Tensor> x);
 /// Tangents of all results, for tangents of some sources.
 std::vector<Derived> tangents_of(const Differentiated& d, std::span<const Tensor> x);
 

@@ -582,7 +582,7 @@ std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, cons
       derived = trace.values();
       return results;
     };
-    Pulled pulled = pulled_by(noted, x);
+    Pulled pulled = compute_vjp(noted, x);
     made->late_reads = {trace.reads().begin() + static_cast<std::ptrdiff_t>(reads_.size()), trace.reads().end()};
     late += made->late_reads.size();
     check_assigned(trace);
@@ -723,7 +723,7 @@ detail::FlatFunction Traced::with_tangents(const std::vector<bool>& followed,
                                            const std::vector<std::size_t>& moved) const {
   return [what = differentiated(examples(followed), moved),
           moving = differentiable(results())](std::span<const Tensor> x) {
-    Pushed pushed = pushed_by(what, x);
+    Pushed pushed = compute_jvp(what, x);
     std::vector<Tensor> list = std::move(pushed.results);
     for (const std::size_t k : moving) list.push_back(pushed.tangents[k].or_zeros());
     return list;
@@ -779,7 +779,7 @@ detail::List<Tensor> Traced::pull_by_programs(const Inputs& inputs, const Define
 }
 
 // The cotangents, with zeros for results that have a derivative but no cotangent.
-detail::List<Tensor> Traced::filled_all(std::span<const Tensor> cotangents) const {
+detail::List<Tensor> Traced::fill_all(std::span<const Tensor> cotangents) const {
   List all(cotangents.begin(), cotangents.end());
   for (std::size_t k = 0; k < all.size(); ++k)
     if (const Tensor& like = result(k); !all[k].defined() && is_differentiable(like.dtype()))
@@ -793,7 +793,7 @@ detail::List<Tensor> Traced::pull(const Inputs& inputs, std::span<const Tensor> 
   if (inputs.followed(seeds.tensors) || program::Trace::current())
     return differentiate(pulls_, gradients_of, inputs, seeds);
   const bool is_prepared = prepared_ && inputs.pullback == prepared_ && !rows;
-  return pull_by_programs(inputs, is_prepared ? DefinedTensors(filled_all(cotangents)) : seeds);
+  return pull_by_programs(inputs, is_prepared ? DefinedTensors(fill_all(cotangents)) : seeds);
 }
 
 detail::List<Tensor> Traced::push(const Inputs& inputs, std::span<const Tensor> tangents) {

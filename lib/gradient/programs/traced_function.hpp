@@ -132,7 +132,7 @@ class Traced : public std::enable_shared_from_this<Traced> {
   using DerivativeFunction = std::vector<Derived> (*)(const Differentiated& what, std::span<const Tensor> x);
 
   const Variable& bound(const Variable& v, std::span<const Variable> variables) const noexcept;
-  List filled_all(std::span<const Tensor> cotangents) const;
+  List fill_all(std::span<const Tensor> cotangents) const;
   List run(std::span<const Tensor> inputs) const;
   void fill(std::span<Tensor> arguments, std::size_t i) const;
   void fill(std::span<Tensor> arguments) const;

@@ -21,7 +21,7 @@ const char* name_of(AggregationMethod method) noexcept {
 }
 
 // Stacks the rows of a Jacobian: zeros for rows that are none; none if all are.
-Gradient stacked(const Gradients& rows, const Shape& shape, DType dtype) {
+Gradient stack_rows(const Gradients& rows, const Shape& shape, DType dtype) {
   if (std::none_of(rows.begin(), rows.end(), [](const Gradient& row) { return bool(row); })) return rows.front();
   detail::List<Tensor> parts;
   for (const Gradient& row : rows) parts.push_back(row ? row.dense() : zeros(shape, dtype));
@@ -161,7 +161,7 @@ void Pass::propagate_reason(const Entry& e) {
 }
 
 // The cotangent that a rule gets for an output with slices or without a cotangent.
-[[gnu::noinline]] Tensor Pass::densified(const tape::Record& record, const Entry& e, std::uint32_t k) {
+[[gnu::noinline]] Tensor Pass::densify(const tape::Record& record, const Entry& e, std::uint32_t k) {
   const std::uint32_t s = e.output(k);
   if (cotangents_[s] && !(flags_[s] & stopped)) return cotangents_[s].dense();
   if (e.rule->accepts_none || !is_differentiable(record.output_dtype(k))) return {};
@@ -205,7 +205,7 @@ struct Pass::SumOwner {
   const std::uint32_t s = e.output(k);
   Gradient& cotangent = cotangents_[s];
   if (!cotangent || cotangent.is_slices() || flags_[s] & stopped) [[unlikely]]
-    return densified(record, e, k);
+    return densify(record, e, k);
   if (flags_[s] & requested) [[unlikely]]
     return GradientAccess::value(cotangent);
   return std::move(GradientAccess::value(cotangent));
@@ -277,7 +277,7 @@ template <bool Simple>
       if (Gradient d = row.take(i); record.wanted(i)) rows[i].push_back(std::move(d));
   }
   for (std::size_t i = 0; i < dx.size(); ++i)
-    if (record.wanted(i)) dx[i] = stacked(rows[i], record.shape(i), record.dtype(i));
+    if (record.wanted(i)) dx[i] = stack_rows(rows[i], record.shape(i), record.dtype(i));
 }
 
 void Pass::sweep_back(bool use_up, std::int64_t batch, tape::IdentityRows identity_rows) {

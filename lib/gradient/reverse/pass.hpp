@@ -116,7 +116,7 @@ class Pass {
 
   void make_room(const tape::Entry& e);
   bool call_slices_rule(const tape::Record& record, const tape::Entry& e);
-  Tensor densified(const tape::Record& record, const tape::Entry& e, std::uint32_t k);
+  Tensor densify(const tape::Record& record, const tape::Entry& e, std::uint32_t k);
   Tensor take_cotangent(const tape::Record& record, const tape::Entry& e, std::uint32_t k);
   void release_cotangent(std::uint32_t slot);
   void note_none(const tape::Record& record, const tape::Entry& e, std::uint32_t i, const Gradient& none);

@@ -33,7 +33,7 @@ int largest_exponent(const Matrix<Number>& x) {
 template <class Number>
 void scale_by(Matrix<Number>& x, int exponent) {
   const double factor = std::ldexp(1.0, exponent);
-  for (Number& element : x) element = std::isnormal(factor) ? element * factor : raised_by(element, exponent);
+  for (Number& element : x) element = std::isnormal(factor) ? element * factor : scale_by_power(element, exponent);
 }
 
 template <class Number>

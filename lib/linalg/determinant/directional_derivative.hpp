@@ -19,8 +19,8 @@ inline double magnitude(const std::complex<double>& x) { return std::max(std::ab
 inline bool is_finite(double x) { return std::isfinite(x); }
 inline bool is_finite(const std::complex<double>& x) { return std::isfinite(x.real()) && std::isfinite(x.imag()); }
 /// x 2^exponent
-inline double raised_by(double x, int exponent) { return std::ldexp(x, exponent); }
-inline std::complex<double> raised_by(const std::complex<double>& x, int exponent) {
+inline double scale_by_power(double x, int exponent) { return std::ldexp(x, exponent); }
+inline std::complex<double> scale_by_power(const std::complex<double>& x, int exponent) {
   return {std::ldexp(x.real(), exponent), std::ldexp(x.imag(), exponent)};
 }
 

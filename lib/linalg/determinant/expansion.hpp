@@ -116,7 +116,7 @@ std::vector<Number> complements(const Matrix<Element>& a, std::int64_t n, std::i
 }
 
 template <class Number, class Element>
-std::vector<Number> expanded(const DirectionalDerivative<Element>& p, const std::vector<Number>& minors) {
+std::vector<Number> expand_by_minors(const DirectionalDerivative<Element>& p, const std::vector<Number>& minors) {
   std::vector<Number> sums(p.size());
   auto minor = minors.begin();
   for_each_minor(p.n, p.degree(), [&](unsigned rows, unsigned columns) {
@@ -150,7 +150,7 @@ Minors<Number>::Minors(const Matrix<Number>& a, std::int64_t n, std::int64_t deg
 
 template <class Number>
 Result<Number> by_expansion_in_double(const DirectionalDerivative<Number>& p, const Minors<Number>& minors) {
-  return {expanded(p, minors.complements_), {0}};
+  return {expand_by_minors(p, minors.complements_), {0}};
 }
 
 template <class Number>
@@ -160,7 +160,7 @@ Result<Number> by_expansion(const DirectionalDerivative<Number>& p, const Minors
   if (all_in_range) return by_expansion_in_double(p, minors);
   Result<Number> result;
   using Scaled = BasicScaled<Number>;
-  for (const Scaled& x : expanded(p, complements<Scaled>(p.a, p.n, p.degree()))) {
+  for (const Scaled& x : expand_by_minors(p, complements<Scaled>(p.a, p.n, p.degree()))) {
     result.mantissas.push_back(x.mantissa);
     result.exponents.push_back(x.exponent);
   }

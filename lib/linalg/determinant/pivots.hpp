@@ -15,7 +15,7 @@ using kernels::Diagonal, kernels::Side, kernels::Transposed, kernels::Triangle;
 
 template <class Number>
 Number scale_exponent(const Number& x, std::int64_t exponent) {
-  return raised_by(x, clamped_exponent(exponent));
+  return scale_by_power(x, clamped_exponent(exponent));
 }
 
 // The direction in scaled rows and columns, in the order of the pivots, divided by its largest power of two.

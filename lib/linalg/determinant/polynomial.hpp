@@ -31,7 +31,7 @@ class PolynomialMinors {
  public:
   /// Element (i, j) has its coefficients from position (i m + j) sets on.
   PolynomialMinors(unsigned m, unsigned sets, Polynomial<Number> matrix)
-      : m_(m), sets_(sets), matrix_(std::move(matrix)), leading_(expanded(true)), trailing_(expanded(false)) {}
+      : m_(m), sets_(sets), matrix_(std::move(matrix)), leading_(expand_rows(true)), trailing_(expand_rows(false)) {}
 
   Polynomial<Number> determinant() const {
     const Number* last = leading_.data() + std::size_t{all()} * sets_;
@@ -63,7 +63,7 @@ class PolynomialMinors {
   }
 
   // For each set of columns the minor with the same number of rows, the first or the last ones.
-  std::vector<Number> expanded(bool first_rows) const {
+  std::vector<Number> expand_rows(bool first_rows) const {
     std::vector<Number> minor((std::size_t{all()} + 1) * sets_);
     minor[0] = 1;
     for (unsigned set = 1; set <= all(); ++set) {

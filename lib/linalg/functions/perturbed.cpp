@@ -23,9 +23,9 @@ std::int64_t number_count(const Tensor& x) { return is_complex(detail::block(x)-
 
 namespace {
 
-Tensor made_like(const Tensor& x) { return empty(x.dtype(), x.shape()); }
+Tensor empty_like(const Tensor& x) { return empty(x.dtype(), x.shape()); }
 Tensor zeros_like(const Tensor& x) {
-  Tensor z = made_like(x);
+  Tensor z = empty_like(x);
   std::memset(numbers(z), 0, static_cast<std::size_t>(number_count(z)) * sizeof(double));
   return z;
 }
@@ -119,7 +119,7 @@ Perturbed zeros_like(const Perturbed& x) {
 Perturbed copy_of(const Perturbed& x) {
   Perturbed z;
   for (const Tensor& part : x) {
-    z.push_back(made_like(part));
+    z.push_back(empty_like(part));
     std::copy_n(numbers(part), number_count(part), numbers(z[z.size() - 1]));
   }
   return z;
@@ -129,7 +129,7 @@ Perturbed copy_of(const Perturbed& x) {
 Perturbed product(const Perturbed& x, const Perturbed& y) {
   Perturbed z;
   for (std::size_t all = 0; all < x.size(); ++all) {
-    z.push_back(made_like(x[0]));
+    z.push_back(empty_like(x[0]));
     for (std::size_t left = all;; left = (left - 1) & all) {
       matmul(x[left], y[all ^ left], {}, z[all], left == all ? Into::overwrite : Into::add);
       if (left == 0) break;
@@ -142,7 +142,7 @@ Perturbed product(const Perturbed& x, const Perturbed& y) {
 Perturbed quotient(const Perturbed& q, const Perturbed& x) {
   const DenseSystem system(q[0]);
   Perturbed r = copy_of(x);
-  const Tensor term = made_like(x[0]);
+  const Tensor term = empty_like(x[0]);
   for (std::size_t all = 0; all < x.size(); ++all) {
     for (std::size_t left = all; left > 0; left = (left - 1) & all) {
       matmul(q[left], r[all ^ left], {}, term);
@@ -160,7 +160,7 @@ Perturbed value_of(const WeightedSum<Perturbed>& sum) {
   const std::int64_t n = order_of(like[0]), width = is_complex(like[0].dtype()) ? 2 : 1;
   Perturbed z;
   for (std::size_t part = 0; part < like.size(); ++part) {
-    z.push_back(made_like(like[part]));
+    z.push_back(empty_like(like[part]));
     for (std::int64_t i = 0; i < n; ++i) {
       double* row = numbers(z[part]) + i * n * width;
       std::memset(row, 0, static_cast<std::size_t>(n * width) * sizeof(double));
@@ -221,7 +221,7 @@ Shape without_last(Shape shape, int count) {
 }
 
 // Matrix number i along the directions number j.
-Perturbed perturbed_at(const Tensor& matrices, std::int64_t i, const Tensor& along, std::int64_t j) {
+Perturbed perturb_matrix(const Tensor& matrices, std::int64_t i, const Tensor& along, std::int64_t j) {
   const std::int64_t order = along.shape()[-3];
   Perturbed x{matrix_at(matrices, i)};
   while (x.size() < std::size_t{1} << order) x.push_back(zeros_like(x[0]));
@@ -258,7 +258,7 @@ std::int64_t matrix_function(MatrixFunction f, const Tensor& a, const Tensor& di
     detail::List<Perturbed> some;
     for (std::int64_t i = first; i < std::min(count, first + at_a_time); ++i)
       some.push_back(
-          perturbed_at(matrices, broadcast_index(i, batch, own), along, broadcast_index(i, batch, own_along)));
+          perturb_matrix(matrices, broadcast_index(i, batch, own), along, broadcast_index(i, batch, own_along)));
     const auto evaluate = [&](std::int64_t k) {
       Perturbed& x = some[static_cast<std::size_t>(k)];
       const bool finite = is_finite(x[0]);

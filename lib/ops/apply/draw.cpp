@@ -11,10 +11,10 @@ namespace reel::ops {
 
 namespace {
 
-const Primitive& drawn_by(const Call& call) { return *detail::pointer_of<const Primitive>(call.attribute(0)); }
+const Primitive& drawing_primitive(const Call& call) { return *detail::pointer_of<const Primitive>(call.attribute(0)); }
 
 void infer_draw(const Call& call, Metas& out) {
-  drawn_by(call).infer({call.inputs.subspan(1), call.attributes.subspan(2)}, out);
+  drawing_primitive(call).infer({call.inputs.subspan(1), call.attributes.subspan(2)}, out);
 }
 
 void evaluate_draw(const Call& call, Outputs& out) {
@@ -23,12 +23,12 @@ void evaluate_draw(const Call& call, Outputs& out) {
   std::copy(call.attributes.begin() + 2, call.attributes.end(), attributes.begin());
   attributes[0] = stream[0];
   attributes[1] = stream[1] + call.attribute(1);
-  drawn_by(call).evaluate({call.inputs.subspan(1), {attributes.begin(), attributes.end()}}, out);
+  drawing_primitive(call).evaluate({call.inputs.subspan(1), {attributes.begin(), attributes.end()}}, out);
 }
 
 // The form of the drawn primitive finds the stream as input 0, and its attributes with the offset as position.
 void write_draw(const Call& call, csource::Writer& w) {
-  const WriteC::Statements statements = drawn_by(call).write_c.statements;
+  const WriteC::Statements statements = drawing_primitive(call).write_c.statements;
   if (!statements) csource::fail_without_form(w);
   detail::ShortList<std::int64_t, 16> attributes(call.attributes.size() - 2);
   std::copy(call.attributes.begin() + 2, call.attributes.end(), attributes.begin());

@@ -32,7 +32,7 @@ detail::Block* reusable_operand(std::span<const Operand* const> operands, const 
 
 }  // namespace
 
-DType computed_in(const PointwisePrimitive& p, DType d) {
+DType computing_dtype(const PointwisePrimitive& p, DType d) {
   if (p.domain == kernels::table::Domain::floating) d = floating_of(d);
   if (!p.loop(d)) fail<TypeError>(p.name, "is not defined for {}; {}", d, remedy(d));
   return d;
@@ -61,7 +61,7 @@ void evaluate(const PointwisePrimitive& p, Inputs inputs, const Tensor& out) {
   const DType common = common_dtype(p.name, operands);
   if (operands.size() == 1 && is_complex(common) && !p.loop(common))
     if (Tensor z = complex_form(p.name, as_tensor(p.name, *operands[0], made[0])); z.defined()) return z;
-  const DType d = computed_in(p, common);
+  const DType d = computing_dtype(p, common);
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (operands[i]->is_tensor()) {
       x[i] = &operands[i]->tensor();

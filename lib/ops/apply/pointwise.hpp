@@ -36,7 +36,7 @@ struct PointwisePrimitive : tape::Rule {
 };
 
 /// The dtype that the op computes in for operands with common dtype `d`. TypeError if the op does not exist for it.
-DType computed_in(const PointwisePrimitive& primitive, DType d);
+DType computing_dtype(const PointwisePrimitive& primitive, DType d);
 /// The shape that the inputs broadcast to. The result has it, and the inputs' dtype.
 Shape infer_shape(const PointwisePrimitive& primitive, Inputs inputs);
 /// Writes the values to `out`, which has that shape and may share the block of an input of that shape.

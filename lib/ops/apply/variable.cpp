@@ -107,7 +107,7 @@ void update(const UpdatePrimitives& primitives, const Variable& v, const Gradien
   if (!delta.is_slices()) return update(primitives, v, delta.dense());
   const IndexedSlices slices = delta.slices();
   check_fits(op, v, slices.dtype(), slices.dense_shape);
-  const Rows rows = checked_rows(op, slices);
+  const Rows rows = check_rows(op, slices);
   write(primitives.rows, v, {&rows.indices, &rows.values});
 }
 

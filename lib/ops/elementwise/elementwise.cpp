@@ -197,7 +197,7 @@ void vjp(const tape::Record& record, std::span<const Tensor> g, std::span<Gradie
 
 // A tangent that depends on smaller operands alone. Where it is computed it has the layout that a run gives it, which
 // decides in which order later sums add.
-Tensor repeated(Tensor result, Kind kind, const Shape& shape) {
+Tensor broadcast_result(Tensor result, Kind kind, const Shape& shape) {
   const bool computed = kind == Kind::output && !followed(result);
   return computed ? contiguous(broadcast_to(result, shape)) : broadcast_to(result, shape);
 }
@@ -210,7 +210,7 @@ void jvp(const tape::Record& record, std::span<const Tensor> dx, std::span<Tenso
       [&](std::size_t) { return Destination{detail::empty(record.output_dtype(), shape)}; },
       [&](std::size_t k, Kind kind, Tensor result) {
         if (result.defined())
-          dy[k] = result.shape() == shape ? std::move(result) : repeated(std::move(result), kind, shape);
+          dy[k] = result.shape() == shape ? std::move(result) : broadcast_result(std::move(result), kind, shape);
         else if (kind == Kind::zero)
           dy[k] = zeros(shape, record.output_dtype(k));
       });

@@ -63,7 +63,7 @@ Gradient gather_slices(const tape::Record& r, const IndexedSlices& g) {
   const Tensor& positions = r.saved(0);
   if (axis_of(r) != 0 || positions.rank() == 0) return {};
   const Shape shape = r.shape(0);
-  const Tensor rows = gather_at(positions, checked_indices("IndexedSlices", g.indices, 0, positions.shape()[0]), 0);
+  const Tensor rows = gather_at(positions, check_indices("IndexedSlices", g.indices, 0, positions.shape()[0]), 0);
   Shape values = shape;
   values[0] = rows.size();
   return IndexedSlices{reshape(g.values, values), reshape(rows, {rows.size()}), shape};
@@ -210,7 +210,7 @@ void require_integers(const char* op, const Tensor& indices) {
                     indices.dtype() == DType::boolean ? ", or choose by a condition with where" : "");
 }
 
-Tensor checked_indices(const char* op, const Operand& operand, int axis, std::int64_t extent) {
+Tensor check_indices(const char* op, const Operand& operand, int axis, std::int64_t extent) {
   const Tensor indices = to_tensor(op, operand, "indices");
   require_integers(op, indices);
   const Tensor* const inputs[] = {&indices};
@@ -218,7 +218,7 @@ Tensor checked_indices(const char* op, const Operand& operand, int axis, std::in
   return apply(positions_primitive, inputs, words(reinterpret_cast<std::intptr_t>(op), axis, extent));
 }
 
-Tensor checked_positions(const char* op, std::span<const Tensor* const> indices, Attributes axes_and_extents) {
+Tensor check_positions(const char* op, std::span<const Tensor* const> indices, Attributes axes_and_extents) {
   if (indices.size() == 1 && !traced(indices) && loops::are_positions(*indices[0], axes_and_extents[1]))
     return *indices[0];
   detail::ShortList<std::int64_t, 9> attributes(1 + axes_and_extents.size());
@@ -237,7 +237,7 @@ Tensor gather(const Operand& operand, const Operand& indices, std::int64_t axis)
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("gather", operand);
   const int a = ops::normalize("gather", axis, x);
-  const Tensor at = ops::checked_indices("gather", indices, a, x.shape()[a]);
+  const Tensor at = ops::check_indices("gather", indices, a, x.shape()[a]);
   ops::require_rank("gather", x.rank() - 1 + at.rank());
   return ops::gather_at(x, at, a);
 }
@@ -249,7 +249,7 @@ Tensor take_along_axis(const Operand& operand, const Operand& indices, std::int6
   if (chosen.rank() != x.rank())
     fail<ShapeError>("take_along_axis", "x has shape {}, indices {}: they must have the same rank", x.shape(), chosen);
   const int a = ops::normalize("take_along_axis", axis, x);
-  Tensor at = ops::checked_indices("take_along_axis", indices, a, x.shape()[a]);
+  Tensor at = ops::check_indices("take_along_axis", indices, a, x.shape()[a]);
   // All other axes broadcast.
   Shape ones_at_axis = x.shape(), common = chosen;
   ones_at_axis[a] = common[a] = 1;
@@ -268,7 +268,7 @@ Tensor scatter_add(const Operand& operand, const Operand& indices, const Operand
   const DType dtype = ops::common_dtype("scatter_add", both);
   const Tensor x = ops::to_tensor("scatter_add", operand, dtype, "x");
   if (x.rank() == 0) fail<ShapeError>("scatter_add", "x has rank 0; it needs an axis 0 that the indices name");
-  const Tensor at = ops::checked_indices("scatter_add", indices, 0, x.shape()[0]);
+  const Tensor at = ops::check_indices("scatter_add", indices, 0, x.shape()[0]);
   Tensor terms = ops::to_tensor("scatter_add", updates, dtype, "updates");
   Shape wanted = at.shape();
   for (int d = 1; d < x.rank(); ++d) wanted.push_back(x.shape()[d]);
@@ -321,7 +321,7 @@ Tensor IndexedSlices::dense() const {
   if (const std::int64_t elements = dense_shape.elements(); elements >= 100'000'000)
     detail::warn("Converting sparse IndexedSlices to a dense Tensor with " + std::to_string(elements) +
                  " elements. This may consume a large amount of memory.");
-  return ops::scatter_rows(values, ops::checked_indices(slices_op, indices, 0, dense_shape[0]), dense_shape, 0);
+  return ops::scatter_rows(values, ops::check_indices(slices_op, indices, 0, dense_shape[0]), dense_shape, 0);
 }
 
 Tensor IndexedSlices::dense(DType dtype) const {

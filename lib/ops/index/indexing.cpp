@@ -193,7 +193,7 @@ class Selection {
       axes_and_extents.push_back(a.x_axis);
       axes_and_extents.push_back(sliced_.shape()[a.axis]);
     }
-    positions_ = checked_positions(op_, in, axes_and_extents);
+    positions_ = check_positions(op_, in, axes_and_extents);
   }
 
   const char* op_;
@@ -269,7 +269,7 @@ class Along {
   }
 
   // Where a tape follows an operand, or something observes: x and the terms are seen as one axis each.
-  Tensor combined(loops::ScatterFunction f, const Tensor& start, const Tensor& with, bool member = true) {
+  Tensor combine(loops::ScatterFunction f, const Tensor& start, const Tensor& with, bool member = true) {
     if (!followed(start, with) && !tape::watching()) {
       const auto name = reinterpret_cast<std::intptr_t>(op_);
       return apply(scatter_along_primitive, {&start, &with, &indices_}, words(axis_, f, member, name));
@@ -294,20 +294,20 @@ class Along {
 Tensor with_start(Along& a, double start, bool member) {
   if (member) return a.x;
   const Tensor value = broadcast_to(full({}, start, a.x.dtype()), a.terms.shape());
-  return a.combined(loops::ScatterFunction::set, a.x, value);
+  return a.combine(loops::ScatterFunction::set, a.x, value);
 }
 
-Tensor reduced(Along& a, Reduction reduction, bool member) {
+Tensor reduce_along(Along& a, Reduction reduction, bool member) {
   using loops::ScatterFunction;
-  if (reduction == Reduction::prod) return a.combined(ScatterFunction::multiply, with_start(a, 1, member), a.terms);
-  if (reduction == Reduction::max) return a.combined(loops::ScatterFunction::max, a.x, a.terms, member);
-  if (reduction == Reduction::min) return a.combined(loops::ScatterFunction::min, a.x, a.terms, member);
-  const Tensor total = a.combined(loops::ScatterFunction::add, with_start(a, 0, member), a.terms);
+  if (reduction == Reduction::prod) return a.combine(ScatterFunction::multiply, with_start(a, 1, member), a.terms);
+  if (reduction == Reduction::max) return a.combine(loops::ScatterFunction::max, a.x, a.terms, member);
+  if (reduction == Reduction::min) return a.combine(loops::ScatterFunction::min, a.x, a.terms, member);
+  const Tensor total = a.combine(loops::ScatterFunction::add, with_start(a, 0, member), a.terms);
   if (reduction == Reduction::sum) return total;
   const Tensor one = ones({}, a.x.dtype());
   const Tensor counts =
-      a.combined(loops::ScatterFunction::add, broadcast_to(member ? one : zeros({}, a.x.dtype()), a.x.shape()),
-                 broadcast_to(one, a.terms.shape()));
+      a.combine(loops::ScatterFunction::add, broadcast_to(member ? one : zeros({}, a.x.dtype()), a.x.shape()),
+                broadcast_to(one, a.terms.shape()));
   return total / maximum(counts, 1);
 }
 
@@ -318,10 +318,10 @@ Tensor flat_positions(const char* op, const Tensor& x, const Operand& indices, I
 }  // namespace
 
 Tensor positions_in(const char* op, const Tensor& indices, std::int64_t extent, IndexMode mode) {
-  if (mode == IndexMode::raise || extent == 0) return checked_indices(op, indices, 0, extent);
+  if (mode == IndexMode::raise || extent == 0) return check_indices(op, indices, 0, extent);
   require_integers(op, indices);
   const Tensor wide = cast_to(indices, DType::int64);
-  return checked_indices(op, mode == IndexMode::wrap ? mod(wide, extent) : clip(wide, 0, extent - 1), 0, extent);
+  return check_indices(op, mode == IndexMode::wrap ? mod(wide, extent) : clip(wide, 0, extent - 1), 0, extent);
 }
 
 }  // namespace ops
@@ -350,14 +350,14 @@ Tensor put_along_axis(const Operand& operand, const Operand& indices, const Oper
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("put_along_axis", operand);
   ops::Along a("put_along_axis", x, indices, values, axis);
-  return a.combined(loops::ScatterFunction::set, a.x, a.terms);
+  return a.combine(loops::ScatterFunction::set, a.x, a.terms);
 }
 Tensor scatter_add_along_axis(const Operand& operand, const Operand& indices, const Operand& values,
                               std::int64_t axis) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("scatter_add_along_axis", operand);
   ops::Along a("scatter_add_along_axis", x, indices, values, axis);
-  return a.combined(loops::ScatterFunction::add, a.x, a.terms);
+  return a.combine(loops::ScatterFunction::add, a.x, a.terms);
 }
 Tensor scatter_reduce(const Operand& operand, const Operand& indices, const Operand& values, std::int64_t axis,
                       Reduction reduction, bool include_self) {
@@ -370,7 +370,7 @@ Tensor scatter_reduce(const Operand& operand, const Operand& indices, const Oper
     return ops::in_float32(
         x, [&](const Tensor& wide) { return scatter_reduce(wide, indices, values, axis, reduction, include_self); });
   ops::Along a("scatter_reduce", x, indices, values, axis);
-  return ops::reduced(a, reduction, include_self);
+  return ops::reduce_along(a, reduction, include_self);
 }
 
 Tensor take(const Operand& operand, const Operand& indices, IndexMode mode) {

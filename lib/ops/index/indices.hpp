@@ -9,14 +9,14 @@ namespace reel::ops {
 
 /// The positions for some indices: contiguous int64, negative indices counted from the end. TypeError unless they are
 /// integers, IndexError for one outside [-extent, extent). `op` is a literal.
-Tensor checked_indices(const char* op, const Operand& indices, int axis, std::int64_t extent);
+Tensor check_indices(const char* op, const Operand& indices, int axis, std::int64_t extent);
 
 /// The same for axis 0, where an index out of range is what the mode says.
 Tensor positions_in(const char* op, const Tensor& indices, std::int64_t extent, IndexMode mode);
 
 /// The same for one array per axis, which broadcast to the shape of the first: positions on the axis that these axes
 /// make together. `axes_and_extents` alternates the axis, for messages, and its extent. The arrays are integers.
-Tensor checked_positions(const char* op, std::span<const Tensor* const> indices, Attributes axes_and_extents);
+Tensor check_positions(const char* op, std::span<const Tensor* const> indices, Attributes axes_and_extents);
 /// The error of an index, element `at` of its array, that is outside an axis of this extent.
 [[noreturn]] void fail_index(const char* op, std::int64_t index, std::int64_t at, std::int64_t axis,
                              std::int64_t extent);

@@ -64,7 +64,7 @@ Tensor masked_scatter(const Operand& operand, const Operand& mask_operand, const
   list = reshape(list, {list.size()});
   const Tensor earlier = cumsum(ops::cast_to(reshape(chosen, {chosen.size()}), DType::int64), 0, true);
   const Tensor places = where(chosen, reshape(earlier, chosen.shape()), 0);
-  return where(chosen, ops::gather_at(list, ops::checked_indices(op, places, 0, list.size()), 0), x);
+  return where(chosen, ops::gather_at(list, ops::check_indices(op, places, 0, list.size()), 0), x);
 }
 
 Tensor boolean_mask(const Operand& operand, const Operand& mask_operand) {
@@ -126,7 +126,7 @@ struct TableRows {
   Tensor table, positions, rows;
   TableRows(const Operand& operand, const Operand& ids) : table(to_tensor("embedding", operand, "table")) {
     if (table.rank() == 0) fail<ShapeError>("embedding", "the table has rank 0; it needs an axis of rows");
-    positions = checked_indices("embedding", ids, 0, table.shape()[0]);
+    positions = check_indices("embedding", ids, 0, table.shape()[0]);
     require_rank("embedding", table.rank() - 1 + positions.rank());
     rows = gather_at(table, positions, 0);
   }

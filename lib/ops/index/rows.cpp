@@ -20,9 +20,9 @@ namespace reel {
 
 namespace ops {
 
-Rows checked_rows(const char* op, const IndexedSlices& s) {
+Rows check_rows(const char* op, const IndexedSlices& s) {
   check_slices(op, s);
-  return {checked_indices(op, s.indices, 0, s.dense_shape[0]), s.values};
+  return {check_indices(op, s.indices, 0, s.dense_shape[0]), s.values};
 }
 
 Rows distinct_rows(Rows rows) {
@@ -62,7 +62,7 @@ Tensor sum_of_slices(std::span<const IndexedSlices> slices) {
   if (!is_unobserved && !is_small(slices)) return {};
   Tensor sum;
   for (const IndexedSlices& s : slices) {
-    const Rows rows = checked_rows(op, s);
+    const Rows rows = check_rows(op, s);
     if (!is_unobserved) {
       sum = sum.defined() ? scatter_add_at(sum, rows.values, rows.indices, 0)
                           : scatter_rows(rows.values, rows.indices, shape, 0);

@@ -8,8 +8,8 @@ namespace reel::ops {
 struct Rows {
   Tensor indices, values;
 };
-/// The rows that slices name, in their order, as positions. Throws what check_slices and checked_indices throw.
-Rows checked_rows(const char* op, const IndexedSlices& slices);
+/// The rows that slices name, in their order, as positions. Throws what check_slices and check_indices throw.
+Rows check_rows(const char* op, const IndexedSlices& slices);
 /// The same rows, ascending, with duplicates summed in order. Not recorded. Their number depends on the indices, so a
 /// trace cannot call it.
 Rows distinct_rows(Rows rows);

@@ -56,7 +56,7 @@ class Segments {
     terms = reshape(x, shape);
   }
   // The terms of each segment combined by f, with this neutral element.
-  Tensor combined(loops::ScatterFunction f, const Tensor& neutral) const {
+  Tensor combine(loops::ScatterFunction f, const Tensor& neutral) const {
     using enum loops::ScatterFunction;
     if (const Tensor y = at_once(f, neutral); y.defined()) return y;
     Shape shape = terms.shape();
@@ -65,7 +65,7 @@ class Segments {
     return cut(f == add || f == multiply ? scatter_at(f, start, terms, positions(), 0, true)
                                          : scatter_extreme_at(f, start, terms, positions(), 0, Member::neutral));
   }
-  Tensor sum() const { return combined(loops::ScatterFunction::add, zeros({}, terms.dtype())); }
+  Tensor sum() const { return combine(loops::ScatterFunction::add, zeros({}, terms.dtype())); }
   // The number of terms in each segment, at least 1, real, in a shape that broadcasts to the sums.
   Tensor counts() const {
     const DType number = is_complex(terms.dtype()) ? loops::part_dtype(terms.dtype()) : terms.dtype();
@@ -136,7 +136,7 @@ template <loops::ScatterFunction F>
 Tensor extreme(const char* op, const Operand& operand, const Operand& ids, std::int64_t n) {
   const tape::OpScope scope(operand);
   return over_segments(op, ordered(op, operand), ids, n, [](const Segments& s) {
-    return s.combined(F, farthest(s.terms.dtype(), F == loops::ScatterFunction::max));
+    return s.combine(F, farthest(s.terms.dtype(), F == loops::ScatterFunction::max));
   });
 }
 
@@ -154,7 +154,7 @@ Tensor mean_of(const Segments& s) {
 // The rows of x that the indices name.
 Tensor rows(const char* op, const Tensor& x, const Operand& indices) {
   if (x.rank() == 0) fail<ShapeError>(op, "x has rank 0; it needs an axis that the indices name");
-  const Tensor at = checked_indices(op, indices, 0, x.shape()[0]);
+  const Tensor at = check_indices(op, indices, 0, x.shape()[0]);
   require_rank(op, x.rank() - 1 + at.rank());
   return gather_at(x, at, 0);
 }
@@ -203,7 +203,7 @@ Tensor segment_mean(const Operand& operand, const Operand& ids, std::int64_t n) 
 Tensor segment_prod(const Operand& operand, const Operand& ids, std::int64_t n) {
   const tape::OpScope scope(operand);
   return ops::over_segments("segment_prod", ops::summable("segment_prod", operand), ids, n, [](const ops::Segments& s) {
-    return s.combined(loops::ScatterFunction::multiply, ones({}, s.terms.dtype()));
+    return s.combine(loops::ScatterFunction::multiply, ones({}, s.terms.dtype()));
   });
 }
 Tensor segment_max(const Operand& x, const Operand& ids, std::int64_t n) {
@@ -244,7 +244,7 @@ Tensor bincount(const Operand& operand, std::int64_t n, const Operand& weights) 
   // Negative elements are errors here, not left out.
   const Tensor checked =
       ops::apply(ops::segments_primitive, {&x}, ops::words(reinterpret_cast<std::intptr_t>("bincount"), n));
-  const Tensor at = ops::checked_indices("bincount", checked, 0, n);
+  const Tensor at = ops::check_indices("bincount", checked, 0, n);
   return ops::scatter_rows(reshape(w, {w.size()}), at, {n}, 0);
 }
 

@@ -25,8 +25,8 @@ loops::RandomStream stream_of(const Call& call) {
 }
 
 // The first two attributes, the stream, are placeholders that are replaced.
-Tensor drawn(const Primitive& primitive, std::initializer_list<const Tensor*> inputs, Generator& generator,
-             std::span<std::int64_t> attributes) {
+Tensor draw(const Primitive& primitive, std::initializer_list<const Tensor*> inputs, Generator& generator,
+            std::span<std::int64_t> attributes) {
   Tensor y;
   perform({.primitive = primitive,
            .inputs = {inputs.begin(), inputs.size()},
@@ -94,13 +94,13 @@ constexpr Primitive uniform_primitive = {.rule = {.name = "random_uniform"},
                                                   .effects = advances_generator,
                                                   .write_c = write_truncated_normal};
 
-Tensor drawn_floats(const Primitive& primitive, Generator& generator, const Shape& shape, double a, double b,
-                    DType dtype) {
+Tensor draw_floats(const Primitive& primitive, Generator& generator, const Shape& shape, double a, double b,
+                   DType dtype) {
   const char* op = primitive.rule.name;
   if (!is_floating(dtype))
     fail<TypeError>(op, "dtype is {}; random numbers are drawn in a floating dtype, cast them", dtype);
   require_shape(op, shape);
-  return drawn(primitive, {}, generator, shaped(words(0, 0, dtype, a, b), shape));
+  return draw(primitive, {}, generator, shaped(words(0, 0, dtype, a, b), shape));
 }
 
 void check_spread(const char* op, double mean, double stddev) {
@@ -195,24 +195,24 @@ Tensor random_uniform(Generator& generator, const Shape& shape, double low, doub
   if (!(low < high) || low < -largest || high > largest)
     fail<ValueError>("random_uniform", "low is {} and high {}; low must be less than high, and both from {} to {}", low,
                      high, -largest, largest);
-  return ops::drawn_floats(ops::uniform_primitive, generator, shape, low, high, dtype);
+  return ops::draw_floats(ops::uniform_primitive, generator, shape, low, high, dtype);
 }
 
 Tensor random_normal(Generator& generator, const Shape& shape, double mean, double stddev, DType dtype) {
   ops::check_spread("random_normal", mean, stddev);
-  return ops::drawn_floats(ops::normal_primitive, generator, shape, mean, stddev, dtype);
+  return ops::draw_floats(ops::normal_primitive, generator, shape, mean, stddev, dtype);
 }
 
 Tensor random_truncated_normal(Generator& generator, const Shape& shape, double mean, double stddev, DType dtype) {
   ops::check_spread("random_truncated_normal", mean, stddev);
-  return ops::drawn_floats(ops::truncated_normal_primitive, generator, shape, mean, stddev, dtype);
+  return ops::draw_floats(ops::truncated_normal_primitive, generator, shape, mean, stddev, dtype);
 }
 
 Tensor random_bernoulli(Generator& generator, const Shape& shape, double probability) {
   if (!(probability >= 0 && probability <= 1))
     fail<ValueError>("random_bernoulli", "probability is {}; it must lie between 0 and 1", probability);
   ops::require_shape("random_bernoulli", shape);
-  return ops::drawn(ops::bernoulli_primitive, {}, generator, ops::shaped(ops::words(0, 0, probability), shape));
+  return ops::draw(ops::bernoulli_primitive, {}, generator, ops::shaped(ops::words(0, 0, probability), shape));
 }
 
 Tensor random_categorical(Generator& generator, const Tensor& logits, std::int64_t count) {
@@ -228,7 +228,7 @@ Tensor random_categorical(Generator& generator, const Tensor& logits, std::int64
   if (classes == 0 && shape.elements() != 0)
     fail<ShapeError>(op, "logits of shape {} have no classes to draw from", logits.shape());
   std::array attributes = ops::words(0, 0, count);
-  return ops::drawn(ops::categorical_primitive, {&logits}, generator, attributes);
+  return ops::draw(ops::categorical_primitive, {&logits}, generator, attributes);
 }
 
 Tensor random_integers(Generator& generator, const Shape& shape, std::int64_t low, std::int64_t high) {
@@ -236,14 +236,14 @@ Tensor random_integers(Generator& generator, const Shape& shape, std::int64_t lo
   if (low >= high) fail<ValueError>(op, "low is {} and high {}; low must be less than high", low, high);
   ops::require_shape(op, shape);
   const auto count = static_cast<std::int64_t>(static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low));
-  return ops::drawn(ops::integers_primitive, {}, generator, ops::shaped(ops::words(0, 0, low, count), shape));
+  return ops::draw(ops::integers_primitive, {}, generator, ops::shaped(ops::words(0, 0, low, count), shape));
 }
 
 Tensor random_permutation(Generator& generator, std::int64_t n) {
   if (n < 0) fail<ValueError>("random_permutation", "n is {}; it must be at least 0", n);
   ops::require_shape("random_permutation", {n});
   std::array attributes = ops::words(0, 0, n);
-  return ops::drawn(ops::permutation_primitive, {}, generator, attributes);
+  return ops::draw(ops::permutation_primitive, {}, generator, attributes);
 }
 
 }  // namespace reel

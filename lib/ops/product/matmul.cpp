@@ -44,7 +44,7 @@ const Tensor& conjugate(const Tensor& x, Tensor& scratch) {
 Tensor rows_of(const Tensor& x, bool transposed, std::int64_t first, std::int64_t count) {
   Tensor scratch;
   const Tensor& matrix = conjugate(x, scratch);
-  return contiguous(slice(transposed ? swapped(matrix) : matrix, {range(first, first + count)}));
+  return contiguous(slice(transposed ? swap_matrix_axes(matrix) : matrix, {range(first, first + count)}));
 }
 
 // A matrix product as the cotangent of input i: added to the sum so far, if that may be overwritten.

@@ -13,7 +13,7 @@ namespace reel::ops {
 Tensor product(const char* op, const Tensor& a, const Tensor& b, const MatmulOptions& options = {});
 
 /// The last two axes exchanged: a view, recorded.
-inline Tensor swapped(const Tensor& x) { return moveaxis(x, -1, -2); }
+inline Tensor swap_matrix_axes(const Tensor& x) { return moveaxis(x, -1, -2); }
 
 /// The primitive of products.
 const Primitive& matmul_of_tensors() noexcept;

@@ -115,7 +115,7 @@ void evaluate_reduction(const Call& call, Outputs& out) {
 void infer_reduction(const Call& call, Metas& out) { infer_reduced(call, detail::block(call.input(0))->dtype, out); }
 
 // A batched shape with extents of 1 behind the batch axis, in place of axes that broadcasting would add.
-Shape aligned(Shape batched, int rank) {
+Shape align_ranks(Shape batched, int rank) {
   while (batched.rank() < rank) batched.insert(1, 1);
   return batched;
 }
@@ -138,7 +138,7 @@ constexpr Primitive sum_primitive = {.rule = linear<sum_transpose, sum_forward>(
 
 Tensor sum_to_transpose(const tape::Record& r, const Tensor& g) {
   const Shape full = r.batched(r.shape(0));
-  return broadcast_to(r.batch_rank() ? reshape(g, aligned(g.shape(), full.rank())) : g, full);
+  return broadcast_to(r.batch_rank() ? reshape(g, align_ranks(g.shape(), full.rank())) : g, full);
 }
 Tensor sum_to_forward(const tape::Record& r, const Tensor& t) { return sum_to(t, r.output_shape()); }
 // Attributes: the extents of the result.
@@ -314,7 +314,7 @@ Tensor complex_prod(const Operand& operand, const Axes& axes, bool keepdims) {
 }
 
 // The dtype in which sums and products of dtype d are computed.
-constexpr DType accumulated(DType d) { return d < DType::int64 ? DType::int64 : d; }
+constexpr DType accumulator_dtype(DType d) { return d < DType::int64 ? DType::int64 : d; }
 
 Tensor accumulate(const Primitive& primitive, ReduceFunction f, const Operand& operand, const Axes& axes,
                   bool keepdims) {
@@ -325,7 +325,7 @@ Tensor accumulate(const Primitive& primitive, ReduceFunction f, const Operand& o
   if (is_half(from.dtype()))
     return in_float32(from, [&](const Tensor& wide) { return accumulate(primitive, f, wide, axes, keepdims); });
   const std::int64_t mask = axes_mask(op, axes, from);
-  const Tensor& x = in_dtype(from, accumulated(from.dtype()), converted);
+  const Tensor& x = in_dtype(from, accumulator_dtype(from.dtype()), converted);
   if (!loops::has_reduction(f, x.dtype())) fail_no_kernel(op, x.dtype());
   return apply(primitive, {&x}, words(mask, keepdims));
 }
@@ -349,12 +349,12 @@ Tensor sum_to(const Tensor& x, const Shape& shape) {
 }
 
 Shape batched_target(const tape::Record& r, const Shape& shape, int full_rank) {
-  return r.batch_rank() ? aligned(r.batched(shape), full_rank) : shape;
+  return r.batch_rank() ? align_ranks(r.batched(shape), full_rank) : shape;
 }
 
 Tensor batched_sum_to(const tape::Record& r, const Tensor& x, const Shape& shape) {
   const Shape wanted = r.batched(shape);
-  const Tensor y = sum_to(x, aligned(wanted, x.rank()));
+  const Tensor y = sum_to(x, align_ranks(wanted, x.rank()));
   return y.rank() == wanted.rank() ? y : reshape(y, wanted);
 }
 

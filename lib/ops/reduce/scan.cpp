@@ -8,6 +8,7 @@
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
 
+#include "ops/complex.hpp"
 #include "ops/reduce/scan.hpp"
 #include "ops/reduce/write.hpp"
 
@@ -82,10 +83,8 @@ Tensor shift(const Tensor& x, int axis, bool reverse) {
 
 namespace {
 
-// The transpose of a product with complex numbers is the product with their conjugates.
-Tensor conjugate(const Tensor& x) { return is_complex(x.dtype()) ? conj(x) : x; }
-
-// ---- recurrence. Attributes: axis, after, reverse.
+// ---- recurrence. Attributes: axis, after, reverse. The transpose of a product with complex numbers is the product
+// with their conjugates.
 
 void recurrence_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const auto axis = static_cast<int>(r.attributes()[0]), batched_axis = axis + r.batch_rank();

@@ -161,7 +161,7 @@ void evaluate_stack(const Call& call, Outputs& out) {
   if (call.attribute(0) == shape.rank() && loops::interleave(call.inputs, y)) return;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const Tensor place = section(y, static_cast<int>(call.attribute(0)), static_cast<std::int64_t>(i), 1);
-    loops::copy(call.input(i), reshaped_view(place, shape));
+    loops::copy(call.input(i), reshape_view(place, shape));
   }
 }
 void write_stack(const Call& call, csource::Writer& w) {

@@ -34,13 +34,13 @@ TensorList parts_of(const char* op, std::span<const Tensor> parts, int rank) {
 }
 
 // The lengths of reverse_sequence as int64, each in [0, extent].
-Tensor checked_lengths(const Operand& operand, int axis, std::int64_t extent) {
+Tensor check_lengths(const Operand& operand, int axis, std::int64_t extent) {
   constexpr const char* op = "reverse_sequence";
   const Tensor lengths = to_tensor(op, operand, "lengths");
   require_integers(op, lengths);
   const Tensor* const inputs[] = {&lengths};
   // In a traced function the check of indices is recorded. It would count negative ones from the end.
-  if (traced(inputs)) return checked_indices(op, where(less(lengths, 0), extent + 1, lengths), axis, extent + 1);
+  if (traced(inputs)) return check_indices(op, where(less(lengths, 0), extent + 1, lengths), axis, extent + 1);
   for (const std::int64_t length : cast(lengths, DType::int64).to_vector<std::int64_t>())
     if (length < 0 || length > extent)
       fail<IndexError>(op, "length {} is outside [0, {}], the extent of axis {}", length, extent, axis);
@@ -257,7 +257,7 @@ Tensor reverse_sequence(const Operand& operand, const Operand& lengths_operand, 
   const int a = ops::normalize("reverse_sequence", axis, x), b = ops::normalize("reverse_sequence", batch_axis, x);
   if (a == b) fail<ValueError>("reverse_sequence", "both axes are {}; they must differ", a);
   const std::int64_t n = x.shape()[a], batch = x.shape()[b];
-  const Tensor lengths = ops::checked_lengths(lengths_operand, a, n);
+  const Tensor lengths = ops::check_lengths(lengths_operand, a, n);
   if (lengths.rank() != 1 || lengths.size() != batch)
     fail<ShapeError>("reverse_sequence", "lengths have shape {}; axis {} of x, of shape {}, takes a vector of {}",
                      lengths.shape(), b, x.shape(), batch);

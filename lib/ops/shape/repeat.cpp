@@ -111,7 +111,7 @@ void evaluate_tile(const Call& call, Outputs& out) {
   split_axes(x.shape(), attribute_shape(call.attributes), split, added);
   Shape aligned = split;  // x in the split shape: its own extents, and 1 on the added axes
   for (std::int64_t d : added) aligned[d] = 1;
-  loops::copy(reshaped(x, aligned), reshaped_view(y, split));
+  loops::copy(reshaped(x, aligned), reshape_view(y, split));
 }
 void write_tile(const Call& call, csource::Writer& w) {
   Shape split, added;
@@ -157,7 +157,7 @@ void evaluate_repeat(const Call& call, Outputs& out) {
   std::int64_t before = 1;
   for (int d = 0; d <= call.attribute(1); ++d) before *= shape[d];
   const std::int64_t behind = x.size() / before;
-  loops::copy(reshaped(x, {before, 1, behind}), reshaped_view(y, {before, count, behind}));
+  loops::copy(reshaped(x, {before, 1, behind}), reshape_view(y, {before, count, behind}));
 }
 void write_repeat(const Call& call, csource::Writer& w) {
   const Shape shape = w.input(0).shape;

@@ -30,7 +30,7 @@ bool strides_for(const detail::Block& x, const Shape& shape, Shape& strides);
 Tensor reshaped(const Tensor& x, const Shape& shape);
 
 /// As reshaped(), but only a view: an empty handle where that is impossible.
-Tensor reshaped_view(const Tensor& x, const Shape& shape);
+Tensor reshape_view(const Tensor& x, const Shape& shape);
 
 /// x broadcast to `shape`, with stride 0 along repeated axes.
 Tensor broadcast_view(const Tensor& x, const Shape& shape);
@@ -49,7 +49,7 @@ inline Tensor to_input_shape(const tape::Record& r, const Tensor& g) { return re
 inline Tensor to_output_shape(const tape::Record& r, const Tensor& t) { return reshape(t, r.output_shape()); }
 
 /// a b, for extents. ShapeError if it exceeds int64.
-inline std::int64_t checked_product(const char* op, std::int64_t a, std::int64_t b) {
+inline std::int64_t multiply_extents(const char* op, std::int64_t a, std::int64_t b) {
   std::int64_t y;
   if (__builtin_mul_overflow(a, b, &y)) fail<ShapeError>(op, "{} times {} exceeds the largest extent", a, b);
   return y;

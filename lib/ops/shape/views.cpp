@@ -75,7 +75,7 @@ void infer_reshape(const Call& call, Metas& out) {
 }
 void evaluate_reshape(const Call& call, Outputs& out) {
   const Tensor& y = out[0];
-  if (!out.is_view(0)) loops::copy(call.input(0), reshaped_view(y, call.input(0).shape()));
+  if (!out.is_view(0)) loops::copy(call.input(0), reshape_view(y, call.input(0).shape()));
 }
 
 void write_reshape(const Call&, csource::Writer& w) {
@@ -231,15 +231,15 @@ Tensor section(const Tensor& x, int axis, std::int64_t start, std::int64_t count
   return view(x, b->strides()[axis] * start, shape, Shape(b->strides(), b->rank));
 }
 
-Tensor reshaped_view(const Tensor& x, const Shape& shape) {
+Tensor reshape_view(const Tensor& x, const Shape& shape) {
   Shape strides;
   return strides_for(*detail::block(x), shape, strides) ? view(x, 0, shape, strides) : Tensor();
 }
 
 Tensor reshaped(const Tensor& x, const Shape& shape) {
-  if (Tensor y = reshaped_view(x, shape); y.defined()) return y;
+  if (Tensor y = reshape_view(x, shape); y.defined()) return y;
   Tensor y = detail::empty(x.dtype(), shape);
-  loops::copy(x, reshaped_view(y, x.shape()));
+  loops::copy(x, reshape_view(y, x.shape()));
   return y;
 }
 

@@ -21,11 +21,11 @@ struct Windows {
 };
 
 Tensor windows_of(const Tensor& x, const Windows& w, int axis);
-Tensor added_up(const Tensor& x, int axis, std::int64_t extent, const Windows& w);
+Tensor add_windows(const Tensor& x, int axis, std::int64_t extent, const Windows& w);
 
 Tensor windows_transpose(const tape::Record& r, const Tensor& g) {
   const Windows w(r.attributes());
-  return added_up(g, w.axis + r.batch_rank(), r.shape(0)[w.axis], w);
+  return add_windows(g, w.axis + r.batch_rank(), r.shape(0)[w.axis], w);
 }
 Tensor windows_forward(const tape::Record& r, const Tensor& t) {
   const Windows w(r.attributes());
@@ -66,7 +66,7 @@ Tensor add_transpose(const tape::Record& r, const Tensor& g) {
 }
 Tensor add_forward(const tape::Record& r, const Tensor& t) {
   const Windows w(r.attributes());
-  return added_up(t, w.axis, w.size, w);
+  return add_windows(t, w.axis, w.size, w);
 }
 void infer_add(const Call& call, Metas& out) {
   const Windows w(call.attributes);
@@ -99,8 +99,8 @@ constexpr Primitive overlap_primitive = {
 Tensor windows_of(const Tensor& x, const Windows& w, int axis) {
   return apply(windows_primitive, {&x}, words(axis, w.size, w.stride, w.dilation));
 }
-Tensor added_up(const Tensor& x, int axis, std::int64_t extent, const Windows& w) {
-  if (is_half(x.dtype())) return in_float32(x, [&](const Tensor& wide) { return added_up(wide, axis, extent, w); });
+Tensor add_windows(const Tensor& x, int axis, std::int64_t extent, const Windows& w) {
+  if (is_half(x.dtype())) return in_float32(x, [&](const Tensor& wide) { return add_windows(wide, axis, extent, w); });
   return apply(overlap_primitive, {&x}, words(axis, extent, w.stride, w.dilation));
 }
 
@@ -143,8 +143,8 @@ struct Images {
     }
   }
   // Splits the axes behind the batch, permutes them, and makes the last ones the axes of the result.
-  Tensor rearranged(std::initializer_list<std::int64_t> split, std::initializer_list<std::int64_t> order,
-                    std::initializer_list<std::int64_t> last) const {
+  Tensor rearrange(std::initializer_list<std::int64_t> split, std::initializer_list<std::int64_t> order,
+                   std::initializer_list<std::int64_t> last) const {
     Shape blocks = batch, shape = batch;
     for (const std::int64_t extent : split) blocks.push_back(extent);
     for (const std::int64_t extent : last) shape.push_back(extent);
@@ -213,7 +213,7 @@ Tensor overlap_add(const Operand& operand, std::int64_t axis, std::int64_t strid
   shape.pop_back();
   shape[a] = std::max(extent, covered);
   ops::require_shape("overlap_add", shape);
-  return ops::added_up(x, a, shape[a], ops::Windows(ops::words(a, size, stride, dilation)));
+  return ops::add_windows(x, a, shape[a], ops::Windows(ops::words(a, size, stride, dilation)));
 }
 
 Tensor pixel_shuffle(const Operand& operand, std::int64_t r) {
@@ -223,8 +223,8 @@ Tensor pixel_shuffle(const Operand& operand, std::int64_t r) {
   const std::int64_t channels = i.channels / (r * r);
   if (channels * r * r != i.channels)
     fail<ShapeError>(op, "x has shape {}: {} channels are no multiple of {}", i.x.shape(), i.channels, r * r);
-  return i.rearranged({channels, r, r, i.rows, i.columns}, {0, 3, 1, 4, 2},
-                      {channels, ops::checked_product(op, i.rows, r), ops::checked_product(op, i.columns, r)});
+  return i.rearrange({channels, r, r, i.rows, i.columns}, {0, 3, 1, 4, 2},
+                     {channels, ops::multiply_extents(op, i.rows, r), ops::multiply_extents(op, i.columns, r)});
 }
 
 Tensor pixel_unshuffle(const Operand& operand, std::int64_t r) {
@@ -234,8 +234,8 @@ Tensor pixel_unshuffle(const Operand& operand, std::int64_t r) {
   const std::int64_t rows = i.rows / r, columns = i.columns / r;
   if (rows * r != i.rows || columns * r != i.columns)
     fail<ShapeError>(op, "x has shape {}: {} does not divide rows and columns", i.x.shape(), r);
-  return i.rearranged({i.channels, rows, r, columns, r}, {0, 2, 4, 1, 3},
-                      {ops::checked_product(op, i.channels, r * r), rows, columns});
+  return i.rearrange({i.channels, rows, r, columns, r}, {0, 2, 4, 1, 3},
+                     {ops::multiply_extents(op, i.channels, r * r), rows, columns});
 }
 
 Tensor channel_shuffle(const Operand& operand, std::int64_t groups) {
@@ -245,7 +245,7 @@ Tensor channel_shuffle(const Operand& operand, std::int64_t groups) {
   const ops::Images i(op, operand, 1);
   if (i.channels % groups != 0)
     fail<ShapeError>(op, "x has shape {}: {} channels are no multiple of {}", i.x.shape(), i.channels, groups);
-  return i.rearranged({groups, i.channels / groups, i.rows, i.columns}, {1, 0, 2, 3}, {i.channels, i.rows, i.columns});
+  return i.rearrange({groups, i.channels / groups, i.rows, i.columns}, {1, 0, 2, 3}, {i.channels, i.rows, i.columns});
 }
 
 Tensor space_to_batch(const Operand& operand, const Shape& block, const Shape& before, const Shape& after) {
@@ -263,7 +263,7 @@ Tensor space_to_batch(const Operand& operand, const Shape& block, const Shape& b
     back.push_back(inside ? after[d - 1] : 0);
   }
   x = pad(x, front, back);
-  Shape split{x.shape()[0]}, order, shape{ops::checked_product("space_to_batch", x.shape()[0], b.count)};
+  Shape split{x.shape()[0]}, order, shape{ops::multiply_extents("space_to_batch", x.shape()[0], b.count)};
   for (int d = 1; d <= b.axes; ++d) {
     if (x.shape()[d] % block[d - 1] != 0)
       fail<ShapeError>("space_to_batch", "block {} does not divide axis {} of x padded, {}", block, d, x.shape());
@@ -296,7 +296,7 @@ Tensor batch_to_space(const Operand& operand, const Shape& block, const Shape& b
     split.push_back(extents[d]);
     order.push_back(b.axes + d);
     order.push_back(d - 1);
-    const std::int64_t extent = ops::checked_product("batch_to_space", extents[d], block[d - 1]);
+    const std::int64_t extent = ops::multiply_extents("batch_to_space", extents[d], block[d - 1]);
     std::int64_t cut;
     if (__builtin_add_overflow(before[d - 1], after[d - 1], &cut) || cut > extent)
       fail<ShapeError>("batch_to_space", "before {} and after {} cut more than the {} elements of axis {}", before,

@@ -118,7 +118,7 @@ struct Moved {
   Tensor back(const Tensor& y) const { return axis + 1 < y.rank() ? moveaxis(y, -1, axis) : y; }
 };
 
-Selected taken(const Moved& m, const Tensor& positions) {
+Selected take_positions(const Moved& m, const Tensor& positions) {
   return {m.back(take_along(m.x, positions, m.x.rank() - 1)), m.back(positions)};
 }
 
@@ -170,7 +170,7 @@ Selected top_k(const Operand& operand, std::int64_t k, std::int64_t axis, bool l
   const ops::Moved m("top_k", operand, axis);
   if (k < 0 || k > m.extent())
     fail<ValueError>("top_k", "k is {}; it must be in [0, {}], the extent of axis {}", k, m.extent(), axis);
-  return ops::taken(m, ops::select_last(m.x, 0, k, largest));
+  return ops::take_positions(m, ops::select_last(m.x, 0, k, largest));
 }
 
 Selected kth_value(const Operand& operand, std::int64_t k, std::int64_t axis) {
@@ -178,7 +178,7 @@ Selected kth_value(const Operand& operand, std::int64_t k, std::int64_t axis) {
   const ops::Moved m("kth_value", operand, axis);
   if (k < 1 || k > m.extent())
     fail<ValueError>("kth_value", "k is {}; it must be in [1, {}], the extent of axis {}", k, m.extent(), axis);
-  const auto [values, indices] = ops::taken(m, ops::select_last(m.x, k - 1, k));
+  const auto [values, indices] = ops::take_positions(m, ops::select_last(m.x, k - 1, k));
   return {squeeze(values, m.axis), squeeze(indices, m.axis)};
 }
 
@@ -191,7 +191,7 @@ Tensor argpartition(const Operand& operand, std::int64_t kth, std::int64_t axis)
 Tensor partition(const Operand& operand, std::int64_t kth, std::int64_t axis) {
   const tape::OpScope scope(operand);
   const ops::Moved m("partition", operand, axis);
-  return ops::taken(m, ops::partition_order("partition", m, kth)).values;
+  return ops::take_positions(m, ops::partition_order("partition", m, kth)).values;
 }
 
 }  // namespace reel

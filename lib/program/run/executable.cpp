@@ -15,7 +15,7 @@ namespace reel::program {
 namespace {
 
 // The outputs that infer announces for an instruction; null unless it is a primitive.
-std::unique_ptr<const ops::Metas> announced(const Program& program, const Instruction& i) {
+std::unique_ptr<const ops::Metas> infer_outputs(const Program& program, const Instruction& i) {
   if (!i.operation.primitive) return nullptr;
   const Tensor none_given;
   std::vector<const Tensor*> inputs;
@@ -94,7 +94,8 @@ Executable::Executable(Program p) : program_(std::move(p)), plan_(plan_memory(pr
   std::uint32_t inputs = 0;
   for (const Instruction& i : program_.instructions) {
     const bool makes_token = i.residuals_wanted && i.operation.primitive->tokens;
-    steps_.push_back({&i, inputs, static_cast<std::uint32_t>(outputs_.size()), makes_token, announced(program_, i)});
+    steps_.push_back(
+        {&i, inputs, static_cast<std::uint32_t>(outputs_.size()), makes_token, infer_outputs(program_, i)});
     inputs += static_cast<std::uint32_t>(i.inputs.size());
     for (const Index v : i.outputs) {
       if (v == nothing || plan_.escapes[v]) made_.push_back(static_cast<std::uint32_t>(outputs_.size()));

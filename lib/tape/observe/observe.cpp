@@ -126,7 +126,7 @@ std::uint64_t sum_of(const detail::Block& b) noexcept {
 }
 
 // The block of borrowed memory behind b; null if the library owns the memory.
-const detail::Block* borrowed_behind(const detail::Block* b) noexcept {
+const detail::Block* find_borrowed(const detail::Block* b) noexcept {
   while (b && b->flags & detail::view_flag) b = static_cast<const detail::Block*>(b->base);
   return b && b->flags & detail::borrowed_flag ? b : nullptr;
 }
@@ -251,13 +251,13 @@ void observe_jvp(const Record& r, std::span<const Tensor> t, std::span<const Ten
 
 void note_borrowed(Tape& t, std::span<const Tensor* const> saved) {
   for (const Tensor* x : saved)
-    if (const detail::Block* b = x ? borrowed_behind(detail::block(*x)) : nullptr)
+    if (const detail::Block* b = x ? find_borrowed(detail::block(*x)) : nullptr)
       if (const auto [at, added] = t.borrowed.try_emplace(b->id); added) at->second = sum_of(*b);
 }
 
 void check_borrowed(const Tape& t, const Entry& e) {
   for (std::uint32_t i = 0; i < e.saved; ++i) {
-    const detail::Block* b = borrowed_behind(e.block(i));
+    const detail::Block* b = find_borrowed(e.block(i));
     const auto noted = b ? t.borrowed.find(b->id) : t.borrowed.end();
     if (noted == t.borrowed.end() || noted->second == sum_of(*b)) continue;
     fail<ValueError>(
