@@ -310,7 +310,7 @@ class Lion : public detail::TreeSteps<Lion> {
   detail::StateTensors states_;  // the means
 };
 
-// All optimisers: class, name in a file (<reel/io.hpp>).
+/// The list of optimisers: F(class, name in a file) for each; see <reel/io.hpp>.
 #define REEL_OPTIMIZERS(F) \
   F(SGD, "sgd") F(Adam, "adam") F(AdamW, "adamw") F(RMSProp, "rmsprop") F(Adagrad, "adagrad") F(Lion, "lion")
 
