@@ -96,6 +96,7 @@
 //   it runs /usr/bin/cc and keeps nothing.
 #pragma once
 #include <array>
+#include <atomic>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -219,13 +220,31 @@ struct FlatCall {
   std::shared_ptr<const void> structure;
   std::vector<Variable> parameters;  // what f receives for the variables of the call; none if f receives these
 };
+// The program of the last call, and its frame, while a call uses them.
+class InUse {
+ public:
+  InUse() noexcept = default;
+  explicit InUse(std::atomic<bool>& busy) noexcept : busy_(&busy) {}
+  InUse(InUse&& other) noexcept : busy_(std::exchange(other.busy_, nullptr)) {}
+  InUse& operator=(InUse&& other) noexcept {
+    std::swap(busy_, other.busy_);
+    return *this;
+  }
+  ~InUse() {
+    if (busy_) busy_->store(false, std::memory_order_release);
+  }
+
+ private:
+  std::atomic<bool>* busy_ = nullptr;
+};
 // A call that has assigned nothing yet.
 struct CallResult {
   List<Tensor> tensors;                 // the results, then the new values of variables
   List<Tensor> read;                    // the values that were read of these variables; empty where none was
   List<std::int64_t> draws;             // number of blocks taken from each generator
   std::span<const Variable> variables;  // of the call, where f has parameters for them
-  std::shared_ptr<const void> program;
+  std::shared_ptr<const void> program;  // null: the one in use
+  InUse in_use;
   const void* structure;  // of the program
 };
 
@@ -272,6 +291,9 @@ class Programs {
   /// Whether the function must be called as it is: it becomes part of a trace around it, or an observer is active, or
   /// a check of the function that calls it. TraceError when it calls itself.
   CalledPlainly inlined() const;
+  /// Runs the program of the last call if this call is one like that, of tensors alone, and nothing follows or observes
+  /// it. Otherwise nothing is done, and it returns false. `types`: the address of detail::types.
+  bool call_again(const void* types, std::span<const Tensor* const> arguments, std::span<Tensor> results) const;
   /// Runs the program for these arguments, tracing it if there is none yet.
   CallResult call(const CallView& call, const CallMakers& make) const;
   /// Assigns what the call has computed, last: nothing may throw afterwards. If another thread has assigned one of the
@@ -284,6 +306,19 @@ class Programs {
   struct State;
   State* state_;
 };
+
+// The number of tensors of a tree whose type alone tells it, and which holds nothing else; 0 for other trees.
+template <class T>
+inline constexpr std::size_t tensor_count = std::is_same_v<T, Tensor> ? 1 : 0;
+template <class T, std::size_t N>
+inline constexpr std::size_t tensor_count<std::array<T, N>> = N* tensor_count<T>;
+template <class X, class Y>
+inline constexpr std::size_t tensor_count<std::pair<X, Y>> =
+    tensor_count<X> == 0 || tensor_count<Y> == 0 ? 0 : tensor_count<X> + tensor_count<Y>;
+template <class... T>
+inline constexpr std::size_t tensor_count<std::tuple<T...>> = ((tensor_count<T> > 0) && ...)
+                                                                  ? (tensor_count<T> + ... + 0)
+                                                                  : 0;
 
 // Its address identifies the types of arguments and results in a signature.
 template <class Result, class Kept>
@@ -829,8 +864,27 @@ class Compiled {
   }
   friend struct detail::CompiledAccess;
 
+  // A call of tensors like the one before, without lists of arguments and results.
+  template <class Result, class Kept, class... A>
+  bool run_again(Result& result, A&... args) const {
+    std::array<const Tensor*, (detail::tensor_count<std::remove_const_t<A>> + ... + 0)> arguments;
+    std::size_t next = 0;
+    [[maybe_unused]] const auto add = [&](const Tensor& x) { arguments[next++] = &x; };
+    (for_each_leaf(args, add), ...);
+    const void* const types = &detail::types<Result, Kept>;
+    if constexpr (std::is_same_v<Result, Tensor>) return programs_.call_again(types, arguments, {&result, 1});
+    std::array<Tensor, detail::tensor_count<Result>> made;
+    if (!programs_.call_again(types, arguments, made)) return false;
+    next = 0;
+    const auto take = [&](Tensor& leaf) { leaf = std::move(made[next++]); };
+    detail::Node<Result>::each(result, take);
+    return true;
+  }
+
   template <class Result, class Kept, class... A>
   Result run(A&... args) const {
+    if constexpr (detail::tensor_count < Result >> 0 && ((detail::tensor_count < std::remove_const_t < A >>> 0) && ...))
+      if (Result result; run_again<Result, Kept>(result, args...)) return result;
     if (const auto plainly = programs_.inlined()) return call_plainly<Result, Kept>(args...);
     constexpr auto numbers = std::index_sequence_for<A...>();
     constexpr bool binds = detail::binds_objects<Kept>;

@@ -42,11 +42,17 @@ void infer_native(const ops::Call& call, ops::Metas& out) {
 void evaluate_native(const ops::Call& call, ops::Outputs& out) {
   const NativeCode& code = code_of(call.attributes);
   const std::size_t inputs = call.inputs.size(), outputs = out.size();
-  detail::ShortList<void*, 32> arrays(inputs + outputs);
-  void** next = arrays.data();
+  constexpr std::size_t in_place = 32;
+  void* few[in_place];
+  detail::List<void*> many;
+  if (inputs + outputs > in_place) many.resize(inputs + outputs);
+  void **const arrays = many.empty() ? few : many.data(), **next = arrays;
   for (const Tensor* x : call.inputs) *next++ = detail::block(*x)->data;
-  for (std::size_t k = 0; k < outputs; ++k) *next++ = detail::block(out[k])->data;
-  if (const int refused = code.function(arrays.data()); refused != 0) [[unlikely]]
+  for (std::size_t k = 0; k < outputs; ++k) {
+    const Tensor& y = out.tensors()[k];
+    *next++ = detail::block(y.defined() ? y : out[k])->data;
+  }
+  if (const int refused = code.function(arrays); refused != 0) [[unlikely]]
     refuse(code, refused, call, out);
 }
 

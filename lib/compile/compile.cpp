@@ -74,9 +74,23 @@ bool is_signature_of(const CallWords& key, const CallView& call) {
   }
   return at == key.end();
 }
+// The same for a call of tensors alone.
+bool is_signature_of(const CallWords& key, std::int64_t types, std::span<const Tensor* const> arguments) noexcept {
+  const std::int64_t *at = key.data(), *const end = at + key.size();
+  if (at == end || *at++ != types) return false;
+  for (const Tensor* const x : arguments) {
+    const Block* const b = block(*x);
+    if (!b || b->abstract() || end - at < 2 + 2 * b->rank || at[0] != kind_of(*x) || at[1] != b->rank) return false;
+    at += 2;
+    const std::int64_t* const layout = b->extents();  // and strides
+    for (int i = 0; i < 2 * b->rank; ++i)
+      if (*at++ != layout[i]) return false;
+  }
+  return at == end;
+}
 
 // f with further results: the number of blocks drawn from each generator, where the trace cannot tell it.
-FlatFunction with_unknown_draws(FlatFunction f) {
+[[gnu::cold]] FlatFunction with_unknown_draws(FlatFunction f) {
   return [f = std::move(f)](std::span<const Tensor> x) {
     std::vector<Tensor> results = f(x);
     for (Tensor& draws : program::Trace::current()->unknown_draws()) results.push_back(std::move(draws));
@@ -102,7 +116,7 @@ struct Aspects {
   std::vector<Argument> arguments;
 
   Aspects() = default;
-  explicit Aspects(const CallView& call) {
+  [[gnu::cold]] explicit Aspects(const CallView& call) {
     std::size_t word = 1, tensor = 0;  // the first word stands for the types
     for (const ArgumentPart& part : call.parts) {
       Argument& a = arguments.emplace_back(Argument{part.type, {}, {}, {}, {}});
@@ -127,7 +141,7 @@ namespace {
 using Aspect = CallWords Aspects::Argument::*;
 
 // Describes an argument whose static values vary.
-std::string values_vary(std::size_t number, std::string_view type, std::size_t count) {
+[[gnu::cold]] std::string values_vary(std::size_t number, std::string_view type, std::size_t count) {
   if (type == name_of_type<Variable> || type == name_of_type<std::vector<Variable>>)
     return fmt::format(
         "argument {} ({}) took {} shapes or identities: a variable that the function captures, or of which an "
@@ -140,7 +154,7 @@ std::string values_vary(std::size_t number, std::string_view type, std::size_t c
 }
 
 // Describes which argument, static value or shape varies most among the calls.
-std::string what_varies(std::span<const Aspects* const> calls) {
+[[gnu::cold]] std::string what_varies(std::span<const Aspects* const> calls) {
   struct Kind {
     Aspect aspect;
     const char* name;
@@ -169,7 +183,7 @@ std::string what_varies(std::span<const Aspects* const> calls) {
 
 // The ids of the variables that it reads or assigns, if it has parameters, ascending. TraceError for a parameter of
 // another function.
-std::vector<std::uint64_t> captured_variables(const autodiff::Traced& traced) {
+[[gnu::cold]] std::vector<std::uint64_t> captured_variables(const autodiff::Traced& traced) {
   std::vector<std::uint64_t> ids;
   const auto add = [&](const Variable& v) {
     const auto own = traced.parameters();
@@ -252,7 +266,7 @@ struct Programs::State {
   std::int64_t traces = 0;
   bool warned = false;
 
-  explicit State(const CompileOptions& o) : options(o) {
+  [[gnu::cold]] explicit State(const CompileOptions& o) : options(o) {
     if (!o.native) return;
     native = std::make_shared<codegen::NativeOptions>();
     native->flags = o.native_flags;
@@ -285,12 +299,6 @@ struct Programs::State {
     return nullptr;
   }
   void leave() noexcept { ready.busy.store(false, std::memory_order_release); }
-  struct Leave {
-    State* state;
-    ~Leave() {
-      if (state) state->leave();
-    }
-  };
   // Makes a program ready, or none, unless one is in use.
   void make_ready(Pointer one) noexcept {
     if (ready.busy.exchange(true, std::memory_order_acquire)) return;
@@ -300,20 +308,21 @@ struct Programs::State {
     }
     leave();
   }
-  void warn_of(std::span<const std::shared_ptr<const CachedProgram>> programs, const Aspects& newest) const {
+  [[gnu::cold]] void warn_of(std::span<const std::shared_ptr<const CachedProgram>> programs,
+                             const Aspects& newest) const {
     std::vector<const Aspects*> all{&newest};
     for (const auto& one : programs) all.push_back(&one->aspects);
     warn(fmt::format("{}: a function has more than {} signatures; {}, or raise max_signatures", who,
                      options.max_signatures, what_varies(all)));
   }
-  void make_room(std::vector<std::shared_ptr<const CachedProgram>>& programs, const Aspects& newest) {
+  [[gnu::cold]] void make_room(std::vector<std::shared_ptr<const CachedProgram>>& programs, const Aspects& newest) {
     while (programs.size() >= static_cast<std::size_t>(options.max_signatures)) {
       if (!std::exchange(warned, true)) warn_of(programs, newest);
       programs.erase(std::min_element(programs.begin(), programs.end(),
                                       [](const auto& a, const auto& b) { return a->used < b->used; }));
     }
   }
-  void trace_into(CachedProgram& made, const CallView& call, FlatCall f) const {
+  [[gnu::cold]] void trace_into(CachedProgram& made, const CallView& call, FlatCall f) const {
     if (options.check > 0)
       made.reference = std::make_shared<const program::Program>(traced_program(who, f.function, call.tensors));
     made.traced = std::make_shared<autodiff::Traced>(
@@ -323,7 +332,7 @@ struct Programs::State {
     made.unchecked = options.check;
     made.captured = captured_variables(*made.traced);
   }
-  Pointer trace(const CallView& call, const CallMakers& make) const {
+  [[gnu::cold]] Pointer trace(const CallView& call, const CallMakers& make) const {
     auto made = std::make_shared<CachedProgram>();
     made->signature = signature_of(call);
     made->aspects = Aspects(call);
@@ -342,7 +351,7 @@ struct Programs::State {
     return made;
   }
   // Under the lock.
-  void add(Pointer made) {
+  [[gnu::cold]] void add(Pointer made) {
     ++traces;
     auto next = std::make_unique<Table>();
     next->programs = table.current().programs;
@@ -353,7 +362,7 @@ struct Programs::State {
     make_ready(nullptr);  // it may have been dropped
   }
   // Throws if f computes something else than when it was traced.
-  static void trace_again(const CachedProgram& one, const CallView& call, const CallMakers& make) {
+  [[gnu::cold]] static void trace_again(const CachedProgram& one, const CallView& call, const CallMakers& make) {
     const FlatCall f = make.trace(make.context, !names_variables(call));
     const std::string text = first_difference(*one.reference, traced_program(who, f.function, call.tensors));
     if (!text.empty())
@@ -398,13 +407,13 @@ struct Programs::State {
   }
 };
 
-Programs::Programs(const CompileOptions& options) : state_(nullptr) {
+[[gnu::cold]] Programs::Programs(const CompileOptions& options) : state_(nullptr) {
   if (options.max_signatures < 1)
     fail<ValueError>(who, "max_signatures is {}; it must be at least 1", options.max_signatures);
   state_ = new State(options);
 }
 Programs::Programs(const Programs& other) noexcept : state_(other.state_) { ++state_->uses; }
-Programs::~Programs() {
+[[gnu::cold]] Programs::~Programs() {
   if (--state_->uses == 0) delete state_;
 }
 
@@ -422,14 +431,14 @@ CalledPlainly Programs::inlined() const {
 namespace {
 
 // Whether the elements have the same bits, but for signs of zeros: zeros of a program may stand for no gradient.
-bool agree(const Tensor& a, const Tensor& b) {
+[[gnu::cold]] bool agree(const Tensor& a, const Tensor& b) {
   if (ops::same_bits(a, b)) return true;
   const tape::Suspend unseen;
   return is_differentiable(a.dtype()) && ops::same_bits(a + 0., b + 0.);
 }
 
 // Whether they agree to rounding.
-bool nearly_agree(const Tensor& a, const Tensor& b) {
+[[gnu::cold]] bool nearly_agree(const Tensor& a, const Tensor& b) {
   const tape::Suspend unseen;
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
   constexpr double square_roots_of_epsilon[] = {1.5e-8, 3.5e-4, 0.1};  // of 64, 32 and 16 bits
@@ -439,7 +448,7 @@ bool nearly_agree(const Tensor& a, const Tensor& b) {
 }
 
 // Whether native code may have computed one for the other.
-bool agree_natively(const Tensor& a, const Tensor& b) {
+[[gnu::cold]] bool agree_natively(const Tensor& a, const Tensor& b) {
   const tape::Suspend unseen;
   if (a.dtype() != b.dtype() || a.shape() != b.shape() || !is_differentiable(a.dtype())) return false;
   const double unit = a.dtype() == DType::float64 ? 1e-12 : 1e-5;
@@ -450,7 +459,8 @@ bool agree_natively(const Tensor& a, const Tensor& b) {
 
 // Fails if what the program gives differs. `rounds`: it depends on derivatives that agree to rounding only, which its
 // own operations may magnify.
-void require_agreement(const Tensor& plain, const Tensor& got, bool rounds, bool native, const std::string& text) {
+[[gnu::cold]] void require_agreement(const Tensor& plain, const Tensor& got, bool rounds, bool native,
+                                     const std::string& text) {
   if (agree(plain, got) || (native && agree_natively(plain, got))) return;
   if (!rounds) fail<Error>(who, "{}", text);
   if (!nearly_agree(plain, got))
@@ -465,7 +475,7 @@ struct PlainRun {
   std::vector<Tensor> results;
   std::map<std::uint64_t, Beside::Assigned> variables;
 
-  explicit PlainRun(const CallMakers& make) {
+  [[gnu::cold]] explicit PlainRun(const CallMakers& make) {
     const tape::Suspend unseen;
     Beside beside;
     results = make.plain(make.context);
@@ -473,8 +483,8 @@ struct PlainRun {
   }
   // `assigned`: the variables whose new values `got` has behind the results. `read`: their values before, empty where
   // the program read none. `reference`: the program as traced.
-  void compare(std::span<const Tensor> got, std::span<const Variable> assigned, std::span<const Tensor> read,
-               const program::Program& reference, bool native) const {
+  [[gnu::cold]] void compare(std::span<const Tensor> got, std::span<const Variable> assigned,
+                             std::span<const Tensor> read, const program::Program& reference, bool native) const {
     const std::vector<bool> rounds = autodiff::depend_on_derivatives(reference);
     for (std::size_t k = 0; k < results.size(); ++k)
       require_agreement(results[k], got[k], rounds[k], native,
@@ -520,17 +530,30 @@ void run_traced(autodiff::Traced& traced, const CallView& call, program::Executa
 
 }  // namespace
 
-// A call whose program was ready has none in its result: it stays in use until commit(). Where making the results
-// throws before that, it stays in use for good, and later calls look their program up.
+bool Programs::call_again(const void* types, std::span<const Tensor* const> arguments,
+                          std::span<Tensor> results) const {
+  const ThreadState& thread = *this_thread.state;
+  if (this_thread.top || thread.watching || thread.tracer || thread.effects || thread.overrides) return false;
+  State::Ready& ready = state_->ready;
+  if (ready.busy.exchange(true, std::memory_order_acquire)) return false;
+  const InUse until_end(ready.busy);
+  constexpr auto relaxed = std::memory_order_relaxed;
+  const State::CachedProgram* const one = ready.program.get();
+  return one && one->used.load(relaxed) == state_->latest_use.load(relaxed) &&
+         is_signature_of(one->signature, static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(types)),
+                         arguments) &&
+         one->traced->make_again(arguments, results, ready.frame);
+}
+
+// A call whose program was ready has none in its result, which keeps it in use.
 CallResult Programs::call(const CallView& call, const CallMakers& make) const {
   for (const Tensor& x : call.tensors)
     if (!x.defined()) fail<ValueError>(who, "an argument holds an empty tensor (default-constructed or moved from)");
   CallResult result;
   if (const State::CachedProgram* one = state_->enter(call)) {
-    State::Leave at_end{state_};
+    result.in_use = InUse(state_->ready.busy);
     run_traced(*one->traced, call, &state_->ready.frame, result);
     result.structure = one->structure.get();
-    at_end.state = nullptr;
     return result;
   }
   State::Reference checked;
@@ -553,14 +576,13 @@ CallResult Programs::call(const CallView& call, const CallMakers& make) const {
 }
 
 bool Programs::commit(CallResult& made) const {
-  const State::Leave at_end{made.program ? nullptr : state_};
   if (made.read.empty()) return true;
   const auto* program = static_cast<const State::CachedProgram*>(made.program.get());
   if (!program) program = state_->ready.program.get();
   return program->traced->commit(made.tensors, made.read, made.variables);
 }
 
-CompileStats Programs::stats() const {
+[[gnu::cold]] CompileStats Programs::stats() const {
   const std::lock_guard lock(state_->tracing.mutex);
   const State::Table& table = state_->table.current();
   const State::Pointer* latest = table.latest.load();
@@ -570,7 +592,7 @@ CompileStats Programs::stats() const {
   return s;
 }
 
-std::string Programs::to_dot() const {
+[[gnu::cold]] std::string Programs::to_dot() const {
   const std::lock_guard lock(state_->tracing.mutex);
   const State::Pointer* latest = state_->table.current().latest.load();
   return latest ? program::to_dot((*latest)->traced->program()) : std::string("digraph program {\n}\n");
@@ -595,7 +617,7 @@ Tensor stream_of(const Generator& generator) {
 void bind_stream(Generator& generator, const Tensor& x) { program::Trace::current()->bind_stream(generator, x); }
 
 // A parameter has no elements: a trace does not read them.
-void StandIns::make_parameters() {
+[[gnu::cold]] void StandIns::make_parameters() {
   std::vector<std::size_t> order(variables.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(),
@@ -660,9 +682,9 @@ Tensor number(const Operand& x) {
 
 }  // namespace
 
-WeakScalar weak_negate(const WeakScalar& x) { return weak(-number(x)); }
+[[gnu::cold]] WeakScalar weak_negate(const WeakScalar& x) { return weak(-number(x)); }
 
-WeakScalar weak_arithmetic(char op, const Operand& x, const Operand& y) {
+[[gnu::cold]] WeakScalar weak_arithmetic(char op, const Operand& x, const Operand& y) {
   const Tensor a = number(x), b = number(y);
   switch (op) {
     case '+':

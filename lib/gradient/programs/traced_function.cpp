@@ -44,7 +44,7 @@ void append(List& to, std::span<const Tensor> more) {
 }
 
 // Whether a batched pass over the operations of a program calls no rule once per cotangent, and has an axis to spare.
-bool takes_many_cotangents(const program::Program& p) {
+[[gnu::cold]] bool takes_many_cotangents(const program::Program& p) {
   const auto fits = [](const program::Value& v) { return v.tensor.rank() + 2 <= max_rank; };
   const auto batched = [](const program::Instruction& i) {
     const ops::Primitive* primitive = i.operation.primitive;
@@ -72,7 +72,7 @@ bool exchange_by_id(std::span<const Variable> variables, std::span<const Tensor>
   return VariableAccess::exchange(ordered, were, are);
 }
 
-std::int64_t largest_result(const program::Program& p) {
+[[gnu::cold]] std::int64_t largest_result(const program::Program& p) {
   std::int64_t elements = 0;
   for (const program::Value& v : p.values)
     if (v.origin == program::Value::Origin::result) elements = std::max(elements, v.tensor.size());
@@ -159,9 +159,9 @@ class ReadArguments {
 
 }  // namespace
 
-Traced::Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor> arguments,
-               std::span<const Source> reads, program::Trace* enclosing, std::size_t most_derivatives,
-               std::vector<Variable> parameters, std::shared_ptr<const codegen::NativeOptions> native)
+[[gnu::cold]] Traced::Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor> arguments,
+                             std::span<const Source> reads, program::Trace* enclosing, std::size_t most_derivatives,
+                             std::vector<Variable> parameters, std::shared_ptr<const codegen::NativeOptions> native)
     : owner_(owner),
       f_(std::move(f)),
       arguments_(arguments.size()),
@@ -214,9 +214,9 @@ Traced::Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor
     for (const program::PassCounts& pass : program::fuse(program)) passes_.push_back(pass);
   executable_ = std::make_unique<program::Executable>(std::move(program));
 }
-Traced::~Traced() = default;
+[[gnu::cold]] Traced::~Traced() = default;
 
-std::vector<Tensor> Traced::results() const {
+[[gnu::cold]] std::vector<Tensor> Traced::results() const {
   std::vector<Tensor> list;
   for (std::size_t k = 0; k < results_; ++k) list.push_back(result(k));
   return list;
@@ -460,8 +460,8 @@ Traced::Key Traced::key_of(const Inputs& inputs, const DefinedTensors& seeds) {
   return key;
 }
 
-Differentiated Traced::differentiated(const Inputs& inputs, std::span<const std::size_t> seeded,
-                                      std::int64_t rows) const {
+[[gnu::cold]] Differentiated Traced::differentiated(const Inputs& inputs, std::span<const std::size_t> seeded,
+                                                    std::int64_t rows) const {
   return {.f = f_,
           .arguments = arguments_,
           .reads = reads_,
@@ -471,8 +471,9 @@ Differentiated Traced::differentiated(const Inputs& inputs, std::span<const std:
           .rows = rows};
 }
 
-Traced::Derivative Traced::make_derivative(DerivativeFunction function, Differentiated what,
-                                           std::span<const Tensor> arguments, program::Trace* enclosing) const {
+[[gnu::cold]] Traced::Derivative Traced::make_derivative(DerivativeFunction function, Differentiated what,
+                                                         std::span<const Tensor> arguments,
+                                                         program::Trace* enclosing) const {
   auto exists = std::make_shared<std::vector<bool>>();
   auto f = [what = std::move(what), exists, function](std::span<const Tensor> x) {
     return existing(function(what, x), *exists);
@@ -515,7 +516,7 @@ detail::List<Tensor> Traced::differentiate(Derivatives& known, DerivativeFunctio
 }
 
 // Throws if the derivative assigns variables that the function does not: they would be assigned before it runs.
-void Traced::check_assigned(const program::Trace& trace) const {
+[[gnu::cold]] void Traced::check_assigned(const program::Trace& trace) const {
   const std::vector<Variable> now = trace.assigned();
   const auto same = [](const Variable& a, const Variable& b) { return a.id() == b.id(); };
   if (!std::equal(now.begin(), now.end(), assigned_.begin(), assigned_.end(), same))
@@ -525,14 +526,14 @@ void Traced::check_assigned(const program::Trace& trace) const {
 namespace {
 
 // Whether x is one of the list, or a view of one.
-bool is_among(const Tensor& x, std::span<const Tensor> list) {
+[[gnu::cold]] bool is_among(const Tensor& x, std::span<const Tensor> list) {
   const detail::Block* b = detail::block(x);
   const detail::Block* memory = b->flags & detail::view_flag ? static_cast<const detail::Block*>(b->base) : b;
   return std::any_of(list.begin(), list.end(), [&](const Tensor& y) { return detail::block(y) == memory; });
 }
 
 // The first part that a step places in a sum of all steps has zeros around it, as the first of all has.
-void fill_around_first_parts(program::Program& p, std::size_t first_sum, std::size_t count) {
+[[gnu::cold]] void fill_around_first_parts(program::Program& p, std::size_t first_sum, std::size_t count) {
   std::vector<program::Instruction*> placing(p.values.size());
   std::vector<bool> is_sum(p.values.size());
   for (std::size_t k = 0; k < count; ++k) is_sum[p.arguments[first_sum + k]] = true;
@@ -547,10 +548,10 @@ void fill_around_first_parts(program::Program& p, std::size_t first_sum, std::si
 }  // namespace
 
 // f and its gradient traced together, then cut in two.
-std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, const Differentiated& what,
-                                                      std::span<const Tensor> cotangents,
-                                                      std::optional<std::size_t> step_variables,
-                                                      program::Trace* enclosing) const {
+[[gnu::cold]] std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, const Differentiated& what,
+                                                                    std::span<const Tensor> cotangents,
+                                                                    std::optional<std::size_t> step_variables,
+                                                                    program::Trace* enclosing) const {
   auto made = std::make_shared<Pullback>();
   made->wanted.assign(inputs.wanted.begin(), inputs.wanted.end());
   made->captured.assign(inputs.captured.begin(), inputs.captured.end());
@@ -631,7 +632,7 @@ std::shared_ptr<const Pullback> Traced::pullback(const Inputs& inputs, const Def
 namespace {
 
 // The indices of the results with a derivative.
-std::vector<std::size_t> differentiable(std::span<const Tensor> list) {
+[[gnu::cold]] std::vector<std::size_t> differentiable(std::span<const Tensor> list) {
   std::vector<std::size_t> numbers;
   for (std::size_t k = 0; k < list.size(); ++k)
     if (is_differentiable(list[k].dtype())) numbers.push_back(k);
@@ -639,7 +640,7 @@ std::vector<std::size_t> differentiable(std::span<const Tensor> list) {
 }
 
 // Abstract tensors of the dtypes and shapes of the chosen elements of a list.
-std::vector<Tensor> like(std::span<const Tensor> list, std::span<const std::size_t> numbers) {
+[[gnu::cold]] std::vector<Tensor> like(std::span<const Tensor> list, std::span<const std::size_t> numbers) {
   std::vector<Tensor> some;
   for (const std::size_t k : numbers) some.push_back(ops::abstract(list[k].dtype(), list[k].shape()));
   return some;
@@ -648,7 +649,7 @@ std::vector<Tensor> like(std::span<const Tensor> list, std::span<const std::size
 }  // namespace
 
 // The inputs of a call, for derivatives that are traced before it.
-Traced::Inputs Traced::examples(const std::vector<bool>& followed) const {
+[[gnu::cold]] Traced::Inputs Traced::examples(const std::vector<bool>& followed) const {
   Inputs inputs;
   for (const program::Index v : program().arguments) inputs.all.push_back(program().values[v].tensor);
   inputs.num_arguments = arguments_;
@@ -658,7 +659,7 @@ Traced::Inputs Traced::examples(const std::vector<bool>& followed) const {
   return inputs;
 }
 
-void Traced::prepare(const std::vector<bool>& followed) {
+[[gnu::cold]] void Traced::prepare(const std::vector<bool>& followed) {
   Inputs inputs = examples(followed);
   const std::vector<Tensor> ys = results();
   const std::vector<std::size_t> with_cotangent = differentiable(ys);
@@ -667,7 +668,7 @@ void Traced::prepare(const std::vector<bool>& followed) {
   if (any_forward()) prepare_push(std::move(inputs));
 }
 
-std::vector<Source> Traced::read_by_rules(const std::vector<bool>& followed) {
+[[gnu::cold]] std::vector<Source> Traced::read_by_rules(const std::vector<bool>& followed) {
   std::vector<Source> more;
   const auto same = [](const Source& a, const Source& b) {
     if (a.is_variable() || b.is_variable()) return a.is_variable() && b.is_variable() && a.variable() == b.variable();
@@ -689,7 +690,7 @@ std::vector<Source> Traced::read_by_rules(const std::vector<bool>& followed) {
   return more;
 }
 
-std::shared_ptr<Traced> Traced::reading(std::span<const Source> more) const {
+[[gnu::cold]] std::shared_ptr<Traced> Traced::reading(std::span<const Source> more) const {
   std::vector<Tensor> arguments;
   for (std::size_t i = 0; i < arguments_; ++i) arguments.push_back(program().values[program().arguments[i]].tensor);
   std::vector<Source> all = reads_;
@@ -706,7 +707,8 @@ void Traced::prepare_followed(std::span<const Tensor> arguments) {
     prepare(followed);
 }
 
-std::shared_ptr<const Pullback> Traced::prepare_step(const std::vector<bool>& followed, std::size_t variables) {
+[[gnu::cold]] std::shared_ptr<const Pullback> Traced::prepare_step(const std::vector<bool>& followed,
+                                                                   std::size_t variables) {
   const Inputs inputs = examples(followed);
   const std::vector<Tensor> ys = results();
   std::vector<std::size_t> with_cotangent = order_of_cotangents(variables, ys.size());
@@ -719,8 +721,8 @@ std::shared_ptr<const Pullback> Traced::prepare_step(const std::vector<bool>& fo
   return make_pullback(inputs, what, like(ys, with_cotangent), variables);
 }
 
-detail::FlatFunction Traced::with_tangents(const std::vector<bool>& followed,
-                                           const std::vector<std::size_t>& moved) const {
+[[gnu::cold]] detail::FlatFunction Traced::with_tangents(const std::vector<bool>& followed,
+                                                         const std::vector<std::size_t>& moved) const {
   return [what = differentiated(examples(followed), moved),
           moving = differentiable(results())](std::span<const Tensor> x) {
     Pushed pushed = compute_jvp(what, x);
@@ -730,12 +732,12 @@ detail::FlatFunction Traced::with_tangents(const std::vector<bool>& followed,
   };
 }
 
-std::vector<Tensor> Traced::followed_captured() const {
+[[gnu::cold]] std::vector<Tensor> Traced::followed_captured() const {
   const Inputs inputs = examples({});
   return {inputs.captured.begin(), inputs.captured.end()};
 }
 
-void Traced::prepare_push(Inputs inputs, program::Trace* enclosing) {
+[[gnu::cold]] void Traced::prepare_push(Inputs inputs, program::Trace* enclosing) {
   for (std::size_t k = 0; k < arguments_; ++k) inputs.wanted[k] = is_differentiable(inputs.all[k].dtype());
   List sources(inputs.all), arguments(inputs.arguments().begin(), inputs.arguments().end());
   append(sources, inputs.captured);
@@ -812,7 +814,7 @@ detail::List<Tensor> Traced::push(const Inputs& inputs, std::span<const Tensor> 
   return differentiate(pushes_, tangents_of, inputs, DefinedTensors(tangents));
 }
 
-CompileStats Traced::stats() const {
+[[gnu::cold]] CompileStats Traced::stats() const {
   CompileStats s;
   s.traced_instructions = static_cast<std::int64_t>(passes_.front().before);
   for (const auto& [name, before, after] : passes_)

@@ -45,6 +45,13 @@ class Traced : public std::enable_shared_from_this<Traced> {
   /// parameters(). `kept`: of the last call of this object by the caller.
   void make(std::span<const Tensor> arguments, std::span<const Tensor> given, std::span<const Variable> variables,
             detail::List<Tensor>& made, detail::List<Tensor>& read, program::Executable::KeptFrame* kept = nullptr);
+  /// make() for a call of a function of its arguments alone, which no tape follows and nothing observes, if its frame
+  /// is in `kept`; otherwise it does nothing and returns false.
+  bool make_again(std::span<const Tensor* const> arguments, std::span<Tensor> results,
+                  program::Executable::KeptFrame& kept) const {
+    return reads_.empty() && assigned_.empty() && draws_.empty() && results.size() == results_ &&
+           executable_->run_again(arguments, results, kept);
+  }
   /// Assigns the new values, unless another thread has assigned a variable between the read and this assign: then it
   /// returns false, assigns none, and the call has to be made again. Allocates before the first variable changes.
   bool commit(std::span<Tensor> tensors, std::span<const Tensor> read, std::span<const Variable> variables = {}) const;

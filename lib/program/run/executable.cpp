@@ -94,6 +94,7 @@ Executable::Executable(Program p) : program_(std::move(p)), plan_(plan_memory(pr
   std::uint32_t inputs = 0;
   for (const Instruction& i : program_.instructions) {
     const bool makes_token = i.residuals_wanted && i.operation.primitive->tokens;
+    makes_tokens_ |= makes_token;
     steps_.push_back(
         {&i, inputs, static_cast<std::uint32_t>(outputs_.size()), makes_token, infer_outputs(program_, i)});
     inputs += static_cast<std::uint32_t>(i.inputs.size());
@@ -169,6 +170,7 @@ void Executable::find_bound() {
     if (plan_.offset[v] != Plan::elsewhere) continue;
     if (origin_[v].argument) reads_argument_[origin_[v].number] = true;
     bound_.push_back({o, origin_[v].argument && program_.operands[o].whole});
+    bound_whole_ &= bound_.back().borrowed;
   }
   std::reverse(bound_.begin(), bound_.end());
 }
@@ -208,11 +210,15 @@ std::unique_ptr<Executable::Frame> Executable::new_frame() const {
   return frame;
 }
 
-void Executable::bind(Frame& frame, std::span<const Tensor> arguments, bool borrows) const {
+inline void Executable::allocate_fresh(Frame& frame) const {
   for (const std::uint32_t k : fresh_) {
     const detail::Block* like = detail::block(program_.values[outputs_[k]].tensor);
     frame.outputs[k] = TensorAccess::adopt(detail::new_block(like->dtype, like->extents(), like->rank));
   }
+}
+
+void Executable::bind(Frame& frame, std::span<const Tensor> arguments, bool borrows) const {
+  allocate_fresh(frame);
   for (const Bound& b : bound_) {
     const Operand& operand = program_.operands[b.operand];
     const Origin& origin = origin_[operand.value];
@@ -239,6 +245,7 @@ void Executable::hand_over_token(const Step& step, Frame& frame) const {
   }
 }
 void Executable::forget_tokens(Frame& frame) const noexcept {
+  if (!makes_tokens_) return;
   for (const Step& step : steps_) {
     if (!step.makes_token) continue;
     for (const Index v : step.instruction->outputs) {
@@ -307,6 +314,9 @@ void Executable::run_bound(std::span<const Tensor> arguments, std::span<Tensor> 
   Frame& frame = *lease;
   bind(frame, arguments, borrows);
   execute_all(frame);
+  take_results(frame, results);
+}
+inline void Executable::take_results(Frame& frame, std::span<Tensor> results) const {
   for (std::size_t k = 0; k < results.size(); ++k) {
     const Result& result = results_[k];
     Tensor& y = result.output ? frame.outputs[result.number] : frame.operands[result.number];
@@ -321,6 +331,28 @@ void Executable::run(std::span<const Tensor> arguments, std::span<Tensor> result
 }
 void Executable::run_borrowing(std::span<const Tensor> arguments, std::span<Tensor> results, KeptFrame* kept) const {
   run_bound(arguments, results, true, kept);
+}
+
+bool Executable::run_again(std::span<const Tensor* const> arguments, std::span<Tensor> results, KeptFrame& kept) const {
+  if (!kept.frame_ || !bound_whole_) return false;
+  Frame& frame = *kept.frame_;
+  struct Clear {
+    const Executable& owner;
+    Frame& frame;
+    ~Clear() {
+      for (const Bound& b : owner.bound_) static_cast<void>(TensorAccess::take(frame.operands[b.operand]));
+      for (const std::uint32_t k : owner.made_) frame.outputs[k] = {};
+      owner.forget_tokens(frame);
+    }
+  } const at_end{*this, frame};
+  allocate_fresh(frame);
+  for (const Bound& b : bound_) {
+    detail::Block* const argument = detail::block(*arguments[origin_[program_.operands[b.operand].value].number]);
+    frame.operands[b.operand] = TensorAccess::adopt(argument);
+  }
+  execute_all(frame);
+  take_results(frame, results);
+  return true;
 }
 
 }  // namespace reel::program

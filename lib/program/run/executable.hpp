@@ -22,6 +22,10 @@ class Executable {
   /// The same as run(), without handles of its own: the arguments have other owners during the run.
   void run_borrowing(std::span<const Tensor> arguments, std::span<Tensor> results, KeptFrame* kept = nullptr) const;
 
+  /// The same where every argument that a run binds is whole, with a kept frame; otherwise nothing is run, and it
+  /// returns false. `results` are empty handles.
+  bool run_again(std::span<const Tensor* const> arguments, std::span<Tensor> results, KeptFrame& kept) const;
+
   /// Runs of one thread in memory that the caller provides: session.hpp.
   class Session;
 
@@ -70,7 +74,9 @@ class Executable {
   void find_results();
   void find_bound();
   void place_fresh();
+  void allocate_fresh(Frame& frame) const;
   void bind(Frame& frame, std::span<const Tensor> arguments, bool borrows) const;
+  void take_results(Frame& frame, std::span<Tensor> results) const;
   void run_bound(std::span<const Tensor> arguments, std::span<Tensor> results, bool borrows, KeptFrame* kept) const;
   void execute(const Step& step, Frame& frame) const;
   void execute_all(Frame& frame) const;
@@ -80,9 +86,11 @@ class Executable {
   Program program_;
   Plan plan_;
   std::vector<Step> steps_;
+  bool makes_tokens_ = false;   // some step
   std::vector<Origin> origin_;  // for each value
   std::vector<Index> outputs_;  // values, for all steps
   std::vector<Bound> bound_;    // operands of arguments, and of values that outlive the run
+  bool bound_whole_ = true;     // all of them are borrowed
   std::vector<bool> reads_argument_;
   std::vector<Result> results_;
   std::vector<std::uint32_t> made_;               // indices in Frame::outputs that a run fills
