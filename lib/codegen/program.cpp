@@ -8,6 +8,7 @@
 #include <bit>
 #include <numeric>
 
+#include "codegen/blocks.hpp"
 #include "codegen/pointwise.hpp"
 #include "core/fail.hpp"
 #include "loops/loops.hpp"
@@ -617,10 +618,45 @@ class ProgramWriter {
       if (is_invariant(e.arrays[k]))
         loaded[k] = e.arrays[k].single ? e.arrays[k].name : w_.let(e.arrays[k].dtype, e.arrays[k].at(first));
     const csource::Blocks nest(w_);
-    const std::vector<csource::Index> at = w_.loops(shape);
-    for (std::size_t k = 0; k < loaded.size(); ++k)
-      if (loaded[k].empty()) loaded[k] = w_.let(e.arrays[k].dtype, e.arrays[k].at(at));
-    std::map<Index, std::string> made;  // by value
+    std::vector<csource::Index> at = w_.loops(Shape(shape.data(), shape.size() - 1));
+    const Writer::Position start = w_.position();
+    ElementLoop loop{w_.index_name(), shape.begin()[shape.rank() - 1], {}, reads_stored(e)};
+    csource::Definitions defined;
+    {
+      const csource::Blocks inner(w_);
+      at.push_back(w_.loop(loop.extent));
+      w_.list_definitions(&defined);
+      for (std::size_t k = 0; k < loaded.size(); ++k)
+        if (loaded[k].empty()) loaded[k] = w_.let(e.arrays[k].dtype, e.arrays[k].at(at));
+      std::map<Index, std::string> made = write_members(u, e, loaded);
+      w_.list_definitions(nullptr);
+      for (std::size_t k = 0; k < e.stored.size(); ++k) {
+        const Array& y = e.arrays[e.loaded.size() + k];
+        loop.stores.emplace_back(y.at(at), made[e.stored[k]]);
+        w_.store(y, at, made[e.stored[k]]);
+      }
+    }
+    if (!gains_by_blocks(w_, defined, loop)) return;
+    w_.rewind(start);
+    write_in_blocks(w_, defined, loop);
+  }
+  // Whether it may store to an array that it reads.
+  static bool reads_stored(const Elements& e) {
+    const auto are_apart = [](const Array& x, const Array& y) {
+      if (x.single || x.name != y.name) return true;
+      if (!x.dense() || !y.dense() || !x.offset.is_constant() || !y.offset.is_constant()) return false;
+      const std::int64_t at = x.offset.constant() - y.offset.constant();
+      return at >= y.size() || -at >= x.size();
+    };
+    for (std::size_t k = e.loaded.size(); k < e.arrays.size(); ++k)
+      for (std::size_t j = 0; j < e.loaded.size(); ++j)
+        if (!are_apart(e.arrays[j], e.arrays[k])) return true;
+    return false;
+  }
+  // The values of all outputs at an element.
+  std::map<Index, std::string> write_members(std::size_t u, const Elements& e, std::span<const std::string> loaded) {
+    const Unit& unit = units_[u];
+    std::map<Index, std::string> made;
     for (const std::size_t m : unit.members) {
       const Instruction& i = p_.instructions[m];
       const auto element = [&](Index o) {
@@ -637,7 +673,7 @@ class ProgramWriter {
       for (std::size_t k = 0; k < y.size(); ++k)
         if (i.outputs[k] != nothing) made[i.outputs[k]] = y[k];
     }
-    for (std::size_t k = 0; k < e.stored.size(); ++k) w_.store(e.arrays[e.loaded.size() + k], at, made[e.stored[k]]);
+    return made;
   }
 
   Writer& w_;

@@ -38,10 +38,12 @@ void Writer::line(const std::string& text) {
 
 void Writer::statement(const std::string& text) {
   ++statements_;
+  if (listed_ && !text.starts_with("(void)")) listed_->others = true;
   line(text + ";");
 }
 
 void Writer::open(const std::string& head) {
+  if (listed_) listed_->others = true;
   line(head.empty() ? "{" : head + " {");
   blocks_.push_back(multiplicity_);
 }
@@ -75,20 +77,24 @@ void Writer::declare(const std::string& name, const std::string& type) {
   declared_[name] = {type, frames_.size() - 1, declared_.size()};
 }
 
+void Writer::define(const std::string& name, DType d, const char* type, const std::string& value, bool truth) {
+  ++statements_;
+  line(fmt::format("const {} {} = {};", type, name, value));
+  declare(name, type);
+  if (!listed_) return;
+  listed_->list.push_back({name, value, d, truth, calls_ != listed_calls_});
+  listed_calls_ = calls_;
+}
+
 std::string Writer::let(DType d, const std::string& value) {
   std::string name = new_name("t");
-  if (d == DType::boolean)
-    statement(fmt::format("const uint8_t {} = (uint8_t)({})", name, value));
-  else
-    statement(fmt::format("const {} {} = {}", type_of(d), name, value));
-  declare(name, type_of(d));
+  define(name, d, type_of(d), d == DType::boolean ? fmt::format("(uint8_t)({})", value) : value, false);
   return name;
 }
 
 std::string Writer::let_truth(const std::string& condition) {
   std::string name = new_name("t");
-  statement(fmt::format("const int {} = {}", name, condition));
-  declare(name, "int");
+  define(name, DType::int32, "int", condition, true);
   return name;
 }
 
@@ -148,6 +154,7 @@ void Writer::refuse_if(const std::string& condition, const std::string& why) {
   const std::string text = instruction_.name + ": " + why;
   auto at = std::find(refusals_.begin(), refusals_.end(), text);
   if (at == refusals_.end()) at = refusals_.insert(at, text);
+  if (listed_) listed_->others = true;
   line(fmt::format("if ({}) return {};", condition, at - refusals_.begin() + 1));
   ++statements_;
   frames_.back().refuses = true;

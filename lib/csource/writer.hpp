@@ -8,6 +8,17 @@
 
 namespace reel::csource {
 
+/// A constant, as let() or let_truth() writes it.
+struct Definition {
+  std::string name, value;
+  DType dtype;
+  bool truth, calls;  // of a function that is no single instruction of a processor
+};
+struct Definitions {
+  std::vector<Definition> list;
+  bool others = false;  // statements of other kinds between them
+};
+
 class Writer {
  public:
   /// All names of the file but those of `taken` begin with the prefix; names in functions avoid `taken`.
@@ -55,6 +66,25 @@ class Writer {
   std::string index_variable(const std::string& value);
   /// A local array of the length, with elements zero.
   std::string local_array(DType dtype, std::int64_t length);
+  /// Lists the definitions that follow, until it is called with null.
+  void list_definitions(Definitions* to) noexcept {
+    listed_ = to;
+    listed_calls_ = calls_;
+  }
+  /// The end of what has been written, and the removal of what was written since then in the same blocks.
+  struct Position {
+    std::size_t text;
+    std::int64_t statements;
+  };
+  Position position() const noexcept { return {frames_.back().text.size(), statements_}; }
+  void rewind(const Position& to) {
+    frames_.back().text.resize(to.text);
+    statements_ = to.statements;
+  }
+  /// A name that nothing has yet.
+  std::string new_name(const std::string& stem);
+  /// The name of the variable of a loop that is opened next.
+  std::string index_name() const;
   /// Opens a loop of int32_t; without a loop if there is one iteration.
   Index loop(std::int64_t extent);
   /// The same with other bounds; `step` is 1 or -1.
@@ -159,8 +189,7 @@ class Writer {
   };
   void line(const std::string& text);
   void add_to(const std::string& to, DType dtype, const std::string& x);
-  std::string new_name(const std::string& stem);
-  std::string index_name() const;
+  void define(const std::string& name, DType dtype, const char* type, const std::string& value, bool truth);
 
   std::string prefix_;
   std::set<std::string> taken_;
@@ -177,6 +206,8 @@ class Writer {
   Workspace workspace_;
   std::int64_t statements_ = 0, constant_bytes_ = 0, names_ = 0, functions_made_ = 0;
   double flops_ = 0, calls_ = 0, multiplicity_ = 1;
+  Definitions* listed_ = nullptr;
+  double listed_calls_ = 0;
   Estimate estimate_;
   std::size_t most_statements_ = 500;
 };

@@ -121,6 +121,41 @@ TEST_CASE("generate_c: what has no form in C is named with its line before anyth
         }).find("max_workspace is 8") != std::string::npos);
 }
 
+TEST_CASE("generate_c: loops over many elements compute functions of libm apart from arithmetic") {
+  const auto f = [](const Tensors& x) {
+    const Tensor a = cumsum(x[0], -1);  // its place becomes that of b
+    const Tensor b = where(a > 0.5, sin(a) * exp(-a * a), 1. - 2. * a) + x[1] * (a + 3. * tanh(x[1]));
+    return Tensors{cumsum(b, -1), floor(3. * b) + log(1. + b * b)};
+  };
+  const auto loops = [](const CSource& c) {
+    const std::string text = c.text();
+    std::size_t count = 0;
+    for (std::size_t at = text.find("for ("); at != text.npos; at = text.find("for (", at + 1)) ++count;
+    return count;
+  };
+  support::GeneratedC file;
+  std::vector<std::pair<Tensors, Tensors>> cases;
+  std::size_t few = 0;
+  for (const std::int64_t n : {16, 33, 100, 1000, 4097})
+    for (const DType d : {DType::float64, DType::float32}) {
+      const auto wave = [&](const Shape& s) { return cast(0.1 * reshape(sin(1.7 * arange(s.elements())), s), d); };
+      const Tensors x{n == 100 ? wave({3, n}) : wave({n}), wave({n})};
+      const CSource c = generate_c([&](const std::vector<Tensor>& t) { return f(t); }, {.name = file.next_name()}, x);
+      if (n == 16) few = loops(c);
+      CHECK((n == 16 || loops(c) > few + 3));
+      cases.emplace_back(x, f(x));
+      file.add(c, x, cases.back().second);
+    }
+  REQUIRE(file.load("gcc -O1 -std=c99" + std::string(strict)).empty());
+  for (std::size_t k = 0; k < cases.size(); ++k) {
+    INFO(k);
+    int status = 0;
+    const Tensors got = file.call(k, cases[k].first, status);
+    CHECK(status == 0);
+    check_close(got, cases[k].second);
+  }
+}
+
 // Runs the smoke test that {.check = true} adds, compiled from its own files, or `main` in its place.
 static int checked(const CSource& c, const std::string& name, const std::string& main = {}) {
   support::GeneratedC files;
