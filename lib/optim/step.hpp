@@ -134,11 +134,11 @@ class OptimizerStep {
     if constexpr (Program::counts_steps) all.push_back(OptimizerAccess::made(*memory.steps, "steps"));
     for (const NamedOption& option : options_) all.push_back(OptimizerAccess::made(*option.number, option.name));
     const Part& part = parts_[i];
-    if (program::Trace::composing() && !part.by_rows()) {
+    if (program::Trace::composing()) {
       static constexpr ComposedUpdate update = Program::composed();
       std::array<const char*, Program::options> names;
       std::transform(options_.begin(), options_.end(), names.begin(), [](const NamedOption& o) { return o.name; });
-      return run_composed(update, all, names, part.gradient());
+      return run_composed(update, all, names, part.gradient(), part.by_rows() ? &part.indices() : nullptr);
     }
     ops::perform({.primitive = part.by_rows() ? Program::rows() : Program::dense(),
                   .inputs = gradient_of(part),

@@ -2,7 +2,12 @@
 // form in C.
 #include "optim/update.hpp"
 
+#include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
+#include <reel/ops/shape.hpp>
+
+#include "csource/writer.hpp"
+#include "ops/index/indices.hpp"
 
 namespace reel::optim {
 
@@ -60,6 +65,46 @@ void update_rows(const loops::Code& code, const ops::Call& call, ops::Outputs& o
 
 namespace {
 
+// An option, in its domain. Attributes: the address of its name, the domain.
+void infer_option(const ops::Call& call, ops::Metas& out) { out.add_like(call.input(0)); }
+void evaluate_option(const ops::Call& call, ops::Outputs& out) {
+  const char* const name = reinterpret_cast<const char*>(static_cast<std::intptr_t>(call.attribute(0)));
+  require_option("step", name, *detail::mutable_data<double>(call.input(0)),
+                 static_cast<OptionDomain>(call.attribute(1)));
+  loops::copy(call.input(0), out[0]);
+}
+std::string write_option(const ops::Call& call, csource::Writer& w, std::span<const std::string> x) {
+  struct Refusal {
+    const char *condition, *why;
+  };
+  constexpr Refusal refusals[] = {{"!(? >= 0.0) || isinf(?)", " must be finite and not negative"},
+                                  {"!(? >= 0.0 && ? < 1.0)", " must lie in [0, 1)"},
+                                  {"!(? >= 0.0)", " must not be negative"}};
+  const Refusal& one = refusals[call.attribute(1)];
+  const char* const name = reinterpret_cast<const char*>(static_cast<std::intptr_t>(call.attribute(0)));
+  w.refuse_if(csource::filled(one.condition, "?", {x[0]}), csource::cat({name, one.why}));
+  return x[0];
+}
+constexpr ops::Primitive option_primitive = {.rule = {.name = "step"},
+                                             .infer = infer_option,
+                                             .evaluate = evaluate_option,
+                                             .effects = ops::may_throw,
+                                             .write_c = write_option};
+
+// The options as they are read, each of which is refused outside of its domain.
+std::vector<Tensor> checked_options(std::span<const Variable> all, std::span<const char* const> options) {
+  std::vector<Tensor> x;
+  for (const Variable& v : all.last(options.size())) x.push_back(v.read());
+  LaneOptions lanes;
+  OptimizerAccess::for_each_option(lanes, [&](std::string_view name, Lane&, OptionDomain domain) {
+    for (std::size_t k = 0; k < options.size(); ++k)
+      if (options[k] == name && domain != OptionDomain::choice)
+        x[k] = ops::apply(option_primitive, {&x[k]},
+                          ops::words(reinterpret_cast<std::intptr_t>(options[k]), static_cast<std::int64_t>(domain)));
+  });
+  return x;
+}
+
 // The graph of the numbers, from the options and the number of the step.
 loops::Graph trace_numbers(const ComposedUpdate& update, std::span<const char* const> options) {
   ops::Trace trace(options.size() + 1, ops::Trace::Numbers::literals);
@@ -84,10 +129,16 @@ void run(loops::Graph graph, std::span<const Tensor> x, DType dtype, const Shape
 }  // namespace
 
 void run_composed(const ComposedUpdate& update, std::span<const Variable> all, std::span<const char* const> options,
-                  const Tensor& gradient) {
+                  const Tensor& rows, const Tensor* indices) {
   const std::span<const Variable> own = all.first(update.states);
-  std::vector<Tensor> x, states, numbers(update.count), fresh(update.states);
-  for (const Variable& v : all.last(options.size())) x.push_back(v.read());
+  std::vector<Tensor> x = checked_options(all, options), states, numbers(update.count), fresh(update.states);
+  const Shape shape = own[0].shape();
+  const auto placed = [&](const Tensor& part, const Shape& to) {
+    Shape all_rows = part.shape();
+    all_rows[0] = shape[0];
+    return reshape(ops::scatter_rows(part, *indices, all_rows, 0), to);
+  };
+  const Tensor gradient = indices ? placed(rows, shape) : rows;
   Tensor step = scalar(std::int64_t{0});
   if (update.counts_steps) step = all[update.states].read() + 1;
   x.push_back(cast(step, DType::float64));
@@ -96,6 +147,12 @@ void run_composed(const ComposedUpdate& update, std::span<const Variable> all, s
   states.push_back(gradient);
   for (const Tensor& number : numbers) states.push_back(cast(number, gradient.dtype()));
   run(update.formula(true), states, gradient.dtype(), gradient.shape(), fresh);
+  if (indices) {
+    Shape column = shape;  // one element for each row
+    for (int d = 1; d < column.rank(); ++d) column[d] = 1;
+    const Tensor changes = greater(placed(ones({indices->size()}), column), 0.);
+    for (std::size_t j = 0; j < own.size(); ++j) fresh[j] = where(changes, fresh[j], states[j]);
+  }
   for (std::size_t j = 0; j < own.size(); ++j) own[j].assign(fresh[j]);
   if (update.counts_steps) all[update.states].assign(step);
 }

@@ -51,9 +51,9 @@ struct ComposedUpdate {
   bool counts_steps;
 };
 /// Reads and assigns the variables: a variable and its states, the counter if there is one, and the options, which have
-/// these names.
+/// these names. With indices the gradient has rows for them, and other rows of the states stay as they are.
 void run_composed(const ComposedUpdate& update, std::span<const Variable> all, std::span<const char* const> options,
-                  const Tensor& gradient);
+                  const Tensor& gradient, const Tensor* indices);
 
 }  // namespace optim
 

@@ -534,6 +534,37 @@ TEST_CASE("generate_c: steps of optimisers change their states as in the library
   CHECK(checked(c, "fit") == 0);
 }
 
+TEST_CASE("generate_c: rows that slices do not name keep their states, and options out of their domain are refused") {
+  std::tuple optimizers{SGD({.learning_rate = 0.1, .momentum = 0.9}), Adam()};
+  const Variable table(regular({5, 2}), "table"), narrow(cast(0.1 * arange(4), DType::float32), "narrow");
+  const auto train = [&](const Tensor& rows) {
+    GradientTape tape({.persistent = true});
+    const Tensor cost = sum(square(gather(table, rows) - 1.)), other = sum(square(gather(narrow, rows) - 1.f));
+    std::get<0>(optimizers).step(tape.gradient(other, narrow), narrow);
+    std::get<1>(optimizers).step(tape.gradient(cost, table), table);
+    return cost;
+  };
+  const auto rows = [](double a, double b, double c) { return cast(tensor({a, b, c}), DType::int64); };
+  for (int i = 0; i < 2; ++i) static_cast<void>(train(rows(0, 2, 3)));
+  const CSource c = generate_c(train, {.name = "fit", .check = true}, rows(2, 3, 2));
+  CHECK(checked(c, "fit") == 0);
+  const auto refuses = [&](const std::string& option, const std::string& value, bool right) {
+    const CSource one = generate_c(train, {.name = "one"}, rows(2, 3, 2));
+    return checked(one, "one",
+                   "#include <math.h>\n#include <string.h>\nint main(void) {\n  static double work[1000];\n"
+                   "  struct one_state s = one_initial;\n  const struct one_state before = s;\n"
+                   "  const int64_t x[3] = {2, 3, 2};\n  double y;\n  (void)before;\n  s." +
+                       option + "[0] = " + value + ";\n  return !((one(x, &y, &s, work) != 0) == " +
+                       (right ? "0" : "1 && memcmp(s.table, before.table, sizeof s.table) == 0") + ");\n}\n") == 0;
+  };
+  INFO(c.header());
+  CHECK(refuses("beta1", "0.5", true));
+  CHECK(refuses("beta1", "1.0", false));
+  CHECK(refuses("epsilon", "-1.0", false));
+  CHECK(refuses("learning_rate", "(double)INFINITY", false));
+  CHECK(refuses("momentum", "(double)NAN", false));
+}
+
 TEST_CASE("generate_c: losses, normalisations, convolution and search, with gradients") {
   const auto gradients = [](const auto& f, const Tensors& x) {
     GradientTape tape;
