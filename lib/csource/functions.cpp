@@ -294,7 +294,11 @@ static double $erf_inverse(double d, double q) {
 )"},
 };
 
-constexpr std::string_view narrow_suffix = "_f";
+// The types of typed helpers, and the suffixes of names for them.
+struct Typed {
+  std::string_view real, suffix, libm;
+};
+constexpr Typed types[] = {{"double", "", ""}, {"float", "_f", "f"}, {"int64_t", "_int64", ""}};
 
 const Helper* find_in(std::span<const Helper> list, std::string_view name) noexcept {
   const auto at = std::find_if(list.begin(), list.end(), [&](const Helper& h) { return h.name == name; });
@@ -307,17 +311,20 @@ const Helper* find_typed(std::string_view name) noexcept {
   return nullptr;
 }
 
-// A helper, and whether it is that of two types for float.
+// A helper, and the type that its name asks for.
 struct Found {
   const Helper* helper;
-  bool narrow = false;
+  const Typed* type = &types[0];
 };
 Found find(std::string_view name) noexcept {
   if (const Helper* one = find_in(helpers, name)) return {one};
   if (const Helper* one = find_typed(name)) return {one};
-  const bool narrow = name.ends_with(narrow_suffix);
-  if (narrow) name.remove_suffix(narrow_suffix.size());
-  return {find_typed(name), narrow};
+  for (const Typed& type : std::span(types).subspan(1))
+    if (name.ends_with(type.suffix)) {
+      name.remove_suffix(type.suffix.size());
+      return {find_typed(name), &type};
+    }
+  return {nullptr};
 }
 
 std::string_view name_at(std::string_view text) {
@@ -339,13 +346,13 @@ std::string helper_text(std::string_view name, std::string_view prefix) {
   for (std::string_view rest = found.helper->text; !rest.empty();) {
     const char c = rest[0];
     const std::string_view word = name_at(c == '$' || c == '@' ? rest.substr(1) : rest);
-    const std::string_view suffix = !typed || !found.narrow        ? ""
-                                    : c == '@'                     ? "f"
-                                    : c == '$' && find_typed(word) ? narrow_suffix
+    const std::string_view suffix = !typed                         ? ""
+                                    : c == '@'                     ? found.type->libm
+                                    : c == '$' && find_typed(word) ? found.type->suffix
                                                                    : "";
     if (c == '$') text.append(prefix).append("_");
     if (typed && c != '$' && word == "real")
-      text.append(found.narrow ? "float" : "double");
+      text.append(found.type->real);
     else if (c == '$' || c == '@' || !word.empty())
       text.append(word);
     else
@@ -364,7 +371,7 @@ std::vector<std::string> helpers_called_by(std::string_view name) {
     const std::string_view other = name_at(text.substr(at + 1));
     if (other == found.helper->name) continue;
     names.emplace_back(other);
-    if (found.narrow && find_typed(other)) names.back() += narrow_suffix;
+    if (find_typed(other)) names.back() += found.type->suffix;
   }
   return names;
 }

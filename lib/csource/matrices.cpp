@@ -310,6 +310,96 @@ static int $banded(const real *a, int below, int above, int transposed, real *ro
   return 0;
 }
 )"},
+    {"banded_factor",
+     R"(/* a [below + 1, n], a band, becomes L with a = L L^T; the order of the first leading minor that is
+   not positive, or 0. */
+static int $banded_factor(real *a, int below, int n) {
+  int i, j, k, finite = 1;
+  for (i = 0; i <= below; ++i)
+    for (j = 0; j < n; ++j)
+      if (i + j >= n)
+        a[i * n + j] = 0;
+      else
+        finite = finite && isfinite(a[i * n + j]);
+  for (j = 0; j < n; ++j)
+    for (i = j; i < n && i <= j + below; ++i) {
+      real s = a[(i - j) * n + j];
+      if (!finite) {
+        a[(i - j) * n + j] = (real)NAN;
+        continue;
+      }
+      for (k = i < below ? 0 : i - below; k < j; ++k) s -= a[(i - k) * n + k] * a[(j - k) * n + k];
+      if (i == j && !(s > 0)) return j + 1;
+      a[(i - j) * n + j] = i == j ? @sqrt(s) : s / a[j];
+    }
+  return 0;
+}
+)"},
+    {"banded_change", R"(/* b, the change of L L^T in a band, becomes that of L. */
+static void $banded_change(const real *l, real *b, int below, int n) {
+  int i, j, k;
+  for (i = 0; i <= below; ++i)
+    for (j = n - i < 0 ? 0 : n - i; j < n; ++j) b[i * n + j] = 0;
+  for (j = 0; j < n; ++j)
+    for (i = j; i < n && i <= j + below; ++i) {
+      real s = b[(i - j) * n + j];
+      for (k = i < below ? 0 : i - below; k < j; ++k)
+        s -= b[(i - k) * n + k] * l[(j - k) * n + k] + l[(i - k) * n + k] * b[(j - k) * n + k];
+      b[(i - j) * n + j] = i == j ? s / (2 * l[j]) : (s - l[(i - j) * n + j] * b[j]) / l[j];
+    }
+}
+)"},
+    {"banded_cotangent", R"(/* g, the cotangent of L in a band, becomes that of L L^T. */
+static void $banded_cotangent(const real *l, real *g, int below, int n) {
+  int i, j, k;
+  for (i = 0; i <= below; ++i)
+    for (j = n - i < 0 ? 0 : n - i; j < n; ++j) g[i * n + j] = 0;
+  for (k = n - 1; k >= 0; --k) {
+    const int last = k + below < n ? k + below : n - 1;
+    for (i = last; i >= k; --i) {
+      real s = g[(i - k) * n + k];
+      for (j = k + 1; j <= last; ++j)
+        s -= (i > j ? g[(i - j) * n + j] : i < j ? g[(j - i) * n + i] : 2 * g[i]) * l[(j - k) * n + k];
+      g[(i - k) * n + k] = i > k ? s / l[k] : s / (2 * l[k]);
+    }
+  }
+}
+)"},
+    {"toeplitz",
+     R"(/* x [n, m] becomes the solution of the Toeplitz system with the diagonals d [2 n - 1], by Levinson's recursion;
+   the order of the first leading minor that is singular, or 0. work [2 n]. */
+static int $toeplitz(const real *d, real *x, real *work, int n, int m) {
+  const real *const t = d + n - 1;
+  real *const f = work, *const b = work + n;
+  int i, c, k;
+  if (n == 0) return 0;
+  if (t[0] == 0) return 1;
+  f[0] = b[0] = 1 / t[0];
+  for (c = 0; c < m; ++c) x[c] /= t[0];
+  for (k = 1; k < n; ++k) {
+    real fe = 0, be = 0, det;
+    for (i = 0; i < k; ++i) {
+      fe += t[k - i] * f[i];
+      be += t[-(i + 1)] * b[i];
+    }
+    det = 1 - fe * be;
+    if (@fabs(det) <= 8 * (real)0x1p-52 * (1 + @fabs(fe * be))) return k + 1;
+    f[k] = 0;
+    for (i = k; i >= 0; --i) {
+      const real p = f[i], q = i > 0 ? b[i - 1] : 0;
+      f[i] = (p - fe * q) / det;
+      b[i] = (q - be * p) / det;
+    }
+    for (c = 0; c < m; ++c) {
+      real rest = x[k * m + c];
+      for (i = 0; i < k; ++i) rest -= t[k - i] * x[i * m + c];
+      x[k * m + c] = 0;
+      for (i = 0; i <= k; ++i) x[i * m + c] += rest * b[i];
+    }
+  }
+  return 0;
+}
+)"},
     {"qr", R"(/* a [m, n] = q r by reflections; q has c columns, r [min(m, n), n]. a and tau are overwritten. */
 static void $qr(real *a, real *tau, real *q, real *r, int m, int n, int c) {
   const int k = m < n ? m : n;

@@ -6,6 +6,15 @@ namespace reel::csource {
 namespace {
 
 constexpr Helper neural_list[] = {
+    {"border", R"(/* The element of [0, n) that position k repeats. Modes: 0 reflect, 1 symmetric, 2 edge, 3 wrap. */
+static int32_t $border(int32_t k, int32_t n, int mode) {
+  const int32_t period = mode == 3 ? n : mode == 0 ? 2 * (n - 1) : 2 * n;
+  int32_t m;
+  if (mode == 2 || n == 1) return k < 0 ? 0 : k < n ? k : n - 1;
+  m = (k % period + period) % period;
+  return m < n ? m : period - m - (mode != 0);
+}
+)"},
     {"convolve",
      R"(/* Of an image x, a kernel w and a result y, that of the role (0, 1, 2) from the others, a and b. An axis has an
    extent, taps, results, a stride, a dilation, and padding before it. */
@@ -165,6 +174,14 @@ static void $search(const real *x, int n, const real *v, int64_t *y, int m, int 
   }
 }
 )"},
+    {"unordered", R"(static int $unordered(real a, real b) { return a != a && b == b; }
+)"},
+    {"unordered_int64", R"(static int $unordered_int64(int64_t a, int64_t b) {
+  (void)a;
+  (void)b;
+  return 0;
+}
+)"},
     {"order",
      R"(/* p, the positions of the elements in order, NaN last, equal ones as they stand. q [n] is overwritten. */
 static void $order(const real *x, int64_t *p, int64_t *q, int64_t n, int descending) {
@@ -175,7 +192,7 @@ static void $order(const real *x, int64_t *p, int64_t *q, int64_t n, int descend
       const int64_t middle = at + width < n ? at + width : n, end = middle + width < n ? middle + width : n;
       for (i = k = at, j = middle; k < end; ++k) {
         const real a = x[p[i < middle ? i : at]], b = x[p[j < end ? j : at]];
-        const int swaps = (descending ? b > a : b < a) || (a != a && b == b);
+        const int swaps = (descending ? b > a : b < a) || $unordered(a, b);
         q[k] = i == middle || (j < end && swaps) ? p[j++] : p[i++];
       }
     }
@@ -187,6 +204,116 @@ static void $order(const real *x, int64_t *p, int64_t *q, int64_t n, int descend
   int64_t i;
   $order(x, p, q, n, descending);
   for (i = 0; i < n; ++i) y[i] = x[p[i]];
+}
+)"},
+    {"running",
+     R"(/* The largest (smallest) element so far along the middle axis of x [n, m], and its position; NaN from the first on. */
+static void $running(const real *x, real *y, int64_t *p, int n, int m, int largest, int reverse) {
+  int c, s;
+  for (c = 0; c < m; ++c) {
+    int best = -1;
+    for (s = 0; s < n; ++s) {
+      const int k = reverse ? n - 1 - s : s, at = k * m + c, so_far = best * m + c;
+      if (best < 0 ||
+          (!(largest ? x[at] < x[so_far] : x[at] > x[so_far]) && !$unordered(x[so_far], x[at])))
+        best = k;
+      y[at] = x[best * m + c];
+      p[at] = best;
+    }
+  }
+}
+)"},
+    {"log_sums",
+     R"(/* Logarithms y of running sums of exponentials of x [n, m]; or, where z holds them, the weights y of x in them, and c of
+   the sums before. `others`: the sum relative to the largest element so far, less its 1. */
+static void $log_sums(const real *x, const real *z, real *y, real *c, int n, int m, int reverse) {
+  int i, s;
+  for (i = 0; i < m; ++i) {
+    real most = -(real)INFINITY, others = -1, hits = 0;
+    for (s = 0; s < n; ++s) {
+      const int at = (reverse ? n - 1 - s : s) * m + i, last = reverse ? at + m : at - m;
+      const real t = x[at], before = others, e = t == most ? 1 : @exp(-@fabs(t - most));
+      const int grew = t > most;
+      others = grew ? (1 + before) * e : before + e;
+      most = grew ? t : most;
+      if (!z) {
+        y[at] = most + @log1p(others);
+        continue;
+      }
+      y[at] = (grew ? 1 : e) / (1 + others);
+      c[at] = (1 + before) * (grew ? e : 1) / (1 + others);
+      if (!isinf(z[at])) continue;
+      if (z[at] < 0)
+        hits = (real)(s + 1);
+      else if (s == 0 || z[last] != z[at])
+        hits = 1;
+      else if (t == z[at])
+        hits += 1;
+      y[at] = t == z[at] ? 1 / hits : 0;
+      c[at] = 1 - y[at];
+    }
+  }
+}
+)"},
+    {"others", R"(/* y [n, m]: the products of x [.., m] and of the other terms [n, m] at the positions p [n]. */
+static void $others(const real *x, const real *terms, const int64_t *p, real *y, int n, int m) {
+  int i, j, c;
+  for (i = 0; i < n; ++i)
+    for (c = 0; c < m; ++c) {
+      real s = x[p[i] * m + c];
+      for (j = 0; j < n; ++j)
+        if (j != i && p[j] == p[i]) s *= terms[j * m + c];
+      y[i * m + c] = s;
+    }
+}
+)"},
+    {"shares",
+     R"(/* The shares of x [e, m], if it is a member, and of terms [n, m] at p [n] in the extremes y. counts [e, m]. */
+static void $shares(const real *x, const real *terms, const real *y, const int64_t *p, real *of_x, real *of_terms,
+                    real *counts, int member, int e, int n, int m) {
+  int i, c;
+  for (i = 0; i < e * m; ++i) of_x[i] = (real)(!member || x[i] == y[i] || (x[i] != x[i] && y[i] != y[i]));
+  for (i = 0; !member && i < n; ++i)
+    for (c = 0; c < m; ++c) of_x[p[i] * m + c] = 0;
+  for (i = 0; i < e * m; ++i) counts[i] = of_x[i];
+  for (i = 0; i < n; ++i)
+    for (c = 0; c < m; ++c) {
+      const real a = terms[i * m + c], b = y[p[i] * m + c];
+      counts[p[i] * m + c] += of_terms[i * m + c] = (real)(a == b || (a != a && b != b));
+    }
+  for (i = 0; i < n; ++i)
+    for (c = 0; c < m; ++c)
+      if (counts[p[i] * m + c] > 1) of_terms[i * m + c] /= counts[p[i] * m + c];
+  for (i = 0; i < e * m; ++i)
+    if (counts[i] > 1) of_x[i] /= counts[i];
+}
+)"},
+    {"overlap_add", R"(/* y [e, m]: the sums of the windows x [n, m, size]. */
+static void $overlap_add(const real *x, real *y, int n, int m, int size, int e, int stride, int dilation) {
+  int i, c, k;
+  for (i = 0; i < e * m; ++i) y[i] = 0;
+  for (i = 0; i < n; ++i)
+    for (c = 0; c < m; ++c)
+      for (k = 0; k < size; ++k) y[(i * stride + k * dilation) * m + c] += x[(i * m + c) * size + k];
+}
+)"},
+    {"where_true", R"(/* The positions of the first count nonzero elements of x [n]; -1 behind them. */
+static void $where_true(const int32_t *x, int64_t *p, int n, int count) {
+  int i, k = 0;
+  for (i = 0; i < n; ++i)
+    if (x[i] && k < count) p[k++] = i;
+  while (k < count) p[k++] = -1;
+}
+)"},
+    {"counts", R"(/* How often x [n] holds each of 0 ... count - 1; whether it holds another number. */
+static int $counts(const int64_t *x, int64_t *y, int n, int count) {
+  int i;
+  for (i = 0; i < count; ++i) y[i] = 0;
+  for (i = 0; i < n; ++i) {
+    if (x[i] < 0 || x[i] >= count) return 1;
+    ++y[x[i]];
+  }
+  return 0;
 }
 )"},
     {"disordered",

@@ -1,5 +1,6 @@
-// Helper functions in C in two types. In their texts `real` is the type of an element, and @ marks a function of libm
-// for that type. A name that ends with _f is the text for float alone.
+// Helper functions in C in several types: double, float with the suffix _f, int64_t with the suffix _int64. In their
+// texts `real` is the type of an element, and @ marks a function of libm for that type. A name that ends with a suffix
+// is the text for that type alone.
 #pragma once
 #include <span>
 #include <string_view>

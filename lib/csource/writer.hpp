@@ -105,7 +105,7 @@ class Writer {
   std::string helper(const std::string& name);
   /// The same of one on matrices of the dtype.
   std::string helper(const std::string& name, DType dtype) {
-    return helper(dtype == DType::float32 ? name + "_f" : name);
+    return helper(dtype == DType::float32 ? name + "_f" : dtype == DType::int64 ? name + "_int64" : name);
   }
   /// Counts floating-point operations of the innermost statement.
   void count_flops(std::int64_t flops) { flops_ += static_cast<double>(flops) * multiplicity_; }

@@ -179,11 +179,19 @@ void evaluate_toeplitz(const Call& call, Outputs& out) {
                      "solve(toeplitz(column, row), b)",
                      info.order, matrix_name(info.batch, batch));
 }
+void write_toeplitz(const Call& call, csource::Writer& w) {
+  const Shape b = call.input(1).shape();
+  csource::write_steps(w, call.input(1).dtype(),
+                       "copy i1 o0\ntemp t0 real #2\nfor i0:1 o0:2\n"
+                       "refuse $toeplitz(i0, o0, t0, #0, #1) != 0|a leading minor is singular",
+                       {b[-2], b[-1], 2 * b[-2]});
+}
 constexpr Primitive toeplitz_primitive = {.rule = batched({"toeplitz_solve", toeplitz_vjp, toeplitz_jvp}),
                                           .infer = infer_toeplitz,
                                           .evaluate = evaluate_toeplitz,
                                           .keeps = {keep_input(0), keep_output(0, 0b01)},
-                                          .effects = may_throw};
+                                          .effects = may_throw,
+                                          .write_c = write_toeplitz};
 
 Tensor toeplitz_solution(const Tensor& diagonals, const Tensor& b) {
   return apply(toeplitz_primitive, {&diagonals, &b});

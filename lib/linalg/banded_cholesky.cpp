@@ -9,6 +9,7 @@
 #include <reel/ops/reduce.hpp>
 #include <reel/ops/shape.hpp>
 
+#include "csource/steps.hpp"
 #include "linalg/banded_loops.hpp"
 #include "linalg/matrices.hpp"
 #include "loops/loops.hpp"
@@ -112,14 +113,31 @@ void evaluate_cotangent(const Call& call, Outputs& out) {
   loops::copy(call.input(1), out[0]);
   loops::banded_cholesky_cotangent(call.input(0), out[0]);
 }
+void write_in_bands(const Call& call, csource::Writer& w, const char* text) {
+  const Shape bands = call.input(0).shape();
+  csource::write_steps(w, call.input(0).dtype(), text, {bands[-2] - 1, bands[-1]});
+}
+void write_change(const Call& call, csource::Writer& w) {
+  write_in_bands(call, w, "copy i1 o0\nfor i0:2 o0:2\n$banded_change(i0, o0, #0, #1)");
+}
+void write_cotangent(const Call& call, csource::Writer& w) {
+  write_in_bands(call, w, "copy i1 o0\nfor i0:2 o0:2\n$banded_cotangent(i0, o0, #0, #1)");
+}
+void write_factor(const Call& call, csource::Writer& w) {
+  write_in_bands(call, w,
+                 "copy i0 o0\nfor o0:2\nrefuse $banded_factor(o0, #0, #1) != 0|the matrix is not positive "
+                 "definite");
+}
 constexpr Primitive change_primitive = {.rule = batched({"banded_cholesky.change", change_vjp, change_jvp}),
                                         .infer = infer_like_second,
                                         .evaluate = evaluate_change,
-                                        .keeps = {keep_input(0), keep_output(0, 0b01)}};
+                                        .keeps = {keep_input(0), keep_output(0, 0b01)},
+                                        .write_c = write_change};
 constexpr Primitive cotangent_primitive = {.rule = batched({"banded_cholesky.cotangent", cotangent_vjp, cotangent_jvp}),
                                            .infer = infer_like_second,
                                            .evaluate = evaluate_cotangent,
-                                           .keeps = {keep_input(0), keep_output(0, 0b01)}};
+                                           .keeps = {keep_input(0), keep_output(0, 0b01)},
+                                           .write_c = write_cotangent};
 Tensor change_of(const Tensor& l, const Tensor& b) { return apply(change_primitive, {&l, &b}); }
 Tensor cotangent_of(const Tensor& l, const Tensor& g) { return apply(cotangent_primitive, {&l, &g}); }
 
@@ -143,7 +161,8 @@ constexpr Primitive factor_primitive = {.rule = batched({"banded_cholesky", fact
                                         .infer = infer_factor,
                                         .evaluate = evaluate_factor,
                                         .keeps = {keep_output(0)},
-                                        .effects = may_throw};
+                                        .effects = may_throw,
+                                        .write_c = write_factor};
 
 }  // namespace
 }  // namespace ops

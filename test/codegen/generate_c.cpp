@@ -10,6 +10,7 @@
 #include <reel/ops/losses.hpp>
 #include <reel/ops/neural.hpp>
 #include <reel/ops/normal.hpp>
+#include <reel/ops/scans.hpp>
 #include <reel/ops/sorting.hpp>
 #include <reel/reel.hpp>
 #include <reel/sparse.hpp>
@@ -563,6 +564,21 @@ TEST_CASE("generate_c: rows that slices do not name keep their states, and optio
   CHECK(refuses("epsilon", "-1.0", false));
   CHECK(refuses("learning_rate", "(double)INFINITY", false));
   CHECK(refuses("momentum", "(double)NAN", false));
+}
+
+TEST_CASE("generate_c: integers beyond doubles are sorted, and parts of rows") {
+  const Tensor large = tensor({3., 1., 2., 1., 5.});
+  const auto f = [](const Tensor& x) {
+    const Tensor y = cast(x, DType::int64) + (std::int64_t{1} << 60);
+    const auto s = sort(y);
+    return Tensors{s - s[0], argsort(y, -1, true), slice(argpartition(y, 2), {2}), cummax(y - y[0], 0).values};
+  };
+  support::GeneratedC file;
+  file.add(generate_c(f, {.name = file.next_name()}, large), {large}, f(large));
+  REQUIRE(file.load("gcc -O0 -std=c99" + std::string(strict)).empty());
+  int status = 0;
+  const Tensors got = file.call(0, {large}, status), right = f(large);
+  for (std::size_t k = 0; k < right.size(); ++k) CHECK(all(equal(got[k], right[k])).item<bool>());
 }
 
 TEST_CASE("generate_c: losses, normalisations, convolution and search, with gradients") {

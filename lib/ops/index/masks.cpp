@@ -2,6 +2,7 @@
 #include <reel/ops/indexing.hpp>
 #include <reel/ops/make.hpp>
 
+#include "csource/steps.hpp"
 #include "loops/index/select.hpp"
 #include "ops/index/indices.hpp"
 #include "ops/sort/order.hpp"
@@ -13,8 +14,12 @@ namespace {
 // The positions of the true elements in row-major order, followed by -1. Attributes: how many.
 void infer_true(const Call& call, Metas& out) { out.add(DType::int64, {call.attribute(0)}); }
 void evaluate_true(const Call& call, Outputs& out) { loops::find_true(call.input(0), out[0]); }
+void write_true(const Call& call, csource::Writer& w) {
+  csource::write_steps(w, DType::float64, "temp t0 int32 i0\ncopy i0 t0\n$where_true(t0, o0, #0, #1)",
+                       {call.input(0).size(), call.attribute(0)});
+}
 constexpr Primitive true_primitive = {
-    .rule = {.name = "nonzero"}, .infer = infer_true, .evaluate = evaluate_true, .constants = 1};
+    .rule = {.name = "nonzero"}, .infer = infer_true, .evaluate = evaluate_true, .constants = 1, .write_c = write_true};
 
 // `size` of them; -1: as many as there are.
 Tensor true_positions(const char* op, const Tensor& mask, std::int64_t size, const char* instead) {

@@ -111,8 +111,11 @@ void infer_others(const Call& call, Metas& out) { out.add_like(call.input(1)); }
 void evaluate_others(const Call& call, Outputs& out) {
   loops::products_of_others(call.input(0), call.input(1), call.input(2), scatter_axis(call), out[0]);
 }
-constexpr Primitive others_primitive = {
-    .rule = {.name = "scatter.others"}, .infer = infer_others, .evaluate = evaluate_others, .constants = 1};
+constexpr Primitive others_primitive = {.rule = {.name = "scatter.others"},
+                                        .infer = infer_others,
+                                        .evaluate = evaluate_others,
+                                        .constants = 1,
+                                        .write_c = write_others};
 
 // The order of equal positions. Attributes: the extent.
 void infer_runs(const Call& call, Metas& out) {
@@ -190,8 +193,11 @@ void evaluate_term_shares(const Call& call, Outputs& out) {
   loops::extreme_shares(call.input(0), call.input(1), call.input(3), call.input(2), scatter_axis(call),
                         static_cast<Member>(call.attribute(1)) == Member::yes, out[0], out[1]);
 }
-constexpr Primitive term_shares_primitive = {
-    .rule = {.name = "scatter.shares"}, .infer = infer_term_shares, .evaluate = evaluate_term_shares, .constants = 1};
+constexpr Primitive term_shares_primitive = {.rule = {.name = "scatter.shares"},
+                                             .infer = infer_term_shares,
+                                             .evaluate = evaluate_term_shares,
+                                             .constants = 1,
+                                             .write_c = write_term_shares};
 
 struct Shares {
   Tensor of[2];

@@ -5,6 +5,7 @@
 #include <reel/ops/make.hpp>
 
 #include "core/visit.hpp"
+#include "csource/steps.hpp"
 #include "loops/elementwise/complex.hpp"
 #include "loops/index/gather.hpp"
 #include "ops/apply/operation.hpp"
@@ -167,11 +168,17 @@ void evaluate_counts(const Call& call, Outputs& out) {
                      "{} (element {} of {}) is out of range: it must be at least 0 and below {}", bad.value, bad.at,
                      reinterpret_cast<const char*>(call.attribute(2)), call.attribute(0));
 }
+void write_counts(const Call& call, csource::Writer& w) {
+  csource::write_steps(w, DType::float64,
+                       "temp t0 int64 i0\ncopy i0 t0\nrefuse $counts(t0, o0, #0, #1)|a number is out of range",
+                       {call.input(0).size(), call.attribute(0)});
+}
 constexpr Primitive counts_primitive = {.rule = {.name = "bincount"},
                                         .infer = infer_counts,
                                         .evaluate = evaluate_counts,
                                         .constants = 1,
-                                        .effects = may_throw};
+                                        .effects = may_throw,
+                                        .write_c = write_counts};
 
 // The weights, or ones.
 Tensor bin_numbers(const Operand& operand, std::int64_t n) {

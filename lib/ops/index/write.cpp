@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "csource/writer.hpp"
+#include "csource/steps.hpp"
 #include "ops/index/scatter.hpp"
 
 namespace reel::ops {
@@ -142,6 +142,32 @@ void write_scatter_multiply(const Call& call, Writer& w) {
 }
 void write_scatter_max(const Call& call, Writer& w) { write_extreme(call, w, " > "); }
 void write_scatter_min(const Call& call, Writer& w) { write_extreme(call, w, " < "); }
+
+namespace {
+
+// The text with the numbers of axes of x from that of the call on, and of positions, in place of ? and !. In it #0 is
+// the number of positions, #1 the product of the extents behind the axis, #2 the extent of x, #3 whether x is a member.
+void write_by_steps(const Call& call, Writer& w, std::size_t positions, bool member, const char* text) {
+  const Shape& shape = w.input(0).shape;
+  const int axis = axis_of(call), of_positions = w.input(positions).rank();
+  if (of_positions == 0) csource::fail_without_form(w);
+  std::int64_t inner = 1;
+  for (int d = axis + 1; d < shape.rank(); ++d) inner *= shape.begin()[d];
+  csource::write_steps(w, w.input(0).dtype,
+                       csource::filled(text, "?!", {std::to_string(shape.rank() - axis), std::to_string(of_positions)}),
+                       {w.input(positions).size(), inner, shape.begin()[axis], member});
+}
+
+}  // namespace
+
+void write_others(const Call& call, Writer& w) {
+  write_by_steps(call, w, 2, false, "for i0:? i1:? i2:! o0:?\n$others(i0, i1, i2, o0, #0, #1)");
+}
+void write_term_shares(const Call& call, Writer& w) {
+  write_by_steps(call, w, 3, static_cast<Member>(call.attribute(1)) == Member::yes,
+                 "temp t0 i0\nfor i0:? i1:? i2:? i3:! o0:? o1:? t0:?\n"
+                 "$shares(i0, i1, i2, i3, o0, o1, t0, #3, #2, #0, #1)");
+}
 
 // Whether each term is the last one at its position: no later one is there.
 void write_last(const Call&, Writer& w) {

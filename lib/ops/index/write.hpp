@@ -15,6 +15,8 @@ void write_scatter_set(const Call& call, csource::Writer& w);
 void write_scatter_multiply(const Call& call, csource::Writer& w);
 void write_scatter_max(const Call& call, csource::Writer& w);
 void write_scatter_min(const Call& call, csource::Writer& w);
+void write_others(const Call& call, csource::Writer& w);
+void write_term_shares(const Call& call, csource::Writer& w);
 void write_last(const Call& call, csource::Writer& w);
 void write_place_diagonal(const Call& call, csource::Writer& w);
 void write_tril(const Call& call, csource::Writer& w);

@@ -7,6 +7,7 @@
 #include <reel/ops/make.hpp>
 #include <reel/ops/scans.hpp>
 
+#include "csource/steps.hpp"
 #include "loops/loops.hpp"
 #include "ops/index/indices.hpp"
 #include "ops/reduce/scan.hpp"
@@ -35,11 +36,29 @@ void evaluate_extreme(const Call& call, Outputs& out) {
   loops::running_extreme(loops::contiguous(call.input(0), copied), static_cast<int>(call.attribute(0)),
                          call.attribute(1) != 0, call.attribute(2) != 0, out[0], out[1]);
 }
+// The text, with the number of axes from that of the call on in place of a question mark. In it #0 is the extent of the
+// axis, #1 the product of those behind, #2 and #3 are the attributes behind the axis.
+void write_along(const Call& call, csource::Writer& w, DType real, const char* text) {
+  const Shape& shape = w.input(0).shape;
+  const std::int64_t axis = call.attribute(0);
+  std::int64_t inner = 1;
+  for (int d = static_cast<int>(axis) + 1; d < shape.rank(); ++d) inner *= shape.begin()[d];
+  csource::write_steps(
+      w, real, csource::filled(text, "?", {std::to_string(shape.rank() - axis)}),
+      {shape.begin()[axis], inner, call.attribute(1), call.attributes.size() > 2 ? call.attribute(2) : 0});
+}
+void write_running(const Call& call, csource::Writer& w) {
+  const DType d = call.input(0).dtype();
+  write_along(call, w, is_differentiable(d) || d == DType::int64 ? d : DType::float64,
+              "temp t0 real i0\ncopy i0 t0\ntemp t1 real i0\nfor t0:? t1:? o1:?\n"
+              "$running(t0, t1, o1, #0, #1, #2, #3)\ncopy t1 o0");
+}
 constexpr Primitive running_primitive = {.rule = batched({"running_extreme", running_vjp, running_jvp}),
                                          .infer = infer_extreme,
                                          .evaluate = evaluate_extreme,
                                          .keeps = {keep_output(1)},
-                                         .auxiliary = 1};
+                                         .auxiliary = 1,
+                                         .write_c = write_running};
 
 RunningExtreme running_extreme(const char* op, const Operand& operand, std::int64_t axis, bool largest, bool reverse) {
   const tape::OpScope scope(operand);
@@ -88,10 +107,14 @@ void shares_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tens
   dy[0] = s.weights * (tx - tz);
   dy[1] = s.carries * (shift(tz, s.axis, s.reverse) - tz);
 }
+void write_running_shares(const Call& call, csource::Writer& w) {
+  write_along(call, w, call.input(0).dtype(), "for i0:? i1:? o0:? o1:?\n$log_sums(i0, i1, o0, o1, #0, #1, #2)");
+}
 constexpr Primitive running_shares_primitive = {.rule = batched({"logcumsumexp.shares", shares_vjp, shares_jvp}),
                                                 .infer = infer_running_shares,
                                                 .evaluate = evaluate_running_shares,
-                                                .keeps = {keep_input(1), keep_output(0), keep_output(1)}};
+                                                .keeps = {keep_input(1), keep_output(0), keep_output(1)},
+                                                .write_c = write_running_shares};
 
 // ---- logcumsumexp; attributes: axis, reverse
 
@@ -119,10 +142,14 @@ void evaluate_logcumsumexp(const Call& call, Outputs& out) {
   loops::log_running_sum(loops::contiguous(call.input(0), copied), static_cast<int>(call.attribute(0)),
                          call.attribute(1) != 0, out[0]);
 }
+void write_logcumsumexp(const Call& call, csource::Writer& w) {
+  write_along(call, w, call.input(0).dtype(), "for i0:? o0:?\n$log_sums(i0, 0, o0, 0, #0, #1, #2)");
+}
 constexpr Primitive logcumsumexp_primitive = {.rule = batched({"logcumsumexp", logcumsumexp_vjp, logcumsumexp_jvp}),
                                               .infer = infer_logcumsumexp,
                                               .evaluate = evaluate_logcumsumexp,
-                                              .keeps = {keep_input(0), keep_output(0)}};
+                                              .keeps = {keep_input(0), keep_output(0)},
+                                              .write_c = write_logcumsumexp};
 
 // The sums before each element: shifted by one place, filled with -inf.
 Tensor exclusive_of(const Tensor& z, int axis, bool reverse) {

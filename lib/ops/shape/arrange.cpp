@@ -5,6 +5,7 @@
 #include <reel/ops/indexing.hpp>
 #include <reel/ops/make.hpp>
 
+#include "csource/writer.hpp"
 #include "loops/loops.hpp"
 #include "loops/make/fill.hpp"
 #include "ops/index/indices.hpp"
@@ -67,10 +68,23 @@ void block_diag_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<
     if (!blocks[i].defined()) blocks[i] = zeros({r.attributes()[2 * i], r.attributes()[2 * i + 1]}, r.output_dtype());
   dy[0] = block_diag(blocks);
 }
+void write_block_diag(const Call& call, csource::Writer& w) {
+  const csource::Array& y = w.output(0);
+  w.fill(y, csource::Writer::zero(y.dtype));
+  BlockPlace at;
+  for (std::size_t k = 0; k < call.inputs.size(); ++k) {
+    const csource::Array& block = w.input(k);
+    const std::int64_t rows = block.shape[0], columns = block.shape[1];
+    if (block.size() != 0) w.copy(block, csource::section(csource::section(y, 0, at.row, rows), 1, at.column, columns));
+    at.row += rows;
+    at.column += columns;
+  }
+}
 // Attributes: rows and columns of each block.
 constexpr Primitive block_diag_primitive = {.rule = batched({"block_diag", block_diag_vjp, block_diag_jvp}),
                                             .infer = infer_block_diag,
-                                            .evaluate = evaluate_block_diag};
+                                            .evaluate = evaluate_block_diag,
+                                            .write_c = write_block_diag};
 
 struct Diagonal {
   std::int64_t row, column, count;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <reel/ops/windows.hpp>
 
+#include "csource/writer.hpp"
 #include "loops/make/fill.hpp"
 #include "ops/apply/table.hpp"
 #include "ops/shape/view.hpp"
@@ -114,9 +115,32 @@ void evaluate_bordered(const Call& call, Outputs& out) {
                   section(part, d, b.before[d] + run.to, run.count));
     });
 }
+// Loops over the padded array, whose elements repeat those of the other, or are added to them.
+void write_borders(const Call& call, csource::Writer& w, bool folds) {
+  const Borders b(call.attributes);
+  const csource::Array &x = w.input(0), &y = w.output(0), &whole = folds ? x : y;
+  if (folds) w.fill(y, csource::Writer::zero(y.dtype));
+  const csource::Blocks nest(w);
+  const std::vector<csource::Index> at = w.loops(whole.shape);
+  std::vector<csource::Index> inside = at;
+  for (std::size_t d = 0; d < at.size(); ++d) {
+    const std::int64_t before = b.before.begin()[d], n = whole.shape.begin()[d] - before - b.after.begin()[d];
+    if (n != whole.shape.begin()[d])
+      inside[d] =
+          csource::Index(csource::cat({w.helper("border"), "(", (at[d] - before).text(), ", ", std::to_string(n), ", ",
+                                       std::to_string(static_cast<int>(b.mode)), ")"}));
+  }
+  if (folds)
+    w.accumulate(y, inside, x.at(at));
+  else
+    w.store(y, at, x.at(inside));
+}
+void write_bordered(const Call& call, csource::Writer& w) { write_borders(call, w, false); }
+void write_fold(const Call& call, csource::Writer& w) { write_borders(call, w, true); }
 constexpr Primitive bordered_primitive = {.rule = linear<bordered_batch<fold>, extend_border<padded>>("pad.mode"),
                                           .infer = infer_bordered<1>,
-                                          .evaluate = evaluate_bordered};
+                                          .evaluate = evaluate_bordered,
+                                          .write_c = write_bordered};
 
 void evaluate_fold(const Call& call, Outputs& out) {
   const Tensor &g = call.input(0), &x = out[0];
@@ -138,7 +162,8 @@ void evaluate_fold(const Call& call, Outputs& out) {
 }
 constexpr Primitive fold_primitive = {.rule = linear<bordered_batch<padded>, extend_border<fold>>("pad.fold"),
                                       .infer = infer_bordered<-1>,
-                                      .evaluate = evaluate_fold};
+                                      .evaluate = evaluate_fold,
+                                      .write_c = write_fold};
 
 detail::List<std::int64_t> attributes_of(PadMode mode, const Shape& before, const Shape& after) {
   detail::List<std::int64_t> attributes = {static_cast<std::int64_t>(mode)};

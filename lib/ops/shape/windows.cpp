@@ -3,6 +3,7 @@
 #include <reel/ops/make.hpp>
 #include <reel/ops/windows.hpp>
 
+#include "csource/steps.hpp"
 #include "loops/make/fill.hpp"
 #include "ops/apply/table.hpp"
 #include "ops/shape/view.hpp"
@@ -93,8 +94,23 @@ void evaluate_add(const Call& call, Outputs& out) {
     loops::pointwise_into_view(add, section(x, by_window ? w.axis : x.rank() - 1, k, 1),
                                view(y, k * step * (by_window ? w.stride : w.dilation), shape, strides));
 }
-constexpr Primitive overlap_primitive = {
-    .rule = linear<add_transpose, add_forward>("overlap_add"), .infer = infer_add, .evaluate = evaluate_add};
+void write_add(const Call& call, csource::Writer& w) {
+  const Windows windows(call.attributes);
+  const Shape shape = call.input(0).shape();
+  const DType d = call.input(0).dtype();
+  if (!is_differentiable(d) && d != DType::int64) csource::fail_without_form(w);
+  std::int64_t inner = 1;
+  for (int axis = windows.axis + 1; axis + 1 < shape.rank(); ++axis) inner *= shape[axis];
+  const std::string own = std::to_string(shape.rank() - windows.axis),
+                    of_sums = std::to_string(shape.rank() - windows.axis - 1);
+  csource::write_steps(
+      w, d, csource::filled("for i0:? o0:!\n$overlap_add(i0, o0, #0, #1, #2, #3, #4, #5)", "?!", {own, of_sums}),
+      {shape[windows.axis], inner, shape[-1], windows.size, windows.stride, windows.dilation});
+}
+constexpr Primitive overlap_primitive = {.rule = linear<add_transpose, add_forward>("overlap_add"),
+                                         .infer = infer_add,
+                                         .evaluate = evaluate_add,
+                                         .write_c = write_add};
 
 Tensor windows_of(const Tensor& x, const Windows& w, int axis) {
   return apply(windows_primitive, {&x}, words(axis, w.size, w.stride, w.dilation));

@@ -2,6 +2,7 @@
 #include <limits>
 #include <reel/ops/make.hpp>
 
+#include "csource/writer.hpp"
 #include "loops/loops.hpp"
 #include "loops/sort/search.hpp"
 #include "ops/reduce/reduction.hpp"
@@ -22,10 +23,18 @@ void evaluate_fractions(const Call& call, Outputs& out) {
                      most);
   loops::copy(call.input(0), out[0]);
 }
+std::string write_fractions(const Call& call, csource::Writer& w, std::span<const std::string> x) {
+  const DType d = call.input(0).dtype();
+  w.refuse_if(csource::cat({"!(", x[0], " >= ", csource::Writer::zero(d), " && ", x[0],
+                            " <= ", csource::literal(call.real(1), d), ")"}),
+              "q is out of range");
+  return x[0];
+}
 constexpr Primitive fractions_primitive = {.rule = linear<unchanged, unchanged>("fractions"),
                                            .infer = infer_fractions,
                                            .evaluate = evaluate_fractions,
-                                           .effects = may_throw};
+                                           .effects = may_throw,
+                                           .write_c = write_fractions};
 
 // The axes merged into rows, in a floating dtype. ValueError for empty rows.
 struct ReducedRows {

@@ -11,14 +11,13 @@ namespace reel {
 namespace ops {
 namespace {
 
-// In C integers are sorted as doubles. In the steps t0 is the operand, #0 the number of elements of a row, #1 whether
-// they descend, #2 and #3 are attributes.
+// In C integers are sorted as doubles, or as int64_t. In the steps t0 is the operand, #0 the number of elements of a
+// row, #1 whether they descend, #2 and #3 are attributes.
 #define REEL_COPIED "temp t0 real i0\ncopy i0 t0\ntemp t1 int64 #0\n"
 void write_order(const Call& call, csource::Writer& w, const char* text, std::int64_t descending,
                  std::int64_t first = 0, std::int64_t count = 0) {
   const DType d = call.input(0).dtype();
-  if (d == DType::int64) csource::fail_without_form(w);
-  csource::write_steps(w, is_differentiable(d) ? d : DType::float64, text,
+  csource::write_steps(w, is_differentiable(d) || d == DType::int64 ? d : DType::float64, text,
                        {call.input(0).shape()[-1], descending, first, count});
 }
 
@@ -101,8 +100,14 @@ void evaluate_argpartition(const Call& call, Outputs& out) {
   Tensor copied;
   loops::partition_rows(loops::contiguous(call.input(0), copied), call.attribute(0), out[0]);
 }
-constexpr Primitive argpartition_primitive = {
-    .rule = {.name = "argpartition"}, .infer = infer_argsort, .evaluate = evaluate_argpartition};
+// In C all are in order.
+void write_argpartition(const Call& call, csource::Writer& w) {
+  write_order(call, w, REEL_COPIED "for t0:1 o0:1\n$order(t0, o0, t1, #0, #1)", 0);
+}
+constexpr Primitive argpartition_primitive = {.rule = {.name = "argpartition"},
+                                              .infer = infer_argsort,
+                                              .evaluate = evaluate_argpartition,
+                                              .write_c = write_argpartition};
 
 // ---- the ops
 
