@@ -33,15 +33,17 @@
 // such that this takes the least memory. Tangents of loops are loops too; a derivative that runs a loop again under a
 // tape is a TraceError.
 //
-// Without a form in C are eigenvalues and singular values, least squares, Toeplitz systems, derivatives of determinants
-// of higher than second order, Fourier transforms, partitions, sorting of int64, steps of optimisers by IndexedSlices,
-// special functions beyond those of <reel/ops/pointwise.hpp> and <reel/ops/normal.hpp>, and what computes with complex
-// numbers. Recurrent layers of more than 16 steps are loops of C; attention computes all scores. Random numbers are
-// those of the library, integers and uniform ones bit for bit, normal ones to rounding.
+// Without a form in C are eigenvalues and singular values, least squares, derivatives of determinants of higher than
+// second order, Fourier transforms, special functions beyond those of <reel/ops/pointwise.hpp> and
+// <reel/ops/normal.hpp>, and what computes with complex numbers. Recurrent layers of more than 16 steps are loops of C;
+// attention computes all scores; a step of an optimiser by IndexedSlices passes over all rows; argpartition sorts.
+// Random numbers are those of the library, integers and uniform ones bit for bit, normal ones to rounding.
 //
 // Values agree with the compiled function to rounding, not in all bits: sums are taken in an order of their own, the
 // same on every target, and exp, sin and others are those of libm. Pointwise operations of one shape become one loop.
-// Scalars become variables, and code of more than 500 statements several functions.
+// If it has at least 32 steps and calls functions of libm, it is cut into blocks of up to 128 elements, with arithmetic
+// and calls in loops of their own: compilers vectorise the former. Values between them are in the workspace. Scalars
+// become variables, and code of more than 500 statements several functions.
 //
 // TypeError for float16, bfloat16 and complex numbers, and TraceError for an op without a form in C: both name it, its
 // line and the remedy before anything is written.
