@@ -321,18 +321,21 @@ class Generation {
 
   // Pointers to the regions of the workspace, and mention of parameters that nothing reads.
   std::string regions(const Writer& w) const {
+    std::set<std::string, std::less<>> used;
+    csource::for_each_identifier(w.body(), [&](std::string_view name) { used.emplace(name); });
     std::string text;
     std::int64_t at = 0;
     for (const DType d : Workspace::types) {
       const std::int64_t words = w.workspace().words(d);
-      if (words == 0) continue;
+      if (words == 0 || !used.contains(Workspace::pointer(d))) {
+        at += words;
+        continue;
+      }
       text += fmt::format("  {0} *{1}_restrict const {2} = ({0} *)((char *)workspace + {3});\n", csource::type_of(d),
                           options_.name, Workspace::pointer(d), 8 * at);
       at += words;
     }
     const bool has_regions = !text.empty();
-    std::set<std::string, std::less<>> used;
-    csource::for_each_identifier(w.body(), [&](std::string_view name) { used.emplace(name); });
     if (!has_regions) text = "  (void)workspace;\n";
     for (const Member& m : members_)
       text += used.contains(m.pointer())
