@@ -30,8 +30,8 @@
 // is a tensor, scan of more than 64 steps or with {.compiled = true}, cond on a tensor, recompute_grad. Their gradients
 // walk back over what the steps have left in the workspace; a while_loop needs max_iterations for that. Where all steps
 // take more than a memory_budget, the variables before every k-th step are kept, and the steps behind are run again, k
-// such that this takes the least memory. Tangents of loops are loops too; a derivative that runs a loop again under a
-// tape is a TraceError.
+// such that this takes the least memory. Tangents of loops are loops too, and Hessians are loops over their rows; a
+// derivative that runs a loop again under a tape, such as the second one of a custom gradient, is a TraceError.
 //
 // Without a form in C are eigenvalues and singular values, least squares, derivatives of determinants of higher than
 // second order, Fourier transforms, special functions beyond those of <reel/ops/pointwise.hpp> and

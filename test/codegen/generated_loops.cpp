@@ -2,6 +2,7 @@
 #include <reel/codegen.hpp>
 #include <reel/control.hpp>
 #include <reel/functions.hpp>
+#include <reel/nn.hpp>
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
@@ -195,6 +196,19 @@ std::vector<Case> all_cases() {
          return Tensors{grad([&](const Tensor& v) { return sum(grad(rollout)(v) * x[1]); })(x[0])};
        },
        {u, wave({50, 2})}},
+      {"Hessians of scans",
+       [](const Tensors& x) {
+         const auto by_weights = [](const Tensor& w) { return recurrent(wave({4, 3}), w); };
+         return Tensors{hessian(rollout)(x[0]), hessian(by_weights)(x[1])};
+       },
+       {wave({20, 2}), 0.3 * wave({3, 3})}},
+      {"Hessians of a while_loop and of a recurrent layer",
+       [](const Tensors& x) {
+         const auto roots = [](const Tensor& v) { return sum(square(root(v(0)))) * v(1); };
+         const auto layer = [](const Tensor& w) { return sum(square(gru(wave({20, 1, 2}), w, wave({6, 2})).state)); };
+         return Tensors{hessian(roots)(x[0]), hessian(layer)(x[1])};
+       },
+       {tensor({2., 3.}), wave({6, 2})}},
   };
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <reel/control.hpp>
 #include <reel/forward.hpp>
 #include <reel/ops/make.hpp>
 
@@ -282,6 +283,48 @@ Tensors derivative(const tape::Record& r, Derivative::Kind kind, TensorSpan list
   return call_deferred(*made, arguments);
 }
 
+// The gradient of a gradient for many cotangents at once, as a loop over them: what becomes C cannot run a call again
+// under a tape. None if the call is no gradient, or has no tangents.
+[[gnu::cold]] std::optional<Tensors> pull_rows(const tape::Record& r, const Deferred& d, TensorSpan g) {
+  if (!program::Trace::composing() || !d.derives) return {};
+  struct Rows {
+    std::shared_ptr<const Deferred> of;
+    Tensors x;
+    std::vector<std::size_t> seeded;
+    std::size_t outputs;
+    std::vector<bool> exists = {};  // the gradients by inputs; empty: none
+  };
+  ++d.uses;
+  const auto rows = std::make_shared<Rows>(
+      Rows{{&d, [](const Deferred* one) { one->release(); }}, saved_arguments(r, d), {}, g.size()});
+  Tensors cotangents;
+  for (std::size_t k = 0; k < g.size(); ++k)
+    if (g[k].defined()) {
+      rows->seeded.push_back(k);
+      cotangents.push_back(g[k]);
+    }
+  detail::FlatLoop loop{.name = "scan"};
+  loop.steps = r.batch_size();
+  loop.step = [rows](TensorSpan, TensorSpan one) {
+    Tensors of_row(rows->outputs), results;
+    for (std::size_t k = 0; k < one.size(); ++k) of_row[rows->seeded[k]] = one[k];
+    if (const auto all = rows->of->vjp(rows->x, of_row)) {
+      rows->exists.clear();
+      for (const Tensor& gradient : *all) {
+        rows->exists.push_back(gradient.defined());
+        if (gradient.defined()) results.push_back(gradient);
+      }
+    }
+    return results;
+  };
+  const Tensors stacked = detail::run_loop(loop, {}, cotangents, {.compiled = true});
+  if (rows->exists.empty()) return {};
+  Tensors list;
+  std::size_t next = 0;
+  for (const bool exists : rows->exists) list.push_back(exists ? stacked[next++] : Tensor());
+  return list;
+}
+
 void vjp(const tape::Record& r, TensorSpan g, std::span<Gradient> dx) {
   const Deferred& d = deferred_of(r.attributes());
   std::vector<std::size_t> wanted;
@@ -291,9 +334,9 @@ void vjp(const tape::Record& r, TensorSpan g, std::span<Gradient> dx) {
     if (leads && r.wanted(i)) wanted.push_back(i);
   }
   if (wanted.empty()) return;
-  if (auto all = r.batch_rank() ? std::nullopt : d.vjp(saved_arguments(r, d), g)) {
+  if (auto all = r.batch_rank() ? pull_rows(r, d, g) : d.vjp(saved_arguments(r, d), g)) {
     for (const std::size_t i : wanted)
-      dx[i] = Gradient((*all)[i].defined() ? std::move((*all)[i]) : zeros(r.shape(i), r.dtype(i)));
+      dx[i] = Gradient((*all)[i].defined() ? std::move((*all)[i]) : zeros(r.batched(r.shape(i)), r.dtype(i)));
     return;
   }
   Tensors list = derivative(r, Derivative::Kind::gradient, g, wanted);
