@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/chains.hpp"
 #include "kernels/set.hpp"
 
 namespace reel::kernels {
@@ -42,6 +43,10 @@ struct ScalarEngines {
   // Which ops beyond IEEE arithmetic have the bits of the set's kernels: round_down, round_up and truncate; greater and
   // lesser; fused.
   bool rounds, orders, fuses;
+  ChainLoop chain[2];  // float, double; null where a loop per function is as fast
 };
+/// The chain loops of this instruction set.
+ChainLoop chain_of_floats() noexcept;
+ChainLoop chain_of_doubles() noexcept;
 
 }  // namespace reel::kernels

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <optional>
+#include <random>
 #include <reel/elementwise.hpp>
 #include <reel/reel.hpp>
 
@@ -410,6 +411,107 @@ TEST_CASE("programs on views take several short rows at a time: the bits of sing
         set_num_threads(before);
       }
     }
+}
+
+namespace {
+
+// A graph of random functions, most of which can be chained, with some of its values as outputs.
+loops::Graph random_graph(std::mt19937& random, std::int32_t inputs, int steps) {
+  using loops::Node, loops::Opcode;
+  const auto below = [&](std::size_t n) { return static_cast<std::int32_t>(random() % n); };
+  constexpr std::size_t add = kernels::index_of<"add">(), multiply = kernels::index_of<"multiply">(),
+                        square = kernels::index_of<"square">();
+  constexpr std::size_t binary[] = {add, kernels::index_of<"subtract">(), multiply, kernels::index_of<"divide">(),
+                                    kernels::index_of<"maximum">()};
+  constexpr std::size_t unary[] = {kernels::index_of<"negative">(), square, kernels::index_of<"tanh">()};
+  loops::Graph graph;
+  graph.inputs = inputs;
+  for (std::int32_t i = 0; i < inputs; ++i) graph.nodes.push_back({Opcode::input, 0, 0, {i, -1, -1, -1, -1}});
+  graph.nodes.push_back(loops::literal(0.75));
+  for (int i = 0; i < steps; ++i) {
+    const std::size_t known = graph.nodes.size();
+    // Values of the last steps are read most.
+    const auto operand = [&] { return below(2) == 0 ? static_cast<std::int32_t>(known) - 1 - below(3) : below(known); };
+    const std::int32_t x = operand(), y = operand(), kind = below(8);
+    const auto function = [](std::size_t f) { return static_cast<std::uint16_t>(f); };
+    if (kind < 5)
+      graph.nodes.push_back({Opcode::value, 0, function(binary[below(std::size(binary))]), {x, y, -1, -1, -1}});
+    else if (kind < 6)
+      graph.nodes.push_back({Opcode::value, 0, function(unary[below(std::size(unary))]), {x, -1, -1, -1, -1}});
+    else if (kind < 7)
+      graph.nodes.push_back({Opcode::derivative, 0, function(multiply), {x, -1, y, -1, -1}});
+    else
+      graph.nodes.push_back({Opcode::derivative, 0, function(square), {x, y, -1, -1, -1}});
+  }
+  const auto last = static_cast<std::int32_t>(graph.nodes.size()) - 1;
+  graph.outputs = {last};
+  for (int k = below(3); k > 0; --k)
+    if (const std::int32_t other = inputs + 1 + below(static_cast<std::size_t>(steps)); other != last)
+      graph.outputs.push_back(other);
+  return graph;
+}
+
+// Each function of a graph as a program of its own.
+std::vector<Tensor> one_by_one(const loops::Graph& graph, DType dtype, const Shape& shape,
+                               std::span<const Tensor* const> in) {
+  std::vector<Tensor> values;
+  values.reserve(graph.nodes.size());  // so that none moves
+  for (const loops::Node& node : graph.nodes) {
+    if (node.opcode == loops::Opcode::input) {
+      values.push_back(*in[static_cast<std::size_t>(node.in[0])]);
+    } else if (node.opcode == loops::Opcode::literal) {
+      values.push_back(cast(scalar(loops::literal_value(node)), dtype));
+    } else {
+      loops::Graph alone;
+      std::vector<const Tensor*> operands;
+      loops::Node copy = node;
+      for (std::int32_t& x : copy.in)
+        if (x >= 0) {
+          operands.push_back(&values[static_cast<std::size_t>(x)]);
+          x = alone.inputs++;
+          alone.nodes.push_back({loops::Opcode::input, 0, 0, {x, -1, -1, -1, -1}});
+        }
+      alone.nodes.push_back(copy);
+      alone.outputs = {alone.inputs};
+      values.push_back(detail::empty(dtype, shape));
+      loops::Code(alone).run(dtype, shape, operands, {}, std::span(&values.back(), 1));
+    }
+  }
+  std::vector<Tensor> out;
+  for (const std::int32_t k : graph.outputs) out.push_back(values[static_cast<std::size_t>(k)]);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("chains of cheap functions have the bits of single ones: any outputs, layouts and lengths") {
+  std::mt19937 random(7);
+  const Shape shapes[] = {{2, 3}, {1, 127}, {8, 16}, {3, 86}, {40, 100}, {7, 2000}, {300, 130}, {5, 7001}};
+  for (int round = 0; round < 240; ++round) {
+    const Shape shape = shapes[round % std::ssize(shapes)];
+    const DType dtype = round / 8 % 2 == 0 ? DType::float32 : DType::float64;
+    const loops::Graph graph = random_graph(random, 5, 3 + round % 40);
+    CAPTURE(round, shape, dtype);
+    const auto numbers = [&](const Shape& of, unsigned seed) {
+      return cast(from_data(layouts::numbers(of.elements(), seed), of), dtype);
+    };
+    const std::int64_t m = shape[0], n = shape[1];
+    const Tensor part = slice(numbers({m + 1, n + 2}, 5), {range(1, m + 1), range(1, n + 1)});
+    const Tensor list[] = {numbers(shape, 1), numbers({n}, 2), numbers({}, 3), numbers({m, 1}, 4),
+                           round % 3 == 0 ? numbers(shape, 5) : part};
+    const Tensor* in[] = {&list[0], &list[1], &list[2], &list[3], &list[4]};
+    if (round % 3 == 0) in[1] = in[3] = &list[0];  // without strides
+    const std::vector<Tensor> expected = one_by_one(graph, dtype, shape, in);
+    std::vector<Tensor> out;
+    for (std::size_t k = 0; k < expected.size(); ++k) out.push_back(detail::empty(dtype, shape));
+    loops::Code(graph).run(dtype, shape, in, {}, out);
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      const auto bits = [&](const Tensor& x) { return where(isnan(x), cast(scalar(9), dtype), x); };
+      const Tensor got = bits(out[k]), wanted = bits(expected[k]);
+      const std::size_t bytes = static_cast<std::size_t>(got.size()) * item_size(dtype);
+      CHECK(std::memcmp(detail::block(got)->data, detail::block(wanted)->data, bytes) == 0);
+    }
+  }
 }
 
 TEST_CASE("a program that overwrites an operand selects by what the operand was") {

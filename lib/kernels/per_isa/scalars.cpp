@@ -210,7 +210,8 @@ ScalarEngine engine() {
 }  // namespace
 
 const void* scalars_kernels() {
-  static const ScalarEngines engines{{engine<float>(), engine<double>()}, rounds, orders, has_fma};
+  static const ScalarEngines engines{
+      {engine<float>(), engine<double>()}, rounds, orders, has_fma, {chain_of_floats(), chain_of_doubles()}};
   return &engines;
 }
 

@@ -1,10 +1,12 @@
 // Compilation of programs: liveness, registers, and which steps write an output in place.
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <memory>
 
 #include "kernels/comparisons.hpp"
 #include "kernels/pointwise.hpp"
+#include "kernels/scalars.hpp"
 #include "loops/program/program.hpp"
 #include "loops/program/scalar.hpp"
 
@@ -152,14 +154,13 @@ class Code::Allocation {
     code_.inputs_.assign(static_cast<std::size_t>(graph_.inputs), Use::none);
     code_.outputs_ = graph_.outputs.size();
     find_uses();
+    find_chains();
     number_constants();
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
-      if (node_[i].last_use >= 0 && is_step(graph_.nodes[i])) add_step(i);
+      if (node_[i].last_use >= 0 && is_step(graph_.nodes[i])) node_[i].chain < 0 ? add_step(i) : add_member(i);
     add_copies();
-    const std::int32_t last = first_register_ + static_cast<std::int32_t>(code_.registers_);
-    for (Step& step : code_.steps_)
-      for (std::int32_t& x : step.node.in)
-        if (x < 0) x = last;
+    set_absent(code_.steps_, first_register_ + static_cast<std::int32_t>(code_.registers_));
+    for (Chain& chain : code_.chains_) set_absent(chain.members, static_cast<std::int32_t>(chain.places.size()));
     code_.graph_ = std::move(graph_);
   }
 
@@ -167,7 +168,9 @@ class Code::Allocation {
   // Where the value of a node is, and its lifetime.
   struct Value {
     std::int32_t place = -1, last_use = -1, output = -1;
-    bool elements = false;  // a reader needs its elements one by one
+    bool elements = false;               // a reader needs its elements one by one
+    std::int32_t chain = -1, next = -1;  // the chain that computes it, and the chain's next node
+    std::int32_t operand = -1;           // of an intermediate value of that chain: its number
   };
   Value& at(std::int32_t node) { return node_[static_cast<std::size_t>(node)]; }
   std::int32_t output_place(std::size_t k) const { return graph_.inputs + static_cast<std::int32_t>(k); }
@@ -209,10 +212,102 @@ class Code::Allocation {
     }
   }
 
+  // Neighbouring steps, two or more, whose operands and results are few enough are a chain.
+  void find_chains() {
+    if (!kernels::active<kernels::ScalarEngines>().chain[0]) return;
+    std::vector<std::int32_t> members, values;
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const Node& node = graph_.nodes[i];
+      if (node_[i].last_use < 0 || !is_step(node)) continue;
+      const bool chained = chain_parts(node).chained;
+      if (!chained || values.size() + node_operands + 1 > kernels::chain_operands) end_chain(members, values);
+      if (!chained) continue;
+      members.push_back(static_cast<std::int32_t>(i));
+      values.push_back(members.back());
+      for (const std::int32_t x : node.in)
+        if (x >= 0 && std::find(values.begin(), values.end(), x) == values.end()) values.push_back(x);
+    }
+    end_chain(members, values);
+  }
+  void end_chain(std::vector<std::int32_t>& members, std::vector<std::int32_t>& values) {
+    for (std::size_t m = 0; m < members.size() && members.size() > 1; ++m) {
+      at(members[m]).chain = chains_;
+      if (m + 1 < members.size()) at(members[m]).next = members[m + 1];
+    }
+    chains_ += members.size() > 1;
+    members.clear();
+    values.clear();
+  }
+
+  void add_member(std::size_t i) {
+    const Node& node = graph_.nodes[i];
+    Value& value = node_[i];
+    if (code_.chains_.size() <= static_cast<std::size_t>(value.chain)) begin_chain(value.chain);
+    Chain& chain = code_.chains_.back();
+    Step step = step_of(node);
+    for (std::uint32_t k = 0; k < node_operands; ++k)
+      if (std::int32_t& x = step.node.in[k]; x >= 0) {
+        x = operand_of(x);
+        step.operands = k + 1;
+      }
+    const ChainParts parts = chain_parts(node);
+    writer_->compute(static_cast<std::int32_t>(i), parts, [this](std::int32_t x) { return operand_of(x); });
+    for (const std::int32_t x : node.in)
+      if (x >= 0) release(x, static_cast<std::int32_t>(i));
+    const bool inside = value.output < 0 && value.last_use < static_cast<std::int32_t>(node_.size()) &&
+                        at(value.last_use).chain == value.chain;
+    if (inside) {
+      value.operand = take_intermediate();
+    } else {
+      value.place = value.output >= 0 ? output_place(static_cast<std::size_t>(value.output)) : take(false);
+      code_.steps_.back().to = value.place;
+    }
+    step.to = operand_of(static_cast<std::int32_t>(i));
+    const bool held =
+        inside && value.last_use == value.next &&
+        chain_parts(graph_.nodes[static_cast<std::size_t>(value.next)]).takes(static_cast<std::int32_t>(i));
+    if (!held) writer_->store(step.to);
+    chain.members.push_back(step);
+  }
+  void begin_chain(std::int32_t chain) {
+    code_.chains_.emplace_back();
+    writer_ = std::make_unique<ChainWriter>(code_.chains_.back().code);
+    free_intermediates_.clear();
+    Step step{Node{Opcode::value}, -1, 0, {}};
+    step.chain = chain;
+    code_.steps_.push_back(step);
+  }
+  std::int32_t take_intermediate() {
+    std::vector<std::int32_t>& places = code_.chains_.back().places;
+    if (free_intermediates_.empty()) {
+      places.push_back(-1);
+      return static_cast<std::int32_t>(places.size()) - 1;
+    }
+    const std::int32_t operand = free_intermediates_.back();
+    free_intermediates_.pop_back();
+    return operand;
+  }
+  // The number of a value among the operands of the chain.
+  std::int32_t operand_of(std::int32_t x) {
+    if (at(x).operand >= 0) return at(x).operand;
+    std::vector<std::int32_t>& places = code_.chains_.back().places;
+    const auto found = std::find(places.begin(), places.end(), at(x).place);
+    const auto operand = static_cast<std::int32_t>(found - places.begin());
+    if (found == places.end()) places.push_back(at(x).place);
+    return operand;
+  }
+  static void set_absent(std::vector<Step>& steps, std::int32_t place) {
+    for (Step& step : steps)
+      for (std::int32_t& x : step.node.in)
+        if (x < 0) x = place;
+  }
+  static Step step_of(const Node& node) {
+    return {node, -1, 0, {loop_of(node, DType::float32), loop_of(node, DType::float64)}};
+  }
+
   void add_step(std::size_t i) {
     const Node& node = graph_.nodes[i];
-    using enum DType;
-    Step step{node, -1, 0, {loop_of(node, float32), loop_of(node, float64)}};
+    Step step = step_of(node);
     for (std::uint32_t k = 0; k < node_operands; ++k)
       if (std::int32_t& x = step.node.in[k]; x >= 0) {
         x = place_for(node, x);
@@ -242,7 +337,12 @@ class Code::Allocation {
   }
   void release(std::int32_t x, std::int32_t reader) {
     Value& value = at(x);
-    if (value.last_use != reader || value.place < first_register_) return;
+    if (value.last_use != reader) return;
+    if (value.operand >= 0) {
+      free_intermediates_.push_back(value.operand);
+      value.last_use = -1;
+    }
+    if (value.place < first_register_) return;
     const Node& node = graph_.nodes[static_cast<std::size_t>(x)];
     if (is_step(node)) free_[is_mask(node)].push_back(value.place);
     value.last_use = -1;  // read twice, released once
@@ -259,6 +359,9 @@ class Code::Allocation {
   std::vector<Value> node_;
   std::int32_t first_register_ = 0;
   std::vector<std::int32_t> free_[2];  // of lanes, of masks
+  std::int32_t chains_ = 0;
+  std::unique_ptr<ChainWriter> writer_;           // of the last chain
+  std::vector<std::int32_t> free_intermediates_;  // of the last chain: operands
 };
 
 Code::Code(const Graph& graph) { Allocation(*this, graph); }

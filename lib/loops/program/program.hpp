@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "loops/program/chain.hpp"
 #include "loops/program/graph.hpp"
 #include "loops/range_function.hpp"
 
@@ -55,11 +56,18 @@ class Code {
   // Comparisons and selections cannot repeat an operand of stride 0: they need its elements in memory.
   enum class Use : std::uint8_t { none, any_stride, elements };
   struct Step {
-    Node node;               // operands are places; the last place stands for none
-    std::int32_t to;         // a place
-    std::uint32_t operands;  // number of the node's operands that are passed
-    kernels::Loop loop[2];   // for float32, float64
+    Node node;                // operands are places; the last place stands for none
+    std::int32_t to;          // a place
+    std::uint32_t operands;   // number of the node's operands that are passed
+    kernels::Loop loop[2];    // for float32, float64
+    std::int32_t chain = -1;  // the chain that the step is
     void run(std::size_t type, std::int64_t n, const kernels::Strided* place) const;
+  };
+  struct Chain {
+    std::vector<std::int32_t> places;  // of the operands; -1: memory for an intermediate value
+    std::vector<kernels::ChainInstruction> code;
+    std::vector<Step> members;  // the same, a loop for each, on operands instead of places: for what the code leaves
+    void run(std::size_t type, std::int64_t n, kernels::Strided* operand) const;
   };
   struct Constant {
     Node node;
@@ -70,6 +78,7 @@ class Code {
     std::size_t output;
   };
   class Allocation;
+  void run_step(const Step& step, std::size_t type, std::int64_t n, const kernels::Strided* place) const;
   void write_constants(DType dtype, std::span<const double> parameters, double* to) const;
   const ScalarCode& scalar_code(DType dtype) const;
   void run_scalar(DType dtype, std::span<const Tensor* const> in, std::span<const double> parameters,
@@ -81,6 +90,7 @@ class Code {
   std::size_t outputs_ = 0, registers_ = 0;
   std::vector<Constant> constants_;
   std::vector<Step> steps_;
+  std::vector<Chain> chains_;
   std::vector<Copy> copies_;
   Graph graph_;
   mutable std::atomic<const ScalarCode*> scalar_code_[2] =

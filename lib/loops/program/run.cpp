@@ -6,6 +6,7 @@
 #include <reel/runtime.hpp>
 
 #include "kernels/baseline/copy.hpp"
+#include "kernels/scalars.hpp"
 #include "loops/elementwise/layout.hpp"
 #include "loops/loops.hpp"
 #include "loops/program/prepare.hpp"
@@ -128,6 +129,8 @@ struct Run {
         sum(kernels::reduction(kernels::ReduceFunction::sum, dtype)),
         type(dtype == DType::float64) {}
 
+  static bool is_one_chain(const Code& code) { return code.steps_.size() == 1 && !code.chains_.empty(); }
+
   void set_constants(DType dtype, std::span<const double> parameters) {
     constants = room.take<double>(code.constants_.size());
     code.write_constants(dtype, parameters, constants.data());
@@ -230,9 +233,9 @@ struct Run {
       return;
     }
     const bool is_cached = free && result_bytes <= cached_bytes;
-    const std::size_t most = is_short    ? lines(static_cast<std::size_t>(size) * bytes)
-                             : is_cached ? cached_register_bytes
-                                         : most_register_bytes;
+    const std::size_t most = is_short                          ? lines(static_cast<std::size_t>(size) * bytes)
+                             : is_cached || is_one_chain(code) ? cached_register_bytes
+                                                               : most_register_bytes;
     const std::size_t fits = std::min(most, register_budget / std::max<std::size_t>(registers, 1));
     const std::int64_t unit = is_short ? static_cast<std::int64_t>(cache_line / bytes) : least_block;
     block = std::max(static_cast<std::int64_t>(fits / bytes) / unit * unit, unit);
@@ -290,6 +293,8 @@ struct Run {
   void go(std::int64_t begin, std::int64_t end, std::byte* scratch) const;
   void set_row_steps(std::byte* scratch) const;
   std::int64_t rows_together(std::int64_t first, std::int64_t end) const;
+  void compute_rows_of_chain(const Code::Chain& chain, std::int64_t rows, const kernels::Strided* place,
+                             const std::int64_t* row_step) const;
   void compute_rows(std::int64_t rows, const kernels::Strided* place, const std::int64_t* row_step) const;
   void go_by_rows(std::int64_t begin, std::int64_t end, std::byte* scratch) const;
   void finish_block(std::int64_t at, std::int64_t n, std::byte* scratch) const;
@@ -348,11 +353,38 @@ inline void Code::Step::run(std::size_t type, std::int64_t n, const kernels::Str
   loop[type](in, const_cast<void*>(place[to].data), n);
 }
 
+// The chain on n elements of its operands.
+void Code::Chain::run(std::size_t type, std::int64_t n, kernels::Strided* operand) const {
+  alignas(cache_line) std::byte memory[kernels::chain_operands][kernels::chain_slot_bytes];
+  for (std::size_t k = 0; k < places.size(); ++k)
+    if (places[k] < 0) operand[k] = {memory[k], -1};
+  const kernels::ChainLoop loop = kernels::active<kernels::ScalarEngines>().chain[type];
+  const std::ptrdiff_t done = loop(code.data(), code.size(), operand, places.size(), n, memory);
+  if (done == n) return;
+  for (std::size_t k = 0; k < places.size(); ++k) {
+    if (operand[k].stride == 1)
+      operand[k].data = static_cast<const std::byte*>(operand[k].data) + done * (type == 1 ? 8 : 4);
+    else if (operand[k].stride < 0)
+      operand[k].stride = 1;
+  }
+  operand[places.size()] = {nullptr, 0};
+  for (const Step& step : members) step.run(type, n - done, operand);
+}
+
+inline void Code::run_step(const Step& step, std::size_t type, std::int64_t n, const kernels::Strided* place) const {
+  if (step.chain < 0) return step.run(type, n, place);
+  const Chain& chain = chains_[static_cast<std::size_t>(step.chain)];
+  kernels::Strided operand[kernels::chain_operands + 1];
+  for (std::size_t k = 0; k < chain.places.size(); ++k)
+    if (chain.places[k] >= 0) operand[k] = place[chain.places[k]];
+  chain.run(type, n, operand);
+}
+
 // The steps of the program on one block.
 inline void Run::compute(std::int64_t offset, std::int64_t n, bool fetches, const kernels::Strided* place) const {
   for (std::size_t i = 0; i < code.steps_.size(); ++i) {
     if (fetches) fetch_ahead(offset, i);
-    code.steps_[i].run(type, n, place);
+    code.run_step(code.steps_[i], type, n, place);
   }
 }
 
@@ -410,7 +442,8 @@ void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
   const auto in_run = [&](std::size_t total, std::int64_t at) {
     return scratch + runs_offset() + (static_cast<std::int64_t>(total) * run_length + at % run_length) * width;
   };
-  const bool in_memory = !just_produced && end - begin >= program_grain / 2;  // smaller arrays are in a cache already
+  // Smaller arrays are in a cache already. A chain reads as a single loop does, which the processor prefetches for.
+  const bool in_memory = !just_produced && end - begin >= program_grain / 2 && !is_one_chain(code);
   std::int64_t row_end = begin + row;
   for (std::int64_t at = begin, n = 0; at < end; at += n) {
     n = std::min(block, end - at);
@@ -468,16 +501,32 @@ bool reads_mask(const Node& node, std::uint32_t k) {
 
 }  // namespace
 
+void Run::compute_rows_of_chain(const Code::Chain& chain, std::int64_t rows, const kernels::Strided* place,
+                                const std::int64_t* row_step) const {
+  const auto width = static_cast<std::int64_t>(bytes);
+  const bool at_once = std::all_of(chain.places.begin(), chain.places.end(), [&](std::int32_t p) {
+    return p < 0 || row_step[p] == place[p].stride * row * width;
+  });
+  const std::int64_t calls = at_once ? 1 : rows, n = at_once ? rows * row : row;
+  for (std::int64_t r = 0; r < calls; ++r) {
+    kernels::Strided operand[kernels::chain_operands + 1];
+    for (std::size_t k = 0; k < chain.places.size(); ++k)
+      if (const std::int32_t p = chain.places[k]; p >= 0)
+        operand[k] = {static_cast<const std::byte*>(place[p].data) + r * row_step[p], place[p].stride};
+    chain.run(type, n, operand);
+  }
+}
+
 // The steps on several rows. A step that reads an operand with gaps between rows is a call per row.
 void Run::compute_rows(std::int64_t rows, const kernels::Strided* place, const std::int64_t* row_step) const {
   const auto width = static_cast<std::int64_t>(bytes);
+  const auto gapless = [&](std::int32_t p) { return row_step[p] == place[p].stride * row * width; };
   for (const Code::Step& step : code.steps_) {
-    bool gapless = true;
-    for (std::uint32_t k = 0; k < step.operands; ++k) {
-      const std::int32_t p = step.node.in[k];
-      gapless = gapless && row_step[p] == place[p].stride * row * width;
+    if (step.chain >= 0) {
+      compute_rows_of_chain(code.chains_[static_cast<std::size_t>(step.chain)], rows, place, row_step);
+      continue;
     }
-    if (gapless) {
+    if (std::all_of(step.node.in, step.node.in + step.operands, gapless)) {
       step.run(type, rows * row, place);
       continue;
     }
@@ -615,7 +664,9 @@ bool Code::run_short(DType dtype, const Shape& shape, std::int64_t size, std::sp
   constexpr std::size_t most_places = 64;
   const std::size_t bytes = item_size(dtype), whole = static_cast<std::size_t>(size) * bytes;
   const std::size_t register_bytes = lines(whole) + cache_line;
-  if (whole > short_bytes || registers_ * register_bytes > register_budget ||
+  constexpr std::size_t most_of_chain = 2 * tuning::l1_bytes;
+  if (whole > (Run::is_one_chain(*this) ? most_of_chain : std::size_t{short_bytes}) ||
+      registers_ * register_bytes > register_budget ||
       in.size() + out.size() + constants_.size() + registers_ >= most_places)
     return false;
   alignas(cache_line) std::byte scratch[register_budget];
@@ -646,7 +697,7 @@ bool Code::run_short(DType dtype, const Shape& shape, std::int64_t size, std::sp
   for (std::size_t c = 0; c < constants_.size(); ++c)
     if (const std::int32_t filled = constants_[c].filled; filled >= 0)
       fill(places[filled], &constants[c], bytes, whole);
-  for (const Step& step : steps_) step.run(dtype == DType::float64, size, places);
+  for (const Step& step : steps_) run_step(step, dtype == DType::float64, size, places);
   for (const Copy& c : copies_)
     kernels::copy(places[c.from], const_cast<void*>(places[in.size() + c.output].data), 1, size, bytes);
   return true;
