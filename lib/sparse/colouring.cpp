@@ -99,6 +99,73 @@ Colours colour_by_saturation(const CompressedRows& rows, const CompressedRows& c
   return colours;
 }
 
+bool has_diagonal(const CompressedRows& a) {
+  for (std::int64_t i = 0; i < a.row_count(); ++i)
+    if (!std::binary_search(a.row(i).begin(), a.row(i).end(), i)) return false;
+  return true;
+}
+
+// The colour of a column that numbers the points of a grid, and unknowns at a point, axis by axis: linear in the
+// coordinates, modulo the number of colours.
+struct GridColours {
+  static constexpr std::size_t axes = 3;
+  std::int64_t count, stride[axes], factor[axes];
+  std::int64_t of(std::int64_t j) const {
+    std::int64_t sum = 0;
+    for (std::size_t k = 0; k < axes; ++k) sum += factor[k] * (j / stride[k]);
+    return sum % count;
+  }
+  // Whether no row has two columns of a colour. `seen` has an element per colour. Adds up the columns looked at.
+  bool fit(const CompressedRows& a, std::vector<std::int64_t>& seen, std::int64_t& steps) const {
+    std::fill(seen.begin(), seen.end(), -1);
+    for (std::int64_t i = 0; i < a.row_count(); ++i)
+      for (const std::int64_t j : a.row(i))
+        if (++steps, std::exchange(seen[at(of(j))], i) == i) return false;
+    return true;
+  }
+};
+
+// As few colours as the longest row has columns, if such a colouring of a grid fits: for most stencils one does, while
+// greedy colourings of five points take seven. No column has a colour if none fits. Strides are distances in that row
+// from its centre.
+Colours colour_grid(const CompressedRows& a, std::int64_t least) {
+  constexpr std::int64_t most_points = 27;  // of a stencil in three dimensions
+  const std::int64_t most_steps = (std::int64_t{1} << 22) + 4 * std::ssize(a.columns);  // some 50 ms
+  Colours colours{{}, least + 1};
+  if (least < 2 || least > most_points) return colours;
+  std::int64_t longest = 0;
+  while (std::ssize(a.row(longest)) < least) ++longest;
+  std::vector<std::int64_t> strides, seen(at(least));
+  const std::span<const std::int64_t> row = a.row(longest);
+  const bool centred = std::binary_search(row.begin(), row.end(), longest);
+  const std::int64_t centre = centred ? longest : row[at(least / 2)];
+  for (const std::int64_t j : row)
+    if (j > centre + 1) strides.push_back(j - centre);
+  GridColours grid{least, {1, 1, 1}, {1, 0, 0}};
+  std::int64_t steps = 0;
+  const auto try_factors = [&](bool both) {
+    for (grid.factor[1] = 0; grid.factor[1] < least; ++grid.factor[1])
+      for (grid.factor[2] = 0; grid.factor[2] < (both ? least : 1); ++grid.factor[2])
+        if (steps < most_steps && grid.fit(a, seen, steps)) return true;
+    return false;
+  };
+  const auto try_strides = [&] {
+    for (std::size_t s = 0; s < strides.size(); ++s)
+      for (std::size_t t = s; t < strides.size() && steps < most_steps; ++t) {
+        grid.stride[1] = strides[s], grid.stride[2] = strides[t];
+        if (try_factors(s != t)) return true;
+      }
+    return false;
+  };
+  for (; grid.factor[0] < least && steps < most_steps; ++grid.factor[0]) {
+    if (!try_strides()) continue;
+    for (std::int64_t j = 0; j < a.column_count; ++j) colours.of.push_back(grid.of(j));
+    colours.count = least;
+    break;
+  }
+  return colours;
+}
+
 // The colours of a vertex's neighbours.
 struct Neighbourhood {
   struct Seen {
@@ -202,7 +269,9 @@ Colours colour_columns(const CompressedRows& a) {
   const CompressedRows columns = transpose(a);
   Colours colours = colour_in_order(a, columns, count_up(n));
   if (colours.count == least) return colours;
-  Colours other = colour_in_order(a, columns, by_falling_length(columns));
+  Colours other = colour_grid(a, least);
+  if (other.count == least) return other;
+  other = colour_in_order(a, columns, by_falling_length(columns));
   if (other.count < colours.count) colours = std::move(other);
   constexpr std::int64_t most_by_saturation = std::int64_t{1} << 23, most_colours = 64;  // a quarter of a second
   if (colours.count == least || work > most_by_saturation) return colours;
@@ -213,7 +282,12 @@ Colours colour_columns(const CompressedRows& a) {
 Colours star_colouring(const CompressedRows& a) {
   Colours colours = StarColouring(a).run(count_up(a.row_count()));
   Colours other = StarColouring(a).run(by_falling_length(a));
-  return other.count < colours.count ? other : colours;
+  if (other.count < colours.count) colours = std::move(other);
+  // Different colours of the columns of each row are a star colouring too, if rows have their diagonal.
+  const std::int64_t least = longest_row(a);
+  if (least >= colours.count || !has_diagonal(a)) return colours;
+  other = colour_grid(a, least);
+  return other.count == least ? other : colours;
 }
 
 }  // namespace reel::autodiff

@@ -27,7 +27,8 @@ struct Colours {
 };
 
 /// Colours of the columns such that no row has two columns of a colour. Greedy, in natural order, in order of
-/// decreasing degree and by saturation, the best of them; the latter where it takes less than a quarter of a second.
+/// decreasing degree and by saturation, or linear in the coordinates of a grid, the best of them; saturation where it
+/// takes less than a quarter of a second.
 /// Every column gets its own colour if a row is full, or if the search would take longer than about a second.
 Colours colour_columns(const CompressedRows& a);
 

@@ -92,6 +92,46 @@ TEST_CASE("a tridiagonal Jacobian takes three directions in one call, whatever i
   }
 }
 
+TEST_CASE("stencils on grids take as many directions as they have points") {
+  // The sum of x and its neighbours along the last `axes` axes, zero beyond the edges, and at the corners too.
+  const auto stencil = [](const Tensor& x, const Shape& grid, int axes, bool corners) {
+    Tensor centre = x, sum = x;
+    for (int axis = grid.rank() - axes; axis < grid.rank(); ++axis) {
+      const Tensor none = zeros([&] {
+        Shape s = grid;
+        s[axis] = 1;
+        return s;
+      }());
+      const std::int64_t n = grid[axis];
+      const Tensor from = corners ? sum : centre;
+      const Tensor before = concatenate({none, split_sizes(from, {n - 1, 1}, axis)[0]}, axis);
+      const Tensor behind = concatenate({split_sizes(from, {1, n - 1}, axis)[1], none}, axis);
+      sum = sum + before + behind;
+    }
+    return sum * x;
+  };
+  struct Case {
+    Shape grid;
+    int axes;
+    bool corners;
+    std::int64_t directions;
+  };
+  for (const auto& [grid, axes, corners, directions] :
+       {Case{{12, 17}, 2, false, 5}, Case{{9, 10}, 2, false, 5}, Case{{9, 11}, 2, true, 9},
+        Case{{5, 6, 7}, 3, false, 7}, Case{{6, 9, 2}, 3, false, 6}}) {
+    CAPTURE(grid, corners);
+    const auto f = [&, g = grid, k = axes, c = corners](const Tensor& x) { return stencil(x, g, k, c); };
+    const SparseJacobian sparse = sparse_jacobian(f, ones(grid), {.check = true});
+    CHECK(sparse.forward_directions() == directions);
+    CHECK(sparse.reverse_directions() == directions);
+    const std::int64_t n = grid.elements();
+    const Tensor x = reshape(points(n), grid);
+    CHECK(largest(to_dense(sparse(x)) - reshape(jacobian(f)(x), {n, n})) < 1e-14);
+    const SparseHessian hessian_of = sparse_hessian([&](const Tensor& v) { return sum(f(v) * v); }, ones(grid));
+    CHECK(hessian_of.directions() <= directions);
+  }
+}
+
 TEST_CASE("Jacobians of given patterns are those of the dense Jacobian, in both modes") {
   for (const auto& [m, n] : {std::pair{8, 8}, std::pair{30, 9}, std::pair{9, 30}, std::pair{1, 7}, std::pair{7, 1}}) {
     const Tensor a = random_matrix(m, n, 2.5, static_cast<unsigned>(m));
