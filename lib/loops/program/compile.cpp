@@ -212,7 +212,7 @@ class Code::Allocation {
     }
   }
 
-  // Neighbouring steps, two or more, whose operands and results are few enough are a chain.
+  // Neighbouring steps whose operands and results are few enough are a chain if that saves enough loads and stores.
   void find_chains() {
     if (!kernels::active<kernels::ScalarEngines>().chain[0]) return;
     std::vector<std::int32_t> members, values;
@@ -230,11 +230,17 @@ class Code::Allocation {
     end_chain(members, values);
   }
   void end_chain(std::vector<std::int32_t>& members, std::vector<std::int32_t>& values) {
-    for (std::size_t m = 0; m < members.size() && members.size() > 1; ++m) {
-      at(members[m]).chain = chains_;
-      if (m + 1 < members.size()) at(members[m]).next = members[m + 1];
+    // Values that the next function takes from registers.
+    std::size_t taken = 0;
+    for (std::size_t m = 1; m < members.size(); ++m)
+      taken += chain_parts(graph_.nodes[static_cast<std::size_t>(members[m])]).takes(members[m - 1]);
+    if (taken > 0 && 4 * taken >= members.size()) {
+      for (std::size_t m = 0; m < members.size(); ++m) {
+        at(members[m]).chain = chains_;
+        if (m + 1 < members.size()) at(members[m]).next = members[m + 1];
+      }
+      ++chains_;
     }
-    chains_ += members.size() > 1;
     members.clear();
     values.clear();
   }

@@ -24,6 +24,7 @@ using tuning::program_row_bytes;
 constexpr std::int64_t least_block = 64;  // elements: several vectors, so that a step's call costs little
 constexpr std::size_t register_budget = tuning::l1_bytes * 3 / 4;  // bytes of all registers: the rest is for operands
 constexpr std::size_t most_register_bytes = 1024;  // of one register: short blocks, so that steps overlap prefetching
+constexpr std::size_t chained_register_bytes = 4 * 1024;     // with chains, which prefetch nothing
 constexpr std::size_t cached_register_bytes = 8 * 1024;      // where results stay in caches: fewer calls of steps
 constexpr std::int64_t short_bytes = tuning::l1_bytes / 4;   // of a result: a shorter one is one block if registers fit
 constexpr std::int64_t cached_bytes = 2 * tuning::l2_bytes;  // of a result that stays in caches: longer blocks
@@ -233,9 +234,10 @@ struct Run {
       return;
     }
     const bool is_cached = free && result_bytes <= cached_bytes;
-    const std::size_t most = is_short                          ? lines(static_cast<std::size_t>(size) * bytes)
-                             : is_cached || is_one_chain(code) ? cached_register_bytes
-                                                               : most_register_bytes;
+    const std::size_t most = is_short               ? lines(static_cast<std::size_t>(size) * bytes)
+                             : is_cached            ? cached_register_bytes
+                             : code.chains_.empty() ? most_register_bytes
+                                                    : chained_register_bytes;
     const std::size_t fits = std::min(most, register_budget / std::max<std::size_t>(registers, 1));
     const std::int64_t unit = is_short ? static_cast<std::int64_t>(cache_line / bytes) : least_block;
     block = std::max(static_cast<std::int64_t>(fits / bytes) / unit * unit, unit);
@@ -442,8 +444,8 @@ void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
   const auto in_run = [&](std::size_t total, std::int64_t at) {
     return scratch + runs_offset() + (static_cast<std::int64_t>(total) * run_length + at % run_length) * width;
   };
-  // Smaller arrays are in a cache already. A chain reads as a single loop does, which the processor prefetches for.
-  const bool in_memory = !just_produced && end - begin >= program_grain / 2 && !is_one_chain(code);
+  // Smaller arrays are in a cache already. For chains the processor prefetches, as for single loops.
+  const bool in_memory = !just_produced && end - begin >= program_grain / 2 && code.chains_.empty();
   std::int64_t row_end = begin + row;
   for (std::int64_t at = begin, n = 0; at < end; at += n) {
     n = std::min(block, end - at);
