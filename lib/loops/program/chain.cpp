@@ -1,4 +1,4 @@
-// Which nodes are chained, and as what.
+// Which nodes are chained, as what, and in which order.
 #include "loops/program/chain.hpp"
 
 #include "kernels/table.hpp"
@@ -56,7 +56,81 @@ ChainParts derivative_parts(const Node& node) {
   }
 }
 
+// The graph with neighbouring chained nodes in an order in which more of them take the value that was computed last.
+class Schedule {
+ public:
+  explicit Schedule(const Graph& graph)
+      : from_(graph), renumbered_(graph.nodes.size(), none), readers_(graph.nodes.size()), reader_(graph.nodes.size()) {
+    made_.inputs = graph.inputs;
+    made_.nodes.reserve(graph.nodes.size());
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+      if (is_step(graph.nodes[i]))
+        for (const std::int32_t x : graph.nodes[i].in)
+          if (x >= 0) ++readers_[index(x)], reader_[index(x)] = static_cast<std::int32_t>(i);
+    for (const std::int32_t x : graph.outputs) readers_[index(x)] += 2;  // kept in any case
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      const Node& node = graph.nodes[i];
+      if (is_step(node) && chain_parts(node).chained) {
+        waiting_.push_back(static_cast<std::int32_t>(i));
+        if (waiting_.size() == most_waiting) place_waiting();
+      } else {
+        if (is_step(node)) place_waiting();
+        place(static_cast<std::int32_t>(i));
+      }
+    }
+    place_waiting();
+    for (const std::int32_t x : graph.outputs) made_.outputs.push_back(renumbered_[index(x)]);
+  }
+  Graph take() { return std::move(made_); }
+
+ private:
+  static constexpr std::int32_t none = -1;
+  static constexpr std::size_t most_waiting = 24;  // the time of a choice grows with them
+
+  static std::size_t index(std::int32_t node) { return static_cast<std::size_t>(node); }
+  static bool is_step(const Node& node) { return node.opcode >= Opcode::value; }
+
+  void place(std::int32_t node) {
+    Node copy = from_.nodes[index(node)];
+    if (is_step(copy))
+      for (std::int32_t& x : copy.in)
+        if (x >= 0) x = renumbered_[index(x)];
+    renumbered_[index(node)] = static_cast<std::int32_t>(made_.nodes.size());
+    made_.nodes.push_back(copy);
+  }
+  // Whether the operands are there, or will be after `next`.
+  bool ready(std::int32_t node, std::int32_t next = none) const {
+    for (const std::int32_t x : from_.nodes[index(node)].in)
+      if (x >= 0 && x != next && renumbered_[index(x)] == none) return false;
+    return true;
+  }
+  // How much it saves to compute `node` behind `held`: a store and a load, a load, or those of the next one.
+  int saved(std::int32_t node, std::int32_t held) const {
+    if (held != none && chain_parts(from_.nodes[index(node)]).takes(held)) return readers_[index(held)] == 1 ? 3 : 2;
+    return readers_[index(node)] == 1 && ready(reader_[index(node)], node);
+  }
+  void place_waiting() {
+    for (std::int32_t held = none; !waiting_.empty();) {
+      std::size_t best = waiting_.size();
+      int most = -1;
+      for (std::size_t k = 0; k < waiting_.size(); ++k)
+        if (ready(waiting_[k]))
+          if (const int s = saved(waiting_[k], held); s > most) best = k, most = s;
+      held = waiting_[best];
+      place(held);
+      waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(best));
+    }
+  }
+
+  const Graph& from_;
+  Graph made_;
+  std::vector<std::int32_t> renumbered_, readers_, reader_;  // of each node of the old graph; reader_: the last one
+  std::vector<std::int32_t> waiting_;
+};
+
 }  // namespace
+
+Graph order_chains(const Graph& graph) { return Schedule(graph).take(); }
 
 ChainParts chain_parts(const Node& node) {
   return node.opcode == Opcode::value        ? value_parts(node)

@@ -150,7 +150,10 @@ class Choices {
 // Places are numbered in the order inputs, outputs, constants, registers.
 class Code::Allocation {
  public:
-  Allocation(Code& code, const Graph& graph) : code_(code), graph_(Choices(graph).take()), node_(graph_.nodes.size()) {
+  Allocation(Code& code, const Graph& graph)
+      : code_(code),
+        graph_(has_chains() ? order_chains(Choices(graph).take()) : Choices(graph).take()),
+        node_(graph_.nodes.size()) {
     code_.inputs_.assign(static_cast<std::size_t>(graph_.inputs), Use::none);
     code_.outputs_ = graph_.outputs.size();
     find_uses();
@@ -212,9 +215,10 @@ class Code::Allocation {
     }
   }
 
+  static bool has_chains() { return kernels::active<kernels::ScalarEngines>().chain[0]; }
   // Neighbouring steps whose operands and results are few enough are a chain if that saves enough loads and stores.
   void find_chains() {
-    if (!kernels::active<kernels::ScalarEngines>().chain[0]) return;
+    if (!has_chains()) return;
     std::vector<std::int32_t> members, values;
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Node& node = graph_.nodes[i];

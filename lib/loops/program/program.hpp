@@ -41,9 +41,9 @@ class Code {
   /// out[k] = output k, unless writes[k] says otherwise. If out[k] has one element and `shape` has more, out[k] is the
   /// sum of the elements, in an order of its own unless it is a total. All tensors have one dtype, float32 or float64.
   /// Inputs broadcast to `shape`, with any strides; an input that no output needs may be null. Outputs are contiguous
-  /// and do not overlap, except that an output may have the memory of an input that no step reads after the output is
-  /// computed. Bits do not depend on the number of threads. A contiguous input of this shape may be computed by
-  /// `producer`, part by part.
+  /// and do not overlap, except that last_output() may have the memory of an input. Another output may if nodes that
+  /// read the input come before it, and one that is not chained (chain.hpp) between them. Bits do not depend on the
+  /// number of threads. A contiguous input of this shape may be computed by `producer`, part by part.
   void run(DType dtype, const Shape& shape, std::span<const Tensor* const> in, std::span<const double> parameters,
            std::span<const Tensor> out, std::span<const Write> writes = {}, const Producer* producer = nullptr) const;
   /// Whether an output depends on input i.
