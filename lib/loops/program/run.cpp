@@ -358,16 +358,21 @@ inline void Code::Step::run(std::size_t type, std::int64_t n, const kernels::Str
 // The chain on n elements of its operands.
 void Code::Chain::run(std::size_t type, std::int64_t n, kernels::Strided* operand) const {
   alignas(cache_line) std::byte memory[kernels::chain_operands][kernels::chain_slot_bytes];
+  const auto width = static_cast<std::int64_t>(type == 1 ? sizeof(double) : sizeof(float));
+  const bool is_short = n * width < static_cast<std::int64_t>(kernels::chain_slot_bytes);
   for (std::size_t k = 0; k < places.size(); ++k)
-    if (places[k] < 0) operand[k] = {memory[k], -1};
-  const kernels::ChainLoop loop = kernels::active<kernels::ScalarEngines>().chain[type];
-  const std::ptrdiff_t done = loop(code.data(), code.size(), operand, places.size(), n, memory);
-  if (done == n) return;
-  for (std::size_t k = 0; k < places.size(); ++k) {
-    if (operand[k].stride == 1)
-      operand[k].data = static_cast<const std::byte*>(operand[k].data) + done * (type == 1 ? 8 : 4);
-    else if (operand[k].stride < 0)
-      operand[k].stride = 1;
+    if (places[k] < 0) operand[k] = {memory[k], is_short ? 1 : -1};
+  std::ptrdiff_t done = 0;
+  if (!is_short) {
+    const kernels::ChainLoop loop = kernels::active<kernels::ScalarEngines>().chain[type];
+    done = loop(code.data(), code.size(), operand, places.size(), n, memory);
+    if (done == n) return;
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      if (operand[k].stride == 1)
+        operand[k].data = static_cast<const std::byte*>(operand[k].data) + done * width;
+      else if (operand[k].stride < 0)
+        operand[k].stride = 1;
+    }
   }
   operand[places.size()] = {nullptr, 0};
   for (const Step& step : members) step.run(type, n - done, operand);
