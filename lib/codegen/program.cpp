@@ -206,7 +206,10 @@ class ProgramWriter {
       function = units_[u].function;
       write_unit(u);
     }
-    if (several_) w_.close_function();
+    if (several_) {
+      w_.close_function();
+      function = none;  // its variables end with it
+    }
     Written written;
     for (std::size_t k = 0; k < p_.results.size(); ++k) {
       if (!wanted_[k]) {

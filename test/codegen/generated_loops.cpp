@@ -103,6 +103,13 @@ Tensor budgeted_nest(const Tensor& x) {
   return sum(fori_loop(3, 20, outer, x, {.memory_budget = 200, .compiled = true}));
 }
 
+// More statements than a function of C has.
+Tensor long_chain(const Tensor& x) {
+  Tensor y = x;
+  for (int k = 0; k < 260; ++k) y = 1.01 * sin(y);
+  return y;
+}
+
 std::vector<Case> all_cases() {
   const Tensor u = 5. + 0.1 * wave({50, 2});
   return {
@@ -191,6 +198,18 @@ std::vector<Case> all_cases() {
          return Tensors{y, g};
        },
        {wave({3, 3})}},
+      {"a number that the last of several functions computes, twice a result",
+       [](const Tensors& x) {
+         const Tensor y = long_chain(x[0]);
+         return Tensors{y, y, reshape(y, {1})};
+       },
+       {scalar_of(0.7)}},
+      {"a number that the last of several functions of a body computes",
+       [](const Tensors& x) {
+         return Tensors{
+             fori_loop(0, 3, [](const Tensor&, const Tensor& y) { return long_chain(y); }, x[0], {.compiled = true})};
+       },
+       {scalar_of(0.7)}},
       {"Hessian-vector product of a scan",
        [](const Tensors& x) {
          return Tensors{grad([&](const Tensor& v) { return sum(grad(rollout)(v) * x[1]); })(x[0])};
