@@ -107,6 +107,18 @@ TEST_CASE("gradients of compiled loops: results of a body that are views, broadc
         };
       },
       {ramp({2, 2}, .1)});
+  check_loop(  // parts of larger blocks, in a scan that is unrolled unless it is compiled
+      [](const LoopOptions& o) {
+        return [o](const Tensor& x) {
+          const auto step = [](const Tensor& p, const Tensor& row) {
+            const Tensor both = concatenate({sin(p), p * row});
+            return std::pair(both(range(1, 4)), both(range(2, 4)));
+          };
+          const auto [last, rows] = scan(step, x[0], x, o);
+          return sum(last) + sum(rows * rows);
+        };
+      },
+      {ramp({4, 3}, .1)});
 }
 
 TEST_CASE("gradients of compiled loops: rows, outputs of several dtypes, and captured values") {

@@ -83,12 +83,12 @@ Tensors Checkpointed::sizing_step(tape::Capture& capture, TensorSpan state, Tens
   return next;
 }
 
-// Copies results that are parts of larger blocks, which they would keep alive.
+// Copies results that are parts of larger blocks, which they would keep alive. Values of a trace have no elements.
 void release_blocks(tape::Capture& capture, Tensors& results) {
   capture.note(results);
   for (Tensor& y : results) {
     const detail::Block* b = detail::block(y);
-    if (!(b->flags & detail::view_flag)) continue;
+    if (!(b->flags & detail::view_flag) || b->abstract()) continue;
     const auto* base = static_cast<const detail::Block*>(b->base);
     if (y.size() >= base->size) continue;
     const Tensor own = detail::empty(y.dtype(), y.shape());
