@@ -180,10 +180,11 @@ NativeFunction::NativeFunction(std::string name, const Extraction& part, TokenPl
   std::vector<Array> arguments, targets;
   for (std::size_t k = 0; k < p.arguments.size(); ++k) {
     const auto plan = plans.find(part.inputs[k]);
-    const Parameter& x =
-        add("x", "const ", p.values[p.arguments[k]].tensor, plan == plans.end() ? nullptr : &plan->second, inputs_);
+    const Tensor& like = p.values[p.arguments[k]].tensor;
+    const Parameter& x = add("x", "const ", like, plan == plans.end() ? nullptr : &plan->second, inputs_);
     arguments.push_back(plan == plans.end() ? csource::dense_array(x.name, x.dtype, x.shape)
                                             : array_behind(x.name, plan->second));
+    if (plan == plans.end()) arguments.back().strides = like.strides();
   }
   for (const Index o : p.results) {
     const Parameter& y = add("y", "", p.operands[o].tensor, nullptr, outputs_);

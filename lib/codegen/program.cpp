@@ -224,6 +224,7 @@ class ProgramWriter {
     }
     for (ValueState& v : values_)
       if (v.taken) written.taken.push_back(v.place);
+    written.taken.insert(written.taken.end(), copies_.begin(), copies_.end());
     return written;
   }
 
@@ -253,14 +254,32 @@ class ProgramWriter {
     return i.operation.name + (line.empty() ? line : line + ")");
   }
 
-  // Operands are views of a dense argument: one that is broadcast or strided is copied.
+  // Operands are views of an argument in the layout that it was traced with: an array of another one is copied. Views
+  // of one memory may be operands of each other's values, so one of the same layout is not.
   void set_argument(Index value, const Array& x) {
-    if (x.token || x.single || x.dense()) {
+    const detail::Block* b = block_of_value(value);
+    const Shape strides(b->strides(), static_cast<std::size_t>(b->rank));
+    if (x.token || x.single || x.size() == 0 || has_strides(x, strides)) {
       values_[value].place = x;
-      return;
+    } else if (b->contiguous()) {
+      take_place(value, x.shape);
+      w_.copy(x, values_[value].place);
+    } else {
+      std::int64_t first = 0, last = 0;  // relative to element 0
+      for (std::size_t d = 0; d < strides.size(); ++d) {
+        const std::int64_t way = (x.shape.begin()[d] - 1) * strides.begin()[d];
+        (way < 0 ? first : last) += way;
+      }
+      copies_.push_back(w_.workspace().take(x.dtype, {last - first + 1}));
+      values_[value].place = csource::view(copies_.back(), csource::Index(-first), x.shape, strides);
+      w_.copy(x, values_[value].place);
     }
-    take_place(value, x.shape);
-    w_.copy(x, values_[value].place);
+  }
+  const detail::Block* block_of_value(Index value) const { return detail::block(p_.values[value].tensor); }
+  static bool has_strides(const Array& x, const Shape& strides) {
+    for (std::size_t d = 0; d < strides.size(); ++d)
+      if (x.shape.begin()[d] != 1 && x.strides.begin()[d] != strides.begin()[d]) return false;
+    return true;
   }
 
   // Before anything is written.
@@ -686,7 +705,8 @@ class ProgramWriter {
   SharedValues shared_;
   std::vector<Unit> units_;
   std::vector<ValueState> values_;
-  bool several_ = false;  // functions
+  std::vector<Array> copies_;  // of arguments
+  bool several_ = false;       // functions
 };
 
 }  // namespace

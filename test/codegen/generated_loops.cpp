@@ -198,6 +198,22 @@ std::vector<Case> all_cases() {
          return Tensors{y, g};
        },
        {wave({3, 3})}},
+      {"branches, checkpoints and loops that capture parts of a matrix with gaps",
+       [](const Tensors& x) {
+         const auto f = [](const Tensor& m) {
+           const Tensor all = tanh(m), even = all(ellipsis, range_from(0, 2)),
+                        odd = all(range_from(-1, -1), range_from(1, 2));
+           const auto use = [even, odd](const Tensor& z) { return z * 0.5 + sin(even) * odd + even[0]; };
+           const Tensor a = cond(
+               greater(sum(m), 0.), use, [odd](const Tensor& z) { return z * odd; }, even);
+           const Tensor b = fori_loop(0, 2, [use](const Tensor&, const Tensor& z) { return recompute_grad(use)(z); },
+                                      odd, {.compiled = true});
+           return sum(a * b);
+         };
+         auto [y, g] = value_and_grad(f)(x[0]);
+         return Tensors{y, g};
+       },
+       {wave({3, 4})}},
       {"a number that the last of several functions computes, twice a result",
        [](const Tensors& x) {
          const Tensor y = long_chain(x[0]);
