@@ -233,3 +233,27 @@ TEST_CASE("compiled gradients: a recorded call keeps no argument that derivative
   const auto rows = jacobian([&](const Tensor& x) { return divided(x, k * 1); });
   for (int i = 0; i < 2; ++i) CHECK(same_bits(rows(support::ramp({3})), diag(tensor({12., 6., 4.}))));
 }
+
+TEST_CASE("compiled gradients: a recorded gradient keeps what only its own derivative reads") {
+  // The rules of these compute by an op without a rule where nobody differentiates them.
+  const auto norm = [](const Tensor& x) { return layer_norm(x, {.axes = 0}); };
+  const auto rows = [](const Tensor& x) { return softmax(x); };
+  const auto logs = [](const Tensor& x) { return log_softmax(x); };
+  const auto check = [](const auto& f) {
+    const auto g = compile(f);
+    const Tensor x = sin(support::ramp({4}, .9)), w = cos(support::ramp({4}, .3));
+    const auto slope = [&](const auto& h) {
+      return [&](const Tensor& y) { return sum(grad([&](const Tensor& z) { return sum(h(z) * w); })(y) * w); };
+    };
+    const auto tangent = [&](const auto& h) { return [&](const Tensor& y) { return sum(jvp(h, y, w).second * w); }; };
+    for (int i = 0; i < 2; ++i) {
+      CHECK(max(abs(grad(slope(g))(x) - grad(slope(f))(x))).item() < 1e-13);
+      CHECK(max(abs(jvp(slope(g), x, w).second - jvp(slope(f), x, w).second)).item() < 1e-13);
+      CHECK(max(abs(grad(tangent(g))(x) - grad(tangent(f))(x))).item() < 1e-13);
+      CHECK(max(abs(jvp(tangent(g), x, w).second - jvp(tangent(f), x, w).second)).item() < 1e-13);
+    }
+  };
+  check(norm);
+  check(rows);
+  check(logs);
+}

@@ -86,13 +86,20 @@ class RuleReads {
     for (std::size_t k = 0; k < i.inputs.size() && k < 64; ++k)
       if (i.inputs[k] != program::nothing && !fixed[p.operands[i.inputs[k]].value]) followed_ |= std::uint64_t{1} << k;
     const ops::Primitive* const primitive = i.operation.primitive;
-    all_ = i.may_throw() || (primitive ? primitive->keep_inputs || primitive->residuals > 0
+    all_ = i.may_throw() || (primitive ? primitive->keep_inputs || primitive->residuals > 0 || lacks_rule(p, i)
                                        : i.operation.operand != ops::Operation::value || !i.pointwise());
   }
   bool input(std::size_t k) const { return all_ || reads(ops::Keep::From::input, k); }
   bool output(std::size_t k) const { return all_ || reads(ops::Keep::From::output, k); }
 
  private:
+  // Such as softmax.vjp, in whose place a rule computes by ops with rules where a tape follows what it reads.
+  static bool lacks_rule(const program::Program& p, const program::Instruction& i) {
+    const tape::Rule& rule = i.operation.primitive->rule;
+    return !rule.vjp && !rule.jvp && std::any_of(i.outputs.begin(), i.outputs.end(), [&](program::Index v) {
+      return v != program::nothing && is_differentiable(p.values[v].tensor.dtype());
+    });
+  }
   bool reads(ops::Keep::From from, std::size_t number) const {
     if (const ops::Primitive* const primitive = i_.operation.primitive)
       return std::any_of(primitive->keeps.begin(), primitive->keeps.end(), [&](const ops::Keep& keep) {
