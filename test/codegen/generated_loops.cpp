@@ -296,3 +296,15 @@ TEST_CASE("generate_c: the gradient of a loop of unknown length needs max_iterat
   CHECK_NOTHROW(generate_c(halve, {.name = "f"}, scalar(9.)));
   CHECK_THROWS_WITH(generate_c(grad(halve), {.name = "f"}, scalar(9.)), Catch::Contains("set max_iterations"));
 }
+
+TEST_CASE("generate_c: a loop whose gradient keeps complex numbers is refused by name") {
+  const auto f = [](const Tensor& x) {
+    const auto step = [](const Tensor& c, const Tensor& row) {
+      const Tensor y = real(exp(make_complex(row * (1. + c), cos(row))));
+      return std::pair(c * 0.9 + mean(tanh(y)), y);
+    };
+    const auto [last, rows] = scan(step, scalar(0.5), x * wave({30, 40}), {.compiled = true});
+    return last + sum(rows);
+  };
+  CHECK_THROWS_WITH(generate_c(grad(f), {.name = "f"}, wave({30, 40})), Catch::Contains("make_complex"));
+}

@@ -187,8 +187,9 @@ class LoopSource {
   Kept take_rows(std::int64_t rows) {
     Kept kept{{}, std::vector<Array>(p_->residuals), rows};
     for (const std::size_t k : read_) kept.variables.push_back(kept_rows(w_, zero_like(d_.outputs[k]), rows));
-    for (std::size_t r = 0; r < p_->residuals; ++r)
-      if (!program::is_token(residual(r))) kept.residuals[r] = kept_rows(w_, zero_like(residual(r)), rows);
+    for (std::size_t r = 0; r < p_->residuals; ++r)  // a body with another dtype is refused when it is written
+      if (!program::is_token(residual(r)) && csource::type_of(residual(r).dtype()))
+        kept.residuals[r] = kept_rows(w_, zero_like(residual(r)), rows);
     return kept;
   }
   std::vector<Array> take_checkpoints(std::int64_t length) {
