@@ -1,15 +1,20 @@
 // Windows, from version 8 on.
+#ifndef NOMINMAX  // libstdc++ defines it
 #define NOMINMAX
+#endif
 #define WIN32_LEAN_AND_MEAN
 #include <malloc.h>
 #include <windows.h>
 // After windows.h:
 #include <tlhelp32.h>
+#undef near  // in a unity build other sources follow
+#undef far
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -149,6 +154,7 @@ OVERLAPPED at(std::uint64_t offset) noexcept {
 }
 constexpr std::uint64_t most_at_once = std::uint64_t{1} << 30;  // bytes of one read or write
 
+bool is_there(const std::wstring& path) noexcept { return GetFileAttributesW(path.c_str()) != INVALID_FILE_ATTRIBUTES; }
 bool is_folder(const std::wstring& path) noexcept {
   const DWORD attributes = GetFileAttributesW(path.c_str());
   return attributes != INVALID_FILE_ATTRIBUTES && attributes & FILE_ATTRIBUTE_DIRECTORY;
@@ -158,7 +164,7 @@ bool is_folder(const std::wstring& path) noexcept {
 
 std::FILE* open_text(const char* path) noexcept {
   try {
-    return _wfopen(wide(path).c_str(), L"w");
+    return _wfopen(wide(path).c_str(), L"wb");
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
@@ -171,8 +177,10 @@ struct ReadableFile::Handle {
 ReadableFile::ReadableFile(const std::string& path) {
   const std::wstring name = wide(path);
   if (is_folder(name)) throw FileError{not_regular};
-  handle_.reset(new Handle{os::Handle(CreateFileW(name.c_str(), GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE,
-                                                  nullptr, OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, nullptr))});
+  // As on POSIX systems, the file may be written, replaced and removed meanwhile.
+  constexpr DWORD shared = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
+  handle_.reset(new Handle{os::Handle(
+      CreateFileW(name.c_str(), GENERIC_READ, shared, nullptr, OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, nullptr))});
   if (!handle_->file) fail("cannot be opened");
   if (GetFileType(handle_->file.get()) != FILE_TYPE_DISK) throw FileError{not_regular};
   LARGE_INTEGER size{};
@@ -202,16 +210,24 @@ namespace {
 
 constexpr const char* not_written = "cannot be written";
 
+std::wstring full(const std::wstring& path) {
+  std::wstring result(32768, L'\0');  // the longest path
+  const DWORD size = GetFullPathNameW(path.c_str(), static_cast<DWORD>(result.size()), result.data(), nullptr);
+  result.resize(size < result.size() ? size : 0);
+  return result;
+}
+
 // The file behind symbolic links, if it exists.
 std::wstring behind_links(const std::wstring& path) {
   const os::Handle file(CreateFileW(path.c_str(), 0, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, nullptr,
                                     OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, nullptr));
-  if (!file) return path;
-  std::wstring result(32768, L'\0');  // the longest path
+  if (!file) return full(path);
+  if (GetFileType(file.get()) != FILE_TYPE_DISK) throw FileError{not_regular};
+  std::wstring result(32768, L'\0');
   const DWORD size =
       GetFinalPathNameByHandleW(file.get(), result.data(), static_cast<DWORD>(result.size()), FILE_NAME_NORMALIZED);
   result.resize(size < result.size() ? size : 0);
-  return result.empty() ? path : result;
+  return result.empty() ? full(path) : result;
 }
 
 std::wstring temporary_name(const std::wstring& path, unsigned serial) {
@@ -220,7 +236,30 @@ std::wstring temporary_name(const std::wstring& path, unsigned serial) {
   return path.substr(0, begin) + L"." + path.substr(begin, 200) + L".reel" + std::to_wstring(serial) + L".tmp";
 }
 
-// Removes temporary files that no process writes: those of living writers are not shared.
+// Renames an open file onto another, which may be open. False, and GetLastError() is set, if it cannot. Only Windows 10
+// replaces a file that is open.
+bool rename_open(HANDLE file, const std::wstring& target) {
+  // FILE_RENAME_INFO, of which older headers lack the flags.
+  struct Rename {
+    DWORD flags;
+    HANDLE root;
+    DWORD bytes;
+    wchar_t name[1];
+  };
+  constexpr auto rename_info = FileRenameInfo, rename_info_ex = static_cast<FILE_INFO_BY_HANDLE_CLASS>(22);
+  constexpr DWORD replace_if_exists = 1, posix_semantics = 2;
+  const std::size_t bytes = target.size() * sizeof(wchar_t);
+  std::vector<std::byte> memory(sizeof(Rename) + bytes);
+  auto& rename =
+      *new (memory.data()) Rename{replace_if_exists | posix_semantics, nullptr, static_cast<DWORD>(bytes), {}};
+  std::memcpy(rename.name, target.data(), bytes);
+  const auto size = static_cast<DWORD>(memory.size());
+  if (SetFileInformationByHandle(file, rename_info_ex, memory.data(), size)) return true;
+  rename.flags = replace_if_exists;
+  return SetFileInformationByHandle(file, rename_info, memory.data(), size);
+}
+
+// Removes temporary files that no process writes: living writers do not let others remove them.
 void remove_abandoned(const std::wstring& of) {
   for (unsigned serial = 0;; ++serial) {
     const std::wstring name = temporary_name(of, serial);
@@ -238,10 +277,14 @@ struct ReplacedFile::State {
   void create() {
     for (unsigned serial = 0;; ++serial) {
       std::wstring next = temporary_name(target, serial);
-      os::Handle made(CreateFileW(next.c_str(), GENERIC_WRITE, 0, nullptr, CREATE_NEW, FILE_ATTRIBUTE_NORMAL, nullptr));
+      os::Handle made(CreateFileW(next.c_str(), GENERIC_WRITE | DELETE, FILE_SHARE_READ, nullptr, CREATE_NEW,
+                                  FILE_ATTRIBUTE_NORMAL, nullptr));
       const DWORD error = GetLastError();
-      if (!made && error != ERROR_FILE_EXISTS && error != ERROR_SHARING_VIOLATION) fail(not_written);
-      if (!made) continue;
+      if (!made && (error == ERROR_FILE_EXISTS || error == ERROR_SHARING_VIOLATION || is_there(next))) continue;
+      if (!made) {
+        SetLastError(error);
+        fail(not_written);
+      }
       file.swap(made);
       temporary.swap(next);
       return;
@@ -283,10 +326,17 @@ void ReplacedFile::write_at(std::uint64_t offset, const void* bytes, std::uint64
 void ReplacedFile::commit() {
   State& s = *state_;
   if (!FlushFileBuffers(s.file.get())) fail(not_written);
-  s.file.close();
-  if (!MoveFileExW(s.temporary.c_str(), s.target.c_str(), MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH))
-    fail("cannot be replaced");
+  // It stays open until it has its name, so that no other writer removes it.
+  constexpr int most_attempts = 100;  // of about 10 ms: another process may hold the old file for a moment
+  for (int attempt = 1; !rename_open(s.file.get(), s.target); ++attempt) {
+    const DWORD error = GetLastError();
+    if (attempt == most_attempts || (error != ERROR_ACCESS_DENIED && error != ERROR_SHARING_VIOLATION))
+      fail("cannot be replaced");
+    Sleep(10);
+  }
   s.temporary.clear();
+  FlushFileBuffers(s.file.get());  // the name
+  s.file.close();
 }
 
 }  // namespace reel::os
