@@ -10,11 +10,11 @@ namespace reel {
 void CSource::write(const std::string& folder) const {
   constexpr const char* who = "CSource.write";
   std::error_code error;
-  const std::filesystem::path to(folder.empty() ? "." : folder);
-  std::filesystem::create_directories(to, error);
-  if (error) detail::fail<IoError>(who, "cannot create the folder {}: {}", to.string(), error.message());
+  const std::string to = folder.empty() ? "." : folder;
+  std::filesystem::create_directories(std::u8string(to.begin(), to.end()), error);
+  if (error) detail::fail<IoError>(who, "cannot create the folder {}: {}", to, error.message());
   for (const auto& [ending, contents] : {std::pair(".h", &header_), std::pair(".c", &text_)}) {
-    io::OutputFile file(who, (to / (name_ + ending)).string());
+    io::OutputFile file(who, to + (to.ends_with('/') ? "" : "/") + name_ + ending);
     file.write(*contents);
     file.commit();
   }
