@@ -10,6 +10,7 @@
 #include <string>
 
 #include "catch.hpp"
+#include "core/system/system.hpp"
 #include "kernels/dispatch.hpp"
 
 namespace {
@@ -52,7 +53,7 @@ std::string variable(const char* name) {
 void use_core_type_of(const std::string& isa, char** argv) {
   const std::string core = isa == "avx512" ? "SkylakeX" : isa == "avx2" ? "Haswell" : "Prescott";
   if (variable("OPENBLAS_CORETYPE") == core) return;
-  setenv("OPENBLAS_CORETYPE", core.c_str(), 1);
+  reel::os::set_variable("OPENBLAS_CORETYPE", core.c_str());
   execv(argv[0], argv);
   std::perror("execv");
   std::exit(1);

@@ -1,17 +1,21 @@
 // A folder of its own for a test that writes files.
 #pragma once
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
 #include <string>
 
 namespace support {
 
 class TemporaryFolder {
  public:
-  TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "reel-test-XXXXXX").string()) {
-    if (!mkdtemp(path_.data())) std::abort();
+  TemporaryFolder() {
+    std::random_device random;
+    const std::string pattern = (std::filesystem::temp_directory_path() / "reel-test-").string();
+    do {
+      path_ = pattern + std::to_string(random());
+    } while (!std::filesystem::create_directory(path_));
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
   ~TemporaryFolder() {

@@ -5,8 +5,6 @@
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -21,6 +19,10 @@
 #include "catch.hpp"
 #include "core/task.hpp"
 #include "loops/product/matrices.hpp"
+#ifdef REEL_CHECKS_TASKS
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
 
 using namespace reel;
 

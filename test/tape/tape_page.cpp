@@ -30,7 +30,8 @@ std::string data(const std::string& page) {
 }
 
 struct TraceFile {
-  std::string path = std::filesystem::temp_directory_path() / ("reel_tape_page_" + std::to_string(getpid()) + ".json");
+  std::string path =
+      (std::filesystem::temp_directory_path() / ("reel_tape_page_" + std::to_string(getpid()) + ".json")).string();
   TraceFile() = default;
   TraceFile(const TraceFile&) = delete;
   TraceFile& operator=(const TraceFile&) = delete;
