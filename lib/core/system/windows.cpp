@@ -50,11 +50,24 @@ void NTAPI call_end(void* value) {
 
 bool reserve_thread_value(void (*end)(void* value)) noexcept {
   end_of_thread = end;
+  // A DLL that holds this is never unloaded: threads that used it call into it when they end.
+  HMODULE self = nullptr;
+  GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS,
+                     reinterpret_cast<const wchar_t*>(&call_end), &self);
   thread_index = FlsAlloc(call_end);
   return thread_index != FLS_OUT_OF_INDEXES;
 }
 void drop_thread_value() noexcept { FlsFree(thread_index); }
-bool set_thread_value(void* value) noexcept { return FlsSetValue(thread_index, value) != 0; }
+bool set_thread_value(void* value) noexcept {
+  // A thread that the C library did not start computes in long double with the 53 bits of double. Nothing but long
+  // double uses the x87 unit.
+  constexpr unsigned short precision = 0x300;
+  unsigned short control;
+  __asm__ volatile("fnstcw %0" : "=m"(control));
+  control |= precision;
+  __asm__ volatile("fldcw %0" : : "m"(control));
+  return FlsSetValue(thread_index, value) != 0;
+}
 
 int allowed_processors() noexcept {
   DWORD_PTR process = 0, whole = 0;
