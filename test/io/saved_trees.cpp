@@ -294,7 +294,7 @@ void refuse_nan_rate(const std::string& path) {
   Variable v(ones({2}), "v");
   Optimizer optimizer;
   optimizer.step(ones({2}), v);
-  optimizer.options.learning_rate = std::nan("");
+  optimizer.options.learning_rate = std::numeric_limits<double>::quiet_NaN();
   save(path, v, optimizer);
   optimizer.options.learning_rate = 0.5;
   v.assign(full({2}, 7.0));

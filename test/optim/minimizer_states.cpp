@@ -118,7 +118,7 @@ TEST_CASE("fits that are stopped and continued from a file take the steps of an 
   CHECK_THROWS_AS(levenberg_marquardt(residuals, ones({3}), {}, state), ValueError);
   CHECK_THROWS_AS(lbfgs(chain, start, {.state = &state}), ValueError);
   // The last number is the reason for the end.
-  for (const double reason : {-1.0, 6.0, 1e300, std::nan("")}) {
+  for (const double reason : {-1.0, 6.0, 1e300, std::numeric_limits<double>::quiet_NaN()}) {
     for (MinimizerState* s : {&state, &sparse_state}) {
       std::vector<double> numbers = s->numbers.to_vector();
       numbers.back() = reason;
