@@ -110,6 +110,16 @@ class Aptitude {
            std::any_of(i.inputs.begin(), i.inputs.end(),
                        [&](Index o) { return o != nothing && is_token(program_.operands[o].value); });
   }
+  // Factors with pivots are laid out by LAPACK here and by rows in C: who makes them must be who reads them.
+  bool passes_pivots(const Instruction& i) const {
+    const ops::Primitive* const primitive = i.operation.primitive;
+    const auto is_pivots = [](const Tensor& x) { return x.dtype() == DType::int32 && x.rank() > 0; };
+    return primitive && !primitive->write_c.expression &&
+           (std::any_of(i.inputs.begin(), i.inputs.end(),
+                        [&](Index o) { return o != nothing && is_pivots(tensor_of(o)); }) ||
+            std::any_of(i.outputs.begin(), i.outputs.end(),
+                        [&](Index v) { return v != nothing && is_pivots(program_.values[v].tensor); }));
+  }
   // What native code of these instructions saves; negative if one has no form in C.
   double written_gain(std::span<const std::size_t> members) {
     try {
@@ -123,7 +133,7 @@ class Aptitude {
   double gain_of(std::size_t at) {
     const Instruction& i = program_.instructions[at];
     if (passes_token(i)) return -1;  // until join_tokens()
-    if (!is_written(i)) return -1;
+    if (!is_written(i) || passes_pivots(i)) return -1;
     const std::size_t one[] = {at};
     if (!i.pointwise() || i.operation.summed || program_.values[i.outputs[0]].tensor.size() != 1)
       return written_gain(one);

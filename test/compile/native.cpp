@@ -145,6 +145,14 @@ TEST_CASE("native: values and derivatives of every order agree to rounding") {
         },
         drawn({2, 3}));
   }
+  SECTION("factors that one side of a derivative makes and the other reads") {
+    const auto f = [](const Tensor& x) { return solve(x + 2. * eye(4), x); };
+    const Tensor x = drawn({4, 4}), right = jacobian(f)(x);
+    const auto g = compile(f, {.native = true, .native_flags = quick});
+    check_close(right, jacobian([&](const Tensor& y) { return g(y); })(x));
+    check_close(right,
+                compile([&](const Tensor& y) { return jacobian(f)(y); }, {.native = true, .native_flags = quick})(x));
+  }
   CHECK(warnings.texts.empty());
 }
 
