@@ -883,7 +883,7 @@ class Compiled {
 
   template <class Result, class Kept, class... A>
   Result run(A&... args) const {
-    if constexpr (detail::tensor_count < Result >> 0 && ((detail::tensor_count < std::remove_const_t < A >>> 0) && ...))
+    if constexpr (detail::tensor_count<Result> != 0 && ((detail::tensor_count<std::remove_const_t<A>> != 0) && ...))
       if (Result result; run_again<Result, Kept>(result, args...)) return result;
     if (const auto plainly = programs_.inlined()) return call_plainly<Result, Kept>(args...);
     constexpr auto numbers = std::index_sequence_for<A...>();

@@ -26,7 +26,7 @@ DType in_float32(const Inputs& in) {
   round_like(half(in[0]->dtype) ? DType::float32 : in[0]->dtype);
   return in[0]->dtype;
 }
-// Halves are computed in float32 and rounded once.
+// float16 and bfloat16: computed in float32 and rounded once.
 Op rounded_once(Op o) {
   o.eval = [eval = o.eval](const S& s, const Inputs& in, Arrays& out) {
     eval(s, in, out);
