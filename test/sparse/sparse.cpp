@@ -97,15 +97,15 @@ TEST_CASE("stencils on grids take as many directions as they have points") {
   const auto stencil = [](const Tensor& x, const Shape& grid, int axes, bool corners) {
     Tensor centre = x, sum = x;
     for (int axis = grid.rank() - axes; axis < grid.rank(); ++axis) {
-      const Tensor none = zeros([&] {
+      const Tensor outside = zeros([&] {
         Shape s = grid;
         s[axis] = 1;
         return s;
       }());
       const std::int64_t n = grid[axis];
       const Tensor from = corners ? sum : centre;
-      const Tensor before = concatenate({none, split_sizes(from, {n - 1, 1}, axis)[0]}, axis);
-      const Tensor behind = concatenate({split_sizes(from, {1, n - 1}, axis)[1], none}, axis);
+      const Tensor before = concatenate({outside, split_sizes(from, {n - 1, 1}, axis)[0]}, axis);
+      const Tensor behind = concatenate({split_sizes(from, {1, n - 1}, axis)[1], outside}, axis);
       sum = sum + before + behind;
     }
     return sum * x;

@@ -19,6 +19,13 @@ struct Resolved {
   std::int32_t mask;   // of the offset: 0 for memory that stays
 };
 
+// Addresses of labels hold for one copy of a function; clang copies none that takes them.
+#ifdef __clang__
+#define REEL_ONE_COPY [[gnu::noinline]]
+#else
+#define REEL_ONE_COPY [[gnu::noinline, gnu::noclone]]
+#endif
+
 template <VecElement T>
 struct Chain {
   using L = Vec<T>;
@@ -27,7 +34,7 @@ struct Chain {
   static_assert(static_cast<std::size_t>(group) * sizeof(T) <= chain_slot_bytes);
 
   // Runs the code; without code, returns the labels by ChainOp, then that of the end.
-  [[gnu::noinline, gnu::noclone]] static const std::int32_t* groups(const Resolved* code, std::ptrdiff_t bytes) {
+  REEL_ONE_COPY static const std::int32_t* groups(const Resolved* code, std::ptrdiff_t bytes) {
 #define REEL_LABEL(name) \
   static_cast<std::int32_t>(static_cast<const char*>(&&op_##name) - static_cast<const char*>(&&op_end)),
     static const std::int32_t labels[] = {REEL_CHAIN_OPS(REEL_LABEL) REEL_LABEL(end)};
