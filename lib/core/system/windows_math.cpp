@@ -114,9 +114,36 @@ long double inverse_cosh(long double x) {
   return x > 1e9L ? std::log(x) + 0.693147180559945309417232121458176568L : std::log1p(t + std::sqrt(t * (t + 2)));
 }
 
+// high + low to odd: of long doubles that bracket the sum, the one whose last bit is set. Rounded to at most 62 bits it
+// is the sum rounded once: S. Boldo and G. Melquiond, Emulation of FMA and correctly rounded sums, IEEE Transactions on
+// Computers 57 (2008). `rest` stands for what is smaller still.
+long double to_odd(long double high, long double low, long double rest) {
+  const long double sum = high + low, part = sum - high, lost = (high - (sum - part)) + (low - part);
+  const long double error = lost != 0 ? lost : rest;
+  std::uint64_t mantissa;
+  std::memcpy(&mantissa, &sum, sizeof mantissa);
+  if (error == 0 || mantissa & 1 || !std::isfinite(sum)) return sum;
+  return std::nextafter(sum, error > 0 ? HUGE_VALL : -HUGE_VALL);
+}
+
+double upper_half(double x) {
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & ~std::uint64_t{0x7ffffff});
+}
+
 }  // namespace
 
 extern "C" {
+double fma(double x, double y, double z) {
+  const long double product = static_cast<long double>(x) * y;
+  if (!std::isfinite(x) || !std::isfinite(y) || !std::isfinite(z) || product == 0)
+    return static_cast<double>(product + z);
+  const long double xh = upper_half(x), xl = x - xh, yh = upper_half(y), yl = y - yh;
+  const long double rest = ((xh * yh - product) + xh * yl + xl * yh) + xl * yl;  // exact: T. J. Dekker
+  const long double sum = product + z, part = sum - product, lost = (product - (sum - part)) + (z - part);
+  const long double low = lost + rest, low_part = low - lost;
+  return static_cast<double>(to_odd(sum, low, (lost - (low - low_part)) + (rest - low_part)));
+}
+float fmaf(float x, float y, float z) { return static_cast<float>(to_odd(static_cast<long double>(x) * y, z, 0)); }
 double sin(double x) { return static_cast<double>(of(x).sine); }
 float sinf(float x) { return static_cast<float>(of(x).sine); }
 long double sinl(long double x) { return of(x).sine; }
