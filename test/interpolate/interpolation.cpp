@@ -70,12 +70,13 @@ TEST_CASE("interp agrees with NumPy; its derivative at a knot is the right one, 
   CHECK(interp(tensor({-inf, 0.5, inf}), tensor({0}), tensor({3})).to_vector() == Doubles{3, 3, 3});
   CHECK(interp(tensor({-inf, inf}), x, y).to_vector() == Doubles{1, 8});
   CHECK(support::slope_at(f, tensor({-inf, inf})) == Doubles{0, 0});
-  CHECK(std::isnan(interp(std::nan(""), x, y).item()));
-  const Doubles at_nan = support::slope_at(f, tensor({1, std::nan("")}));
+  CHECK(std::isnan(interp(std::numeric_limits<double>::quiet_NaN(), x, y).item()));
+  const Doubles at_nan = support::slope_at(f, tensor({1, std::numeric_limits<double>::quiet_NaN()}));
   CHECK(at_nan[0] == 256);
   CHECK(std::isnan(at_nan[1]));
   for (const double weight :
-       support::slope_at([&](const Tensor& v) { return interp(std::nan(""), x, v); }, tensor({1, 2, 3, 4, 5, 6})))
+       support::slope_at([&](const Tensor& v) { return interp(std::numeric_limits<double>::quiet_NaN(), x, v); },
+                         tensor({1, 2, 3, 4, 5, 6})))
     CHECK((std::isnan(weight) || weight == 0));
 }
 
@@ -199,8 +200,10 @@ TEST_CASE("interpolation: dtypes, errors, traces") {
   CHECK_THROWS_WITH(interp(0.5, x, ones({2})), Contains("interp: xp is [3] and fp [2]"));
   CHECK_THROWS_AS(interp(0.5, zeros({0}), zeros({0})), ShapeError);
   CHECK_THROWS_AS(interp(make_complex(x, x), x, y), TypeError);
-  CHECK_THROWS_WITH(interp(0.5, x, y, {.period = std::nan("")}), Contains("interp: the period is nan"));
-  for (const Tensor& bad : {tensor({0, 0, 1}), tensor({0, 2, 1}), tensor({0, std::nan(""), 1})})
+  CHECK_THROWS_WITH(interp(0.5, x, y, {.period = std::numeric_limits<double>::quiet_NaN()}),
+                    Contains("interp: the period is nan"));
+  for (const Tensor& bad :
+       {tensor({0, 0, 1}), tensor({0, 2, 1}), tensor({0, std::numeric_limits<double>::quiet_NaN(), 1})})
     CHECK_THROWS_WITH(pchip(bad, y),
                       Contains("pchip: knot 1 is not larger") || Contains("pchip: knot 2 is not larger"));
   CHECK_THROWS_AS(akima(x, ones({2, 2})), ShapeError);

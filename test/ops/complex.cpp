@@ -4,6 +4,7 @@
 #include <cmath>
 #include <complex>
 #include <limits>
+#include <numbers>
 
 #include "catch.hpp"
 #include "support/derivatives.hpp"
@@ -373,7 +374,7 @@ TEST_CASE("complex quotients without intermediate overflow; powers with zeros; p
   CHECK(power(z(1, 1), -2).item<C>() == C(0, -0.5));
   CHECK(sqrt(z(-4, 0.0)).item<C>() == C(0, 2));
   CHECK(sqrt(z(-4, -0.0)).item<C>() == C(0, -2));
-  CHECK(close(log(z(-1, 0.0)).item<C>(), C(0, M_PI)));
+  CHECK(close(log(z(-1, 0.0)).item<C>(), C(0, std::numbers::pi)));
   // The derivative of 0**y by y is 0 where that is finite.
   const Tensors g =
       support::pull([](const Tensors& x) { return Tensors{power(x[0], x[1])}; }, {z(0, 0), z(2, 1)}, {z(1, 0)});
@@ -403,7 +404,7 @@ TEST_CASE("real, imag, conj and angle of real numbers") {
   CHECK(array_equal(real(x), x));
   CHECK(array_equal(conj(x), x));
   CHECK(array_equal(imag(x), zeros({3})));
-  CHECK(angle(x).to_vector() == std::vector<double>{0, M_PI, 0});
+  CHECK(angle(x).to_vector() == std::vector<double>{0, std::numbers::pi, 0});
   CHECK(angle(n).dtype() == DType::float64);
   CHECK(real(n).dtype() == DType::int64);
   GradientTape tape({.persistent = true});
