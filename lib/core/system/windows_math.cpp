@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 
+namespace reel::os {
+
 namespace {
 
 __extension__ using Wide = unsigned __int128;
@@ -172,4 +174,6 @@ double acosh(double x) { return static_cast<double>(inverse_cosh(x)); }
 float acoshf(float x) { return static_cast<float>(inverse_cosh(x)); }
 long double acoshl(long double x) { return inverse_cosh(x); }
 long double acosl(long double x) { return std::atan2(std::sqrt((1 - x) * (1 + x)), x); }
-}
+}  // extern "C"
+
+}  // namespace reel::os
