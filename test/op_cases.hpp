@@ -1,5 +1,6 @@
 // The table of op cases: a row for each exported op, from which values, both modes, orders, edge cases and coverage are
-// tested, the op table of samples/README.md is generated, and the benchmarks take their inputs. Rows in op_cases/*.cpp.
+// tested, the op table of samples/README.md is generated, and the benchmarks take their inputs. Rows of the engine's
+// ops are in op_cases, those of a subject in its folder: rows.cpp, or rows/*.cpp.
 #pragma once
 #include <cstdlib>
 #include <reel/reel.hpp>

@@ -8,7 +8,7 @@
 #include "catch.hpp"
 #include "gradient/gradient.hpp"
 #include "op_cases.hpp"
-#include "op_cases/equations/solutions.hpp"
+#include "solve/rows.hpp"
 #include "support/derivatives.hpp"
 
 using namespace reel;

@@ -8,7 +8,7 @@
 #include "core/block.hpp"
 #include "loops/loops.hpp"
 #include "op_cases.hpp"
-#include "op_cases/equations/solutions.hpp"
+#include "solve/rows.hpp"
 #include "support/derivatives.hpp"
 #include "support/warnings.hpp"
 #include "tape/record.hpp"

@@ -4,7 +4,7 @@
 
 #include "catch.hpp"
 #include "op_cases.hpp"
-#include "op_cases/equations/solutions.hpp"
+#include "solve/rows.hpp"
 #include "support/derivatives.hpp"
 #include "support/numbers.hpp"
 

@@ -74,8 +74,9 @@ Figures read_figures(std::istream& in) {
   figures.values = read_numbers(in);
   return figures;
 }
-std::vector<Case> read_cases(const std::string& family) {
-  std::ifstream file(REEL_SOURCE_ROOT "/test/golden/" + family + ".txt");
+// `path` is that in `test` without .txt.
+std::vector<Case> read_cases(const std::string& path) {
+  std::ifstream file(REEL_SOURCE_ROOT "/test/" + path + ".txt");
   std::vector<Case> cases;
   for (std::string line; std::getline(file, line);) {
     std::istringstream in(line);
@@ -251,11 +252,11 @@ void check_derivatives(const Row& row, const Case& c, const Tensors& y) {
     check_second_in_all_modes(row, c, {f, b.x, b.places}, w, v, h);
 }
 
-void check_family(const std::string& family, const std::vector<Row>& rows) {
+void check_family(const std::string& path, const std::vector<Row>& rows) {
   std::map<std::string, const Row*> by_name;
   for (const Row& row : rows) CHECK(by_name.emplace(row.name, &row).second);
   std::set<std::string> used;
-  for (const Case& c : read_cases(family)) {
+  for (const Case& c : read_cases(path)) {
     INFO(c.name);
     const auto found = by_name.find(c.name.substr(0, c.name.find('/')));
     if (found == by_name.end()) {
@@ -288,34 +289,34 @@ void check_family(const std::string& family, const std::vector<Row>& rows) {
 }  // namespace
 
 TEST_CASE("pointwise functions, reductions and arranging are those of other libraries") {
-  check_family("elements", golden::element_rows);
+  check_family("golden/elements", golden::element_rows);
 }
 TEST_CASE("linear algebra, Fourier transforms and signals are those of other libraries") {
-  check_family("linear_algebra", golden::linear_algebra_rows);
+  check_family("linalg/golden", golden::linear_algebra_rows);
 }
 TEST_CASE("networks, sequences, losses and distributions are those of other libraries") {
-  check_family("networks", golden::network_rows);
+  check_family("nn/golden", golden::network_rows);
 }
 TEST_CASE("interpolation, integrals, equations and rotations are those of other libraries") {
-  check_family("functions", golden::function_rows);
+  check_family("special/golden", golden::function_rows);
 }
 
 TEST_CASE("splines, grids, images, morphology, bands and first weights are those of other libraries") {
-  check_family("grids", golden::grid_rows);
+  check_family("interpolate/golden", golden::grid_rows);
 }
 
 TEST_CASE("distributions, their tails, quantiles and samples are those of mpmath") {
-  check_family("distributions", golden::distribution_rows);
+  check_family("stats/golden", golden::distribution_rows);
 }
 
 TEST_CASE("where derivatives are infinite, jump or are a choice, they are as documented") {
-  check_family("delicate", golden::delicate_rows);
+  check_family("golden/delicate", golden::delicate_rows);
 }
 
 // An answer that is missing, or numbers that differ from the right ones.
 TEST_CASE("where PyTorch has no derivative or a wrong one, it is the one on record") {
-  check_family("beyond", golden::beyond_rows);
-  for (const Case& c : read_cases("beyond")) {
+  check_family("golden/beyond", golden::beyond_rows);
+  for (const Case& c : read_cases("golden/beyond")) {
     INFO(c.name);
     CHECK_FALSE(c.peers.empty());
     for (const Peer& peer : c.peers) {

@@ -17,6 +17,7 @@ import threading
 import time
 
 TABLES = "[#op_derivatives],[#op_edges],[#op_values]"  # tests that go over the op cases, of one op at a time
+ROWS = ["test/op_cases/*.cpp", "test/*/rows.cpp", "test/*/rows/*.cpp"]
 OTHERS = "~[#op_derivatives]~[#op_edges]~[#op_values]"
 ALONE = 10  # units of each kind that run by themselves; the others run together
 MEMORY = 8 << 30
@@ -79,7 +80,7 @@ class Runs:
                                 capture_output=True).stdout
         names = [line for line in listed.splitlines() if line.strip()]
         ops = set()
-        for file in (self.root / "test/op_cases").rglob("*.cpp"):
+        for file in (file for place in ROWS for file in self.root.glob(place)):
             ops |= set(re.findall(r'^\s*(?:\w+\()?\{?"(\w+)",', file.read_text(), re.M))
         return [{"names": TABLES, "op": op} for op in sorted(ops)] + [{"names": [n], "op": None} for n in names]
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "../op_cases/references/matrices.hpp"
+#include "../linalg/references/matrices.hpp"
 #include "rows.hpp"
 
 namespace random_programs {

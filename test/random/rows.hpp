@@ -1,5 +1,5 @@
-// Ops whose references stand with the rows of op cases, in ../op_cases/references: the interpreter computes them with
-// jets. What is left to say here is how a statement is drawn and how it calls the library.
+// Ops whose references stand with the rows of op cases, in folders called references: the interpreter computes them
+// with jets. What is left to say here is how a statement is drawn and how it calls the library.
 #pragma once
 #include <functional>
 #include <string>

@@ -13,8 +13,8 @@
 
 #include "catch.hpp"
 #include "function_values.hpp"
-#include "op_cases/special/table.hpp"
 #include "partial.hpp"
+#include "special/references/table.hpp"
 #include "special/table.hpp"
 
 using namespace reel;

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "../../op_cases.hpp"
-#include "../../op_cases/special/table.hpp"
+#include "../../special/references/table.hpp"
 #include "binary_ops.hpp"
 #include "ops.hpp"
 

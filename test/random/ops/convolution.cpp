@@ -1,5 +1,5 @@
 // Convolution, pooling and morphology along one to three axes: their operands and calls.
-#include "../../op_cases/references/convolution.hpp"
+#include "../../nn/references/convolution.hpp"
 
 #include <algorithm>
 #include <reel/nn.hpp>

@@ -1,5 +1,5 @@
 // The distributions of <reel/stats.hpp>.
-#include "../../op_cases/special/divergence_pairs.hpp"
+#include "../../stats/references/divergence_pairs.hpp"
 #include "../ranged.hpp"
 
 namespace random_programs {

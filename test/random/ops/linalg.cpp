@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "../../op_cases/references/products.hpp"
+#include "../../linalg/references/products.hpp"
 #include "../matrices.hpp"
 
 namespace random_programs {

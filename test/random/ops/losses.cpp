@@ -1,5 +1,5 @@
 // Losses: their operands and calls.
-#include "../../op_cases/references/losses.hpp"
+#include "../../nn/references/losses.hpp"
 
 #include <reel/nn/losses.hpp>
 

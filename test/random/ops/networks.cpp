@@ -1,7 +1,7 @@
 // Normalisation, first weights and dropout of neural networks: their operands and calls.
 #include <reel/nn.hpp>
 
-#include "../../op_cases/references/normalization.hpp"
+#include "../../nn/references/normalization.hpp"
 #include "../rows.hpp"
 
 namespace random_programs {

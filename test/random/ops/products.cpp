@@ -1,5 +1,5 @@
 // Products of vectors and matrices, norms of matrices and systems of tensors: operands and calls.
-#include "../../op_cases/references/products.hpp"
+#include "../../linalg/references/products.hpp"
 
 #include <algorithm>
 #include <reel/linalg.hpp>

@@ -1,8 +1,8 @@
 // Attention, rotary embedding, recurrent networks, CTC and bags of embeddings: their operands and calls.
 #include <reel/nn.hpp>
 
-#include "../../op_cases/references/convolution.hpp"
-#include "../../op_cases/references/sequence.hpp"
+#include "../../nn/references/convolution.hpp"
+#include "../../nn/references/sequence.hpp"
 #include "../rows.hpp"
 
 namespace random_programs {

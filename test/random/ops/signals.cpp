@@ -1,6 +1,6 @@
 // Signals: convolution, filters, cosine and sine transforms, short-time spectra, phases and trends. Spectra of real
 // signals count by the sums of their parts.
-#include "../../op_cases/references/signals.hpp"
+#include "../../fft/references/signals.hpp"
 
 #include <algorithm>
 #include <reel/fft/signal.hpp>

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "../../op_cases/special/table.hpp"
+#include "../../special/references/table.hpp"
 #include "../ranged.hpp"
 
 namespace random_programs {

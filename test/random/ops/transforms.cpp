@@ -3,7 +3,7 @@
 #include <reel/fft.hpp>
 #include <reel/ops/parts.hpp>
 
-#include "../../op_cases/references/signals.hpp"
+#include "../../fft/references/signals.hpp"
 #include "../rows.hpp"
 
 namespace random_programs {

@@ -1,6 +1,8 @@
-"""Writes test/golden/*.txt: what PyTorch, SciPy and mpmath compute, with derivatives, for the rows of test/golden/golden.cpp.
+"""Writes test/golden/*.txt and test/*/golden.txt: what PyTorch, SciPy and mpmath compute, with derivatives, for the rows of
+test/golden/golden.cpp.
 
-Usage: golden.py FOLDER, with PyTorch 1.13, SciPy 1.10 and mpmath 1.2 (Debian 12). The tests read the stored files alone.
+Usage: golden.py FOLDER [FAMILY...], where FOLDER is test or has folders of the same names, with PyTorch 1.13, SciPy 1.10 and
+mpmath 1.2 (Debian 12). The tests read the stored files alone.
 """
 import importlib
 import pathlib
@@ -8,10 +10,11 @@ import sys
 
 import record
 
-FAMILIES = sys.argv[2:] or ["elements", "linear_algebra", "networks", "functions", "grids", "distributions", "delicate", "beyond"]
+FILES = {"elements": "golden/elements", "linear_algebra": "linalg/golden", "networks": "nn/golden", "functions": "special/golden",
+         "grids": "interpolate/golden", "distributions": "stats/golden", "delicate": "golden/delicate", "beyond": "golden/beyond"}
 folder = pathlib.Path(sys.argv[1])
-for family in FAMILIES:
+for family in sys.argv[2:] or FILES:
     record.lines.clear()
     record.names.clear()
     importlib.import_module(family).add()
-    (folder / f"{family}.txt").write_text("\n".join(record.lines) + "\n")
+    (folder / f"{FILES[family]}.txt").write_text("\n".join(record.lines) + "\n")

@@ -1,7 +1,7 @@
 """Fails when an exported op has no row in the table of op cases.
 
 Usage: op_coverage.py NM ROOT LIBRARY. An op is a function of tensors that HEADERS or a header of FOLDERS declares and the
-shared library exports from namespace reel; its row begins with {"name" or add("name" in a file of test/op_cases. A row
+shared library exports from namespace reel; its row begins with {"name" or add("name" in a file of PLACES. A row
 REEL_ROWS(name, ...) stands for the functions of a distribution.
 """
 import pathlib
@@ -13,6 +13,7 @@ DECLARATION = re.compile(r"^\s*(?:\[\[.*?\]\]\s*)*(?:[\w:]+(?:<\w+>)?) ([a-z]\w*
 EXEMPT = {"full", "random_categorical", "random_choice", "random_shuffle",  # made of numbers, or drawn: not functions of a tensor
           "odeint_events"}  # several results and a list of functions: test/ode/events.cpp
 FOLDERS = ["fft", "linalg", "nn", "ops", "solve", "stats"]
+PLACES = ["test/op_cases/**/*.?pp", "test/*/rows.?pp", "test/*/rows/*.?pp", "test/*/references/*.?pp"]
 HEADERS = ["geometry.hpp", "image.hpp", "interpolate.hpp", "ode.hpp", "special.hpp"]
 nm, root, library = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
 symbols = subprocess.run([nm, "-DC", "--defined-only", library], capture_output=True, text=True, check=True).stdout
@@ -23,7 +24,7 @@ for header in [*in_folders, *(root / "include/reel" / name for name in HEADERS)]
     for name, _ in DECLARATION.findall(header.read_text()):
         declared.setdefault(name, header.name)
 rows = set()
-for file in (root / "test/op_cases").rglob("*.?pp"):
+for file in (file for pattern in PLACES for file in root.glob(pattern)):
     text = file.read_text()
     rows |= set(re.findall(r'(?:\{\s*|add\()"([a-z]\w*)"', text))
     kinds = re.findall(r"REEL_ROW\(name, \w+, (\w+)", text)

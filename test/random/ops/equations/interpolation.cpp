@@ -3,7 +3,7 @@
 #include <reel/interpolate.hpp>
 #include <reel/solve/integrate.hpp>
 
-#include "../../../op_cases/references/grids.hpp"
+#include "../../../interpolate/references/arrays.hpp"
 #include "../../matrices.hpp"
 
 namespace random_programs {

@@ -1,5 +1,5 @@
 // Rotations by axis and angle.
-#include "../../../op_cases/equations/rotations.hpp"
+#include "../../../geometry/references/rotations.hpp"
 
 #include <reel/geometry.hpp>
 

@@ -1,5 +1,5 @@
 // Solutions found by iteration: of linear systems, equations, integrals, linear differential equations.
-#include "../../../op_cases/references/solutions.hpp"
+#include "../../../solve/references/solutions.hpp"
 
 #include <algorithm>
 #include <reel/linalg.hpp>
