@@ -297,6 +297,18 @@ TEST_CASE("generate_c: the gradient of a loop of unknown length needs max_iterat
   CHECK_THROWS_WITH(generate_c(grad(halve), {.name = "f"}, scalar(9.)), Catch::Contains("set max_iterations"));
 }
 
+TEST_CASE("generate_c: the gradient of a loop with constant bounds whose body assigns a variable") {
+  const Variable count(scalar(0.));
+  const auto f = [count](const Tensor& x) {
+    const auto step = [own = count](const Tensor&, const Tensor& s) mutable {
+      own.assign(own + 1.);
+      return sin(s) * s;
+    };
+    return fori_loop(0, 3, step, x);
+  };
+  CHECK_NOTHROW(generate_c(grad(f), {.name = "f"}, scalar(0.9)));
+}
+
 TEST_CASE("generate_c: a loop whose gradient keeps complex numbers is refused by name") {
   const auto f = [](const Tensor& x) {
     const auto step = [](const Tensor& c, const Tensor& row) {

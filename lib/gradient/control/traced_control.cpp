@@ -195,11 +195,11 @@ class Branches final : public BodyCall {
   }
 };
 
-// The number of iterations of fori_loop, whose first variable is the counter and whose condition compares it with a
-// constant; negative if it is not known, as where values of effects stand before the counter.
-std::int64_t iterations_of(const detail::FlatLoop& loop, std::span<const Body> bodies, TensorSpan variables) {
+// The number of iterations of fori_loop, whose condition compares the counter with a constant; negative if it is not
+// known. `own`: the variables of the loop without values of effects; the first is the counter.
+std::int64_t iterations_of(const detail::FlatLoop& loop, std::span<const Body> bodies, TensorSpan own) {
   if (std::string_view(loop.name) != "fori_loop") return -1;
-  const Tensor& counter = variables[0];
+  const Tensor& counter = own[0];
   if (counter.dtype() != DType::int64 || ops::is_abstract(counter)) return -1;
   for (const program::Value& v : bodies[1].traced().program().values)
     if (v.origin == program::Value::Origin::constant && v.tensor.size() == 1 && v.tensor.dtype() == DType::int64)
@@ -207,17 +207,17 @@ std::int64_t iterations_of(const detail::FlatLoop& loop, std::span<const Body> b
   return -1;
 }
 
-}  // namespace
-
-std::optional<Tensors> trace_loop(const detail::FlatLoop& loop, TensorSpan initial, TensorSpan xs,
-                                  const LoopOptions& options) {
+// `effect_values`: how many of the first variables are values of effects.
+std::optional<Tensors> trace_loop_with(std::size_t effect_values, const detail::FlatLoop& loop, TensorSpan initial,
+                                       TensorSpan xs, const LoopOptions& options) {
   if (loop.more ? !loop.condition : loop.steps == 0 || (loop.steps <= most_unrolled && !options.compiled)) return {};
   Tensors rows;
   for (const Tensor& x : xs) rows.push_back(like_row(x));
   std::vector<Body> bodies = trace_bodies(loop, abstract_like(initial), rows);
   if (const BodyEffects effects = effects_of(bodies); effects.any())
     return effects.perform(loop.name, [&](TensorSpan values) {
-      return trace_loop(with_effects(loop, effects), joined({values, initial}), xs, options);
+      return trace_loop_with(effect_values + values.size(), with_effects(loop, effects), joined({values, initial}), xs,
+                             options);
     });
   if (const Tensors results = bodies[0].results(); !same_kinds(initial, TensorSpan(results).first(loop.variables))) {
     if (!loop.more || options.compiled) return {};
@@ -232,7 +232,7 @@ std::optional<Tensors> trace_loop(const detail::FlatLoop& loop, TensorSpan initi
   bodies[0].read_for_rules(std::move(moving));
   LoopOptions inner = options;
   inner.compiled = false;
-  if (const std::int64_t count = iterations_of(loop, bodies, initial);
+  if (const std::int64_t count = iterations_of(loop, bodies, initial.subspan(effect_values));
       count >= 0 && (inner.max_iterations < 0 || inner.max_iterations > count))
     inner.max_iterations = count;
   const Levels levels = Levels::now();
@@ -241,6 +241,13 @@ std::optional<Tensors> trace_loop(const detail::FlatLoop& loop, TensorSpan initi
   const auto run = make_deferred<DeferredLoop>(loop, inner, bodies, xs.size());
   run->prepare(followed_of(own), levels);
   return (*run)(own);
+}
+
+}  // namespace
+
+std::optional<Tensors> trace_loop(const detail::FlatLoop& loop, TensorSpan initial, TensorSpan xs,
+                                  const LoopOptions& options) {
+  return trace_loop_with(0, loop, initial, xs, options);
 }
 
 namespace {
