@@ -370,12 +370,12 @@ class Generation {
         "#define {1}\n#endif\n\n",
         options_.name, restricted);
     const std::string constants = w.constants();
-    text +=
+    std::string rest =
         constants + (constants.empty() ? "" : "\n") + initial_state() + patterns(true) + w.helpers() + w.functions();
-    text += fmt::format("{} {{\n{}{}  return 0;\n}}\n\n", prototype((restricted + " ").c_str()), regions(w), w.body());
-    text += errors(w);
-    if (options_.check) text += check();
-    return text;
+    rest += fmt::format("{} {{\n{}{}  return 0;\n}}\n\n", prototype((restricted + " ").c_str()), regions(w), w.body());
+    rest += errors(w);
+    if (options_.check) rest += check();
+    return text.append(csource::special_values(rest)) + rest;
   }
 
   // ---- The smoke test

@@ -361,7 +361,8 @@ class File {
   std::string text_ =
       "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n\n"
       "#ifdef __cplusplus\n#define REEL_PUBLIC extern \"C\"\n#else\n#define REEL_PUBLIC\n#endif\n\n"
-      "REEL_PUBLIC const char reel_native_key[sizeof NATIVE_KEY] = NATIVE_KEY;\n\n";
+      "REEL_PUBLIC const char reel_native_key[sizeof NATIVE_KEY] = NATIVE_KEY;\n\n" +
+      std::string(csource::special_values());
 };
 
 // Tokens that native code passes on are bytes.

@@ -31,16 +31,24 @@ const char* type_of(DType d) noexcept {
 std::string literal(double x, DType d) {
   const char* suffix = d == DType::float32 ? "F" : "";
   if (d == DType::float32) x = static_cast<double>(static_cast<float>(x));
-  if (std::isnan(x)) return d == DType::float32 ? "NAN" : "((double)NAN)";
+  if (!std::isfinite(x))
+    return fmt::format("(({})REEL_{})", type_of(d),
+                       std::isnan(x)     ? "NAN"
+                       : std::signbit(x) ? "INFINITY(-)"
+                                         : "INFINITY(+)");
   std::string text;
-  if (std::isinf(x))
-    text = d == DType::float32 ? "INFINITY" : "(double)INFINITY";
-  else if (const double a = std::abs(x); a == std::floor(a) && a < 1e6)
+  if (const double a = std::abs(x); a == std::floor(a) && a < 1e6)
     text = fmt::format("{:.1f}{}", a, suffix);
   else
     text = fmt::format("{:a}{}", a, suffix);
-  if (std::signbit(x)) return fmt::format("(-{})", text);
-  return std::isinf(x) ? fmt::format("({})", text) : text;
+  return std::signbit(x) ? fmt::format("(-{})", text) : text;
+}
+
+std::string_view special_values(std::string_view source) {
+  if (source.find("REEL_INFINITY(") == source.npos && source.find("REEL_NAN)") == source.npos) return {};
+  return "#ifndef REEL_INFINITY\n#if defined(__TINYC__)\n#define REEL_INFINITY(sign) (sign 1.0 / 0.0)\n"
+         "#define REEL_NAN (0.0 / 0.0)\n#else\n#define REEL_INFINITY(sign) (sign INFINITY)\n#define REEL_NAN NAN\n"
+         "#endif\n#endif\n\n";
 }
 
 std::string literal(std::int64_t x, DType d) {

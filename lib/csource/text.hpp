@@ -15,6 +15,9 @@ const char* type_of(DType dtype) noexcept;
 /// A constant of the dtype. Floating ones are hexadecimal; negative ones are in parentheses.
 std::string literal(double value, DType dtype);
 std::string literal(std::int64_t value, DType dtype);
+/// The macros for infinities and NaN that literals use, to stand after <math.h>: tcc has no constant expressions for
+/// INFINITY and NAN. Empty if the source needs none.
+std::string_view special_values(std::string_view source = "REEL_NAN)");
 
 /// The parts, one after another.
 std::string cat(std::initializer_list<std::string_view> parts);

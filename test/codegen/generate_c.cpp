@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <reel/codegen.hpp>
 #include <reel/control.hpp>
 #include <reel/interpolate.hpp>
@@ -249,6 +250,28 @@ TEST_CASE("generate_c: files are written whole, in a new folder, and check thems
                      " | grep -vE ' (sin|cos|sincos|memcpy|fabs|__libc_start_main|__gmon_start__|_ITM_\\w+|"
                      "__cxa_finalize)(@|$)'")
                         .c_str()) != 0);
+}
+
+TEST_CASE("generate_c: infinities and NaN in tables are constants for every compiler", "[once]") {
+  support::GeneratedC files;
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const Tensor table = tensor({1., inf, -inf, nan});
+  const auto f = [table, inf](const std::vector<Tensor>& x) {
+    return std::vector<Tensor>{x[0] * table, x[1] + cast(table, DType::float32), where(greater(x[0], 0.1), x[0], -inf)};
+  };
+  const Tensors x{tensor({0.5, 2., 3., 4.}), cast(tensor({0.5, 2., 3., 4.}), DType::float32)}, right = f(x);
+  files.add(generate_c(f, {.name = files.next_name()}, x), x, right);
+  for (const std::string compiler : {"clang -std=c99", "g++ -std=c++17 -x c++", "gcc -std=c99", "tcc -std=c99"}) {
+    INFO(compiler);
+    if (!has(compiler.substr(0, compiler.find(' ')))) continue;
+    const bool plain = compiler.starts_with("tcc");
+    CHECK(files.compile(compiler + (plain ? " -Wall -Werror" : strict) + " -c -o " + files.folder() + "/x.o") == "");
+  }
+  REQUIRE(files.load("gcc -std=c99" + std::string(strict)) == "");
+  int status = 0;
+  const Tensors got = files.call(0, x, status);
+  for (std::size_t k = 0; k < right.size(); ++k)
+    CHECK(allclose(got[k], right[k], {.rtol = 0, .atol = 0, .equal_nan = true}));
 }
 
 TEST_CASE("generate_c: every compiler at hand takes the code without a warning", "[once]") {
