@@ -316,6 +316,16 @@ static int $counts(const int64_t *x, int64_t *y, int n, int count) {
   return 0;
 }
 )"},
+    {"segments", R"(/* y [count]: the ids x, n for negative ones; whether one is n or above. */
+static int $segments(const int64_t *x, int64_t *y, int count, int64_t n) {
+  int i;
+  for (i = 0; i < count; ++i) {
+    if (x[i] >= n) return 1;
+    y[i] = x[i] < 0 ? n : x[i];
+  }
+  return 0;
+}
+)"},
     {"disordered",
      R"(/* Whether an element is not larger than the one before it, or smaller if equal ones are allowed. */
 static int $disordered(const real *x, int n, int equal) {

@@ -24,11 +24,17 @@ void evaluate_segments(const Call& call, Outputs& out) {
     fail<IndexError>(reinterpret_cast<const char*>(call.attribute(0)),
                      "id {} (element {} of ids) is out of range for {} segments", bad.value, bad.at, n);
 }
+void write_segments(const Call& call, csource::Writer& w) {
+  csource::write_steps(w, DType::float64,
+                       "temp t0 int64 i0\ncopy i0 t0\nrefuse $segments(t0, o0, #0, #1)|an id is out of range",
+                       {call.input(0).size(), call.attribute(1)});
+}
 constexpr Primitive segments_primitive = {.rule = {.name = "segments"},
                                           .infer = infer_segments,
                                           .evaluate = evaluate_segments,
                                           .constants = 1,
-                                          .effects = may_throw};
+                                          .effects = may_throw,
+                                          .write_c = write_segments};
 
 class Segments {
  public:
