@@ -4,9 +4,9 @@
 // The first call with arguments of given structure, dtypes, shapes and strides, in borrowed memory or not, traces f: f
 // runs on tensors without elements, nothing is computed, and what its ops would compute becomes a program. This and
 // later calls run the program. Tapes, gradients and nested orders inside f are part of it. Without a tape around the
-// call, results have the bits of f called op by op; derivatives through the call agree to rounding. Some derivatives
-// that f takes itself, through loops, branches and checkpoints which become single instructions (see below), or through
-// compiled functions that f calls, which become parts of the program, differ:
+// call, results have the bits of f called op by op, but for those of a NaN made of two; derivatives through the call
+// agree to rounding. Some derivatives that f takes itself, through loops, branches and checkpoints which become single
+// instructions (see below), or through compiled functions that f calls, which become parts of the program, differ:
 // - Through a compiled function: they agree to rounding.
 // - Of second and higher order: they agree to rounding.
 // - Jacobians through a loop, by what its body reads besides its arguments: they agree to rounding.
@@ -61,8 +61,8 @@
 // and recompute_grad under a tape become single instructions, which run programs of their own. Their assigns and draws
 // take effect when the call has run. TraceError if the condition of a loop assigns or draws, or if a tape follows a
 // variable that a body both reads and assigns. Objects that bodies capture by reference must live until derivatives of
-// second order have been taken; first derivatives do not need them. Other loops, and branches on C++ values, are traced
-// as they run.
+// second order, and Jacobians, have been taken; gradients do not need them. Other loops, and branches on C++ values,
+// are traced as they run.
 //
 // Variables that f reads are read at each call; those that it assigns are assigned when the program has run and the
 // results exist, so that a call that throws changes none. An optimiser that f makes and destroys begins each call with
@@ -220,7 +220,7 @@ struct FlatCall {
   std::shared_ptr<const void> structure;
   std::vector<Variable> parameters;  // what f receives for the variables of the call; none if f receives these
 };
-// The program of the last call, and its frame, while a call uses them.
+// Frees the program of the last call, and its frame, for the next one at its end.
 class InUse {
  public:
   InUse() noexcept = default;

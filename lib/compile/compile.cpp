@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <reel/compile.hpp>
@@ -430,11 +431,15 @@ CalledPlainly Programs::inlined() const {
 
 namespace {
 
-// Whether the elements have the same bits, but for signs of zeros: zeros of a program may stand for no gradient.
+// Whether the elements have the same bits, but for signs of zeros, which may stand for no gradient, and bits of NaN,
+// which the order of the operands of a commutative operation decides.
 [[gnu::cold]] bool agree(const Tensor& a, const Tensor& b) {
   if (ops::same_bits(a, b)) return true;
   const tape::Suspend unseen;
-  return is_differentiable(a.dtype()) && ops::same_bits(a + 0., b + 0.);
+  const auto comparable = [](const Tensor& x) {
+    return where(isnan(x), full({}, std::numeric_limits<double>::quiet_NaN(), x.dtype()), x + 0.);
+  };
+  return is_differentiable(a.dtype()) && ops::same_bits(comparable(a), comparable(b));
 }
 
 // Whether they agree to rounding.

@@ -123,6 +123,13 @@ TEST_CASE("compile check: zeros of a program that are no gradient op by op may b
   CHECK(sum(abs(compile(slope, {.check = 1})(x))).item() == 0.);
 }
 
+TEST_CASE("compile check: a NaN of two NaN operands may have other bits") {
+  const double infinite = HUGE_VAL;
+  const auto f = compile([&](const Tensor& x, const Tensor& y) { return y + x * infinite; }, {.check = 1});
+  const Tensor nan = full({64}, std::nan(""));
+  CHECK(sum(cast(isnan(f(zeros({64}), nan)), DType::float64)).item() == 64);
+}
+
 TEST_CASE("compile check: variables and generators change once per call, and not at all if the check fails") {
   Variable v(ramp({3}, .1), "v");
   Generator g(7), same(7);
