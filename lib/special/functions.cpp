@@ -128,23 +128,29 @@ std::size_t inverse_number(Function f) {
   return static_cast<std::size_t>(at - inverse_functions);
 }
 Function inverted(Function inverse) { return inverse_functions[inverse_number(inverse)].of; }
-// The derivative of f at z by argument k; z is the last kept value.
-Tensor derivative_at_inverse(const tape::Record& r, std::size_t k) {
+// The derivative of f at z by argument k.
+Tensor derivative_at(const tape::Record& r, std::size_t k, const Tensor& z) {
   const Function f = inverted(function_of(r.attributes()));
   std::int64_t orders[loops::arguments_max] = {};
   orders[k] = 1;
   Arguments x = {};
-  for (std::size_t i = 0; i < variables(f); ++i) x[i] = &r.saved(i);
+  for (std::size_t i = 0; i + 1 < variables(f); ++i) x[i] = &r.saved(i);
+  x[variables(f) - 1] = &z;
   return partial(f, {orders, variables(f)}, x);
 }
-// 1 / slope. Where its derivative may be wanted, it is that of exp(-l), l the logarithm of the density: the square of a
-// slope underflows. Ends of the support, where l may be infinite, keep the quotient.
-Tensor reciprocal(const tape::Record& r, const Tensor& slope) {
+// The same at the inverse, the last kept value.
+Tensor derivative_at_inverse(const tape::Record& r, std::size_t k) {
+  return derivative_at(r, k, r.saved(variables(function_of(r.attributes())) - 1));
+}
+// numerator / slope. Where its derivative may be wanted, it is that of exp(-l), l the logarithm of the density: the
+// square of a slope underflows. Ends of the support, where l may be infinite, keep the quotient; at other points it is
+// taken at an inner one, because the derivative of a slope overflows before the slope does.
+Tensor over_slope(const tape::Record& r, const Tensor& numerator, const Tensor& slope) {
   const Function inverse = function_of(r.attributes());
   const std::size_t n = variables(inverse);
   bool wanted = false;
   for (std::size_t i = 0; i < n; ++i) wanted = wanted || followed(r.saved(i));
-  if (!wanted) return 1 / slope;
+  if (!wanted) return numerator / slope;
   const Tensor &x = r.saved(n - 1), inside = inverse == Function::vonmises_ppf
                                                  ? logical_not(isnan(x))
                                                  : logical_and(greater(x, 0), less(x, n == 3 ? 1 : HUGE_VAL));
@@ -153,7 +159,8 @@ Tensor reciprocal(const tape::Record& r, const Tensor& slope) {
                    : n == 3                          ? beta_logpdf(point, r.saved(0), r.saved(1))
                                                      : gamma_logpdf(point, r.saved(0));
   const Tensor usable = logical_and(inside, isfinite(l));
-  return where(usable, exp(stop_gradient(l) - l) / stop_gradient(slope), 1 / where(usable, 1, slope));
+  return where(usable, numerator * exp(stop_gradient(l) - l) / stop_gradient(slope),
+               numerator / where(usable, 1, derivative_at(r, n - 1, where(usable, 0.5, x))));
 }
 Tensor derivative_of_inverse(const tape::Record& r, std::size_t k) {
   const Function inverse = function_of(r.attributes());
@@ -163,7 +170,9 @@ Tensor derivative_of_inverse(const tape::Record& r, std::size_t k) {
     const Tensor end = isinf(slope);
     return k == last ? 1 / slope : where(end, 0, -derivative_at_inverse(r, k) / where(end, 1, slope));
   }
-  return k == last ? reciprocal(r, slope) : -derivative_at_inverse(r, k) / slope;
+  if (k == last) return over_slope(r, ones_like(slope), slope);
+  const Tensor numerator = -derivative_at_inverse(r, k);
+  return inverse == Function::vonmises_ppf ? numerator / slope : over_slope(r, numerator, slope);
 }
 void evaluate_quantile(const Call& call, Outputs& out) {
   constexpr std::int64_t orders[loops::arguments_max] = {};
