@@ -151,9 +151,7 @@ class Choices {
 class Code::Allocation {
  public:
   Allocation(Code& code, const Graph& graph)
-      : code_(code),
-        graph_(has_chains() ? order_chains(Choices(graph).take()) : Choices(graph).take()),
-        node_(graph_.nodes.size()) {
+      : code_(code), graph_(order(Choices(graph).take())), node_(graph_.nodes.size()) {
     code_.inputs_.assign(static_cast<std::size_t>(graph_.inputs), Use::none);
     code_.outputs_ = graph_.outputs.size();
     find_uses();
@@ -215,17 +213,21 @@ class Code::Allocation {
     }
   }
 
-  static bool has_chains() { return kernels::active<kernels::ScalarEngines>().chain[0]; }
+  // Whether all steps can be chained. Beside others, chains would cost more than they save: measured at 10^7 elements.
+  static bool is_chainable(const Graph& graph) {
+    return kernels::active<kernels::ScalarEngines>().chain[0] &&
+           std::all_of(graph.nodes.begin(), graph.nodes.end(),
+                       [](const Node& node) { return !is_step(node) || chain_parts(node).chained; });
+  }
+  static Graph order(Graph graph) { return is_chainable(graph) ? order_chains(graph) : graph; }
   // Neighbouring steps whose operands and results are few enough are a chain if that saves enough loads and stores.
   void find_chains() {
-    if (!has_chains()) return;
+    if (!is_chainable(graph_)) return;
     std::vector<std::int32_t> members, values;
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Node& node = graph_.nodes[i];
       if (node_[i].last_use < 0 || !is_step(node)) continue;
-      const bool chained = chain_parts(node).chained;
-      if (!chained || values.size() + node_operands + 1 > kernels::chain_operands) end_chain(members, values);
-      if (!chained) continue;
+      if (values.size() + node_operands + 1 > kernels::chain_operands) end_chain(members, values);
       members.push_back(static_cast<std::int32_t>(i));
       values.push_back(members.back());
       for (const std::int32_t x : node.in)
