@@ -23,9 +23,12 @@ Array fractional_by_samples(const Array& x, const Index& window, const Index& si
   return fractional_of(x, window, size, samples, f);
 }
 
-// Every second position of an image, from that of the last element down, the same for all images.
+// Every second position of an image, from that of the last element down, the same for all images. Allocates nothing
+// besides tensors.
 Tensor places_for(const Tensor& x) {
-  const Shape image = behind_channels(x.shape());
+  Shape image = x.shape();
+  image.erase(0);
+  image.erase(0);
   return broadcast_to(reshape(flip(arange(image.elements()), 0), image), x.shape()) * 2;
 }
 Array unpooled_by_places(const Array& x, const Extents& size) {

@@ -13,9 +13,10 @@ inline Labels some_labels(const Extents& shape, std::int64_t axis, bool second_i
     labels.push_back(second_ignored && i == 1 ? ignored_label : 2 * i % shape[axis]);
   return labels;
 }
-inline reel::Tensor some_labels(const reel::Tensor& x, std::int64_t axis, bool second_ignored) {
-  Extents rest = x.shape();
-  rest.erase(axis);
+// Allocates nothing besides tensors.
+inline reel::Tensor some_labels(const reel::Tensor& x, int axis, bool second_ignored) {
+  reel::Shape rest = x.shape();
+  rest.erase(axis < 0 ? axis + rest.rank() : axis);
   const std::int64_t n = rest.elements();
   reel::Tensor labels = reel::mod(2 * reel::arange(n), x.shape()[axis]);
   if (second_ignored && n > 1) labels = reel::where(reel::equal(reel::arange(n), 1), ignored_label, labels);
