@@ -98,6 +98,7 @@
 #include <array>
 #include <atomic>
 #include <functional>
+#include <initializer_list>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -307,18 +308,24 @@ class Programs {
   State* state_;
 };
 
+// Their sum, or 0 if one is 0.
+constexpr std::size_t sum_of_positive(std::initializer_list<std::size_t> counts) {
+  std::size_t sum = 0;
+  for (const std::size_t n : counts) {
+    if (n == 0) return 0;
+    sum += n;
+  }
+  return sum;
+}
 // The number of tensors of a tree whose type alone tells it, and which holds nothing else; 0 for other trees.
 template <class T>
 inline constexpr std::size_t tensor_count = std::is_same_v<T, Tensor> ? 1 : 0;
 template <class T, std::size_t N>
 inline constexpr std::size_t tensor_count<std::array<T, N>> = N* tensor_count<T>;
 template <class X, class Y>
-inline constexpr std::size_t tensor_count<std::pair<X, Y>> =
-    tensor_count<X> == 0 || tensor_count<Y> == 0 ? 0 : tensor_count<X> + tensor_count<Y>;
+inline constexpr std::size_t tensor_count<std::pair<X, Y>> = sum_of_positive({tensor_count<X>, tensor_count<Y>});
 template <class... T>
-inline constexpr std::size_t tensor_count<std::tuple<T...>> = ((tensor_count<T> > 0) && ...)
-                                                                  ? (tensor_count<T> + ... + 0)
-                                                                  : 0;
+inline constexpr std::size_t tensor_count<std::tuple<T...>> = sum_of_positive({tensor_count<T>...});
 
 // Its address identifies the types of arguments and results in a signature.
 template <class Result, class Kept>
