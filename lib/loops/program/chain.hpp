@@ -8,8 +8,8 @@
 
 namespace reel::loops {
 
-/// A node as instructions of a chain: load a, compute; or load b, compute_swapped. Nodes are chained only by what has
-/// the bits of their own loops.
+/// A node as instructions of a chain: load a, compute; or load b, compute_swapped. A function is chained only if the
+/// instructions give the bits of its own loop. compute_swapped may give a NaN of two NaN operands other bits.
 struct ChainParts {
   bool chained = false;
   bool swaps = false;    // compute_swapped exists

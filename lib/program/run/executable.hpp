@@ -22,8 +22,8 @@ class Executable {
   /// The same as run(), without handles of its own: the arguments have other owners during the run.
   void run_borrowing(std::span<const Tensor> arguments, std::span<Tensor> results, KeptFrame* kept = nullptr) const;
 
-  /// The same where every argument that a run binds is whole, with a kept frame; otherwise nothing is run, and it
-  /// returns false. `results` are empty handles.
+  /// run_borrowing() with arguments that lie apart: each is read in place, and must not be assigned during the run.
+  /// False, with nothing run, if the frame is new or a run binds a part of an argument. `results` are empty handles.
   bool run_again(std::span<const Tensor* const> arguments, std::span<Tensor> results, KeptFrame& kept) const;
 
   /// Runs of one thread in memory that the caller provides: session.hpp.
