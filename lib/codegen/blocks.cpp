@@ -16,8 +16,7 @@ namespace {
 using csource::Array, csource::Definition, csource::Definitions, csource::Writer;
 
 constexpr std::int64_t fewest_elements = 32;  // of a block
-constexpr std::int64_t usual_block =
-    64;  // elements; measured with gcc 12 on an AMD EPYC, where 50 to 200 differ by 5 %
+constexpr std::int64_t usual_block = 64;      // elements; with gcc 12 on an EPYC, 50 to 200 differ by 5 %
 constexpr std::int64_t longest_block = 128;
 constexpr std::int64_t block_step = 8;       // elements of the longest vectors
 constexpr std::size_t least_arithmetic = 3;  // operations
