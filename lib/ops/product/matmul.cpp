@@ -36,14 +36,14 @@ Tensor flatten(const Tensor& x, int lead = 0) {
 }
 
 // The factor as its transpose enters a derivative: conjugated; the caller transposes.
-const Tensor& conjugate(const Tensor& x, Tensor& scratch) {
+const Tensor& conjugate_into(const Tensor& x, Tensor& scratch) {
   return is_complex(block(x)->dtype) ? scratch = conj(x) : x;
 }
 
 // Rows of the identity times a matrix: rows of the matrix, made contiguous for the rules that follow.
 Tensor rows_of(const Tensor& x, bool transposed, std::int64_t first, std::int64_t count) {
   Tensor scratch;
-  const Tensor& matrix = conjugate(x, scratch);
+  const Tensor& matrix = conjugate_into(x, scratch);
   return contiguous(slice(transposed ? swap_matrix_axes(matrix) : matrix, {range(first, first + count)}));
 }
 
@@ -72,7 +72,7 @@ void matmul_vjp(const tape::Record& r, std::span<const Tensor> cotangents, std::
   if (r.wanted(0) && unit >= 0 && ra == 1 && rb == 2) {
     dx[0] = rows_of(r.saved(1), !tb, unit, cotangents[0].shape()[0]);
   } else if (r.wanted(0)) {
-    const Tensor& b = as_matrix(conjugate(r.saved(1), scratch[5]), rb, 0, scratch[2]);
+    const Tensor& b = as_matrix(conjugate_into(r.saved(1), scratch[5]), rb, 0, scratch[2]);
     Tensor da = ta ? contribution(r, 0, b, g, {tb, true}) : contribution(r, 0, g, b, {false, !tb});
     dx[0] = ra == 1 ? reshape(sum_to(r, da, {1, r.shape(0)[0]}), r.batched(r.shape(0)))
                     : sum_to(r, std::move(da), r.shape(0));
@@ -80,7 +80,7 @@ void matmul_vjp(const tape::Record& r, std::span<const Tensor> cotangents, std::
   if (r.wanted(1) && unit >= 0 && ra == 2 && rb == 1) {
     dx[1] = rows_of(r.saved(0), ta, unit, cotangents[0].shape()[0]);
   } else if (r.wanted(1)) {
-    const Tensor *a = &as_matrix(conjugate(r.saved(0), scratch[6]), ra, 0, scratch[3]), *rows = &g;
+    const Tensor *a = &as_matrix(conjugate_into(r.saved(0), scratch[6]), ra, 0, scratch[3]), *rows = &g;
     if (rb <= 2 && a->rank() > 2 && !ta && !empty && a->size() > 0) {  // one product sums over the batches
       a = &(scratch[3] = flatten(*a));
       rows = &(scratch[4] = flatten(g, r.batch_rank()));
