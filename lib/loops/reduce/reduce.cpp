@@ -245,7 +245,8 @@ struct Rows {
     if (!kernels::is_short_row(rows)) return false;
     alignas(64) std::byte tile[split_bytes];
     const auto bytes = static_cast<std::int64_t>(p.bytes);
-    const std::int64_t most = points_per_tile(std::max(kernels::split_columns(rows, p.bytes), rows + 1), bytes);
+    const std::int64_t most =
+        points_per_tile(std::max<std::int64_t>(kernels::split_columns(rows, p.bytes), rows + 1), bytes);
     for (std::int64_t i = 0; i < width; i += most) {
       const std::int64_t n = std::min(most, width - i);
       kernels::split_rows(p.from + (offset + i * rows) * bytes, rows, n, tile, most, p.bytes);
@@ -285,7 +286,7 @@ struct Rows {
 };
 
 // Outputs are rows along the last remaining axis; one row per index of the reduced axes is added to them.
-void by_rows(const ReductionPlan& p) {
+void merge_rows(const ReductionPlan& p) {
   const int last = p.kept.rank - 1;
   const std::int64_t length = p.kept.extent[last], stride = p.kept.stride[0][last], terms = count(p.reduced);
   const LoopNest<1> outer = without(p.kept, last);
@@ -376,7 +377,7 @@ void execute(const ReductionPlan& p) {
   const std::int64_t row = p.kept.extent[p.kept.rank - 1], row_stride = std::abs(p.kept.stride[0][p.kept.rank - 1]);
   if (row_stride == 0 || run_stride < row_stride) {
     if (run >= least_run) return by_runs(p, inner);
-    if (row >= 32 && row_stride != 0) return by_rows(p);
+    if (row >= 32 && row_stride != 0) return merge_rows(p);
     int longest = 0;
     for (int d = 1; d <= inner; ++d)
       if (p.reduced.extent[d] >= p.reduced.extent[longest]) longest = d;
@@ -384,10 +385,10 @@ void execute(const ReductionPlan& p) {
   }
   const bool gapless = p.kept.stride[0][p.kept.rank - 1] == 1 && run_stride == row;
   if (gapless && p.reduced.rank == 1 && is_halved(run, row)) return halved(p);
-  if (row >= least_row) return by_rows(p);
+  if (row >= least_row) return merge_rows(p);
   if (gapless && run >= 8 * (256 / row)) return folded(p);
   if (row < 4 && run >= 32) return by_runs(p, inner);
-  by_rows(p);
+  merge_rows(p);
 }
 
 // Divides the axes: reduced ones, by decreasing stride, and remaining ones.
@@ -460,7 +461,7 @@ bool pointwise_reduce(kernels::Loop loop, const Shape& shape, std::span<const Te
   const int last = p.kept.rank - 1, inner = p.reduced.rank - 1;
   if (last >= 0 && p.kept.stride[0][last] == 1) {
     if (p.kept.extent[last] < least_length) return false;
-    by_rows(p);
+    merge_rows(p);
   } else {
     if (p.reduced.extent[inner] < least_length) return false;
     by_runs(p, inner);
