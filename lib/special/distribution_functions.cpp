@@ -285,6 +285,7 @@ Real smallest(Real guess, Real most, const F& reached) {
   }
   while (high - low > unit(low)) {
     const Real middle = std::floor(low + (high - low) / 2);
+    if (middle <= low || middle >= high) break;  // Real has no more digits than double here
     (reached(middle) ? high : low) = middle;
   }
   return high;
