@@ -434,10 +434,24 @@ TEST_CASE("the kernels in use are the machine's best, or those that REEL_ISA nam
 
 namespace {
 
-// Quotients and remainders of all pairs of some integers, extremes among them, as one array, in wider arithmetic.
+// The quotient rounded down, and what is left; the quotient of the least number by -1 wraps. By 0 both are 0.
+struct Division {
+  std::int64_t quotient = 0, rest = 0;
+  Division(std::int64_t x, std::int64_t y) {
+    if (y == 0) return;
+    if (y == -1) {
+      quotient = static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(x));
+      return;
+    }
+    const bool down = x % y != 0 && (x < 0) != (y < 0);
+    quotient = x / y - (down ? 1 : 0);
+    rest = x % y + (down ? y : 0);
+  }
+};
+
+// Quotients and remainders of all pairs of some integers, extremes among them, as one array.
 template <class T>
 void check_divisions(const Set& set, DType dtype) {
-  __extension__ typedef __int128 Wide;
   std::vector<T> some{std::numeric_limits<T>::min(), std::numeric_limits<T>::max()}, a, b;
   for (std::uint64_t i = 0, x = 1; i < 90; ++i, x = x * 6364136223846793005u + 1442695040888963407u)
     some.push_back(static_cast<T>(i < 12 ? i : x >> (i % 60)));
@@ -455,8 +469,8 @@ void check_divisions(const Set& set, DType dtype) {
   set.get<PointwiseKernels>().of(index_of<"floor_divide">(), dtype).value(in, quotient.data(), n);
   set.get<PointwiseKernels>().of(index_of<"mod">(), dtype).value(in, rest.data(), n);
   for (std::size_t i = 0; i < a.size(); ++i) {
-    const Wide x = a[i], y = b[i], down = y == 0 ? 0 : x / y - (x % y != 0 && (x < 0) != (y < 0));
-    const T wanted = static_cast<T>(down), left = static_cast<T>(y == 0 ? 0 : x - down * y);
+    const Division exact(a[i], b[i]);
+    const T wanted = static_cast<T>(exact.quotient), left = static_cast<T>(exact.rest);
     if (quotient[i] == wanted && rest[i] == left) continue;
     CAPTURE(set.isa, dtype, +a[i], +b[i]);
     CHECK(+quotient[i] == +wanted);
