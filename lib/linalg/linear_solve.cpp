@@ -42,40 +42,31 @@ SharedSystem transpose(const SharedSystem& system) {
 
 Tensor solve_recorded(const SharedSystem& system, const Tensor& b);
 
-// The rules of one entry.
-struct RecordedSolve {
+// The argument is b.
+struct RecordedSolve final : ImplicitEntry {
   SharedSystem system;
-  Inputs inputs;  // the argument is b
-  Tensor x;
 
-  // The products with x that depend on what the operator reads: by reverse mode, and by forward mode.
-  std::vector<Gradient> pull(const Tensor& g) const {
+  explicit RecordedSolve(SharedSystem s) : system(std::move(s)) {}
+  // The product with the solution, which depends on what the operator reads.
+  Tensor product() const { return product_of(system->name, system->product, result); }
+
+  std::vector<Gradient> vjp(const Tensor& g) const override {
     const ops::FrozenReads same_values = inputs.same_reads();
     const Tensor db = solve_recorded(transpose(system), g);
     std::vector<Gradient> all{Gradient(db)};
     const std::vector<Source> sources = inputs.sources({});
     if (sources.empty()) return all;
-    GradientTape tape({.watch_accessed_variables = false});
-    watch_differentiable(tape, sources);
-    const Tensor products[] = {product_of(system->name, system->product, x)};
-    const Gradient cotangents[] = {Gradient(negative(db))};
-    for (Gradient& one : pull_on(tape, products, cotangents, sources)) all.push_back(std::move(one));
+    for (Gradient& one : vjp_of(
+             sources, [this] { return product(); }, negative(db)))
+      all.push_back(std::move(one));
     return all;
   }
-  Tensor push(std::span<const Tensor> tangents) const {
+  Tensor jvp(std::span<const Tensor> tangents) const override {
     const ops::FrozenReads same_values = inputs.same_reads();
     Tensor b = tangents[0];
-    const MovedSources moved = collect_moved(inputs.sources({}), tangents.subspan(1));
-    if (!moved.sources.empty()) {
-      Tensor change;
-      {
-        const ForwardAccumulator accumulator(moved.sources, moved.gradients());
-        const Tensor y = product_of(system->name, system->product, x);
-        if (const Gradient t = accumulator.jvp(y)) change = t.dense();
-      }
-      if (change.defined()) b = b.defined() ? subtract(b, change) : negative(change);
-    }
-    return b.defined() ? solve_recorded(system, b) : zeros(x.shape(), x.dtype());
+    if (const Tensor change = jvp_of([this] { return product(); }, tangents.subspan(1)); change.defined())
+      b = b.defined() ? subtract(b, change) : negative(change);
+    return b.defined() ? solve_recorded(system, b) : zeros(result.shape(), result.dtype());
   }
 };
 
@@ -114,29 +105,18 @@ Tensor solve_system(const std::shared_ptr<const LinearSystem>& system, const Ten
     return x;
   };
   if (!tape::active()) return run(system->product, b);
-  const auto entry = std::make_shared<RecordedSolve>();
-  entry->system = system;
-  entry->inputs.arguments = {b};
-  {
-    tape::Capture capture;
-    // A new handle, so that b does not count as a captured tensor of the solver.
-    const Tensor right[] = {b};
+  const auto find = [&](std::span<const Tensor> right) {
     const auto multiplied = std::make_shared<bool>(false);
     const LinearOperator product = [system, multiplied](const Tensor& v) {
       *multiplied = true;
       return system->product(v);
     };
-    entry->x = detail::alias(run(product, aliases(right)[0]));
+    Tensor x = run(product, right[0]);
     // A solver that needs no product, as for b = 0, has not shown what the operator reads.
     if (!*multiplied) static_cast<void>(product_of(system->name, product, zeros(b.shape(), b.dtype())));
-    entry->inputs.take(capture);
-  }
-  const std::vector<Tensor> inputs = entry->inputs.values();
-  const Tensor outputs[] = {entry->x};
-  record_function(
-      op, inputs, outputs, [entry](std::span<const Gradient> g) { return entry->pull(g[0].dense()); },
-      [entry](std::span<const Tensor> t) { return std::vector<Tensor>{entry->push(t)}; });
-  return entry->x;
+    return x;
+  };
+  return ImplicitEntry::record(op, std::make_shared<RecordedSolve>(system), {b}, find);
 }
 
 }  // namespace autodiff

@@ -61,11 +61,14 @@ double scale_of(std::span<const Tensor> list) {
   return largest > 0 && std::isfinite(largest) ? std::exp2(std::ilogb(largest)) : 1;
 }
 
-struct RecordedFlow {
+// The arguments are y, from and to.
+struct RecordedFlow final : ImplicitEntry, std::enable_shared_from_this<RecordedFlow> {
   Ode ode;
   OdeOptions options;
-  Inputs inputs;  // arguments: y, from, to
-  Tensor end;
+
+  RecordedFlow(const Ode& equation, const OdeOptions& o) : ode(equation), options(o) {}
+  std::vector<Gradient> vjp(const Tensor& g) const override;
+  Tensor jvp(std::span<const Tensor> tangents) const override;
 
   // f with the values of its first run; `run` may also differentiate it.
   template <class F>
@@ -76,75 +79,81 @@ struct RecordedFlow {
   Quantity slope(const Tensor& y, const Tensor& t) const {
     return again([&] { return slope_of(ode, y, t); });
   }
+  // The parts of a state of two tensors like y.
+  Tensors unpack_pair(const Tensor& state) const {
+    const Tensor like[] = {result, result};
+    return unpack(state, like);
+  }
+  Tensor adjoint_slope(const Tensor& state, const Tensor& t) const;
+  Tensor tangent_slope(const MovedSources& moved, const Tensor& state, const Tensor& t) const;
+  // The state at `to` of the equation with this slope, for a state at `from`.
+  Tensor integrate(const OdeFunction& f, std::span<const Tensor> start, const Tensor& from, const Tensor& to) const {
+    return flow({f, ode.method, ode.dtype, ode.name}, options, pack(start, ode.dtype), from, to);
+  }
 };
-using FlowRecord = std::shared_ptr<const RecordedFlow>;
 
 // The slope of [y, l, q...].
-Tensor adjoint_slope(const RecordedFlow& r, const Tensor& state, const Tensor& t) {
-  const Tensor like[] = {r.end, r.end};
-  const Tensors parts = unpack(state, like);
-  return r.again([&] {
-    GradientTape tape({.watch_accessed_variables = false});
-    const std::vector<Source> sources = r.inputs.sources(std::span(parts).first(1));
-    watch_differentiable(tape, sources);
-    const Tensor slope[] = {slope_of(r.ode, parts[0], t)};
-    const Gradient cotangents[] = {Gradient(negative(parts[1]))};
-    Tensors slopes{slope[0]};
-    const std::vector<Gradient> pulled = pull_on(tape, slope, cotangents, sources);
+Tensor RecordedFlow::adjoint_slope(const Tensor& state, const Tensor& t) const {
+  const Tensors parts = unpack_pair(state);
+  return again([&] {
+    Tensors slopes(1);
+    const auto f = [&] { return slopes[0] = slope_of(ode, parts[0], t); };
+    const std::vector<Gradient> pulled = vjp_of(inputs.sources(std::span(parts).first(1)), f, negative(parts[1]));
     for (std::size_t k = 0; k < pulled.size(); ++k) {
-      const Tensor& x = k == 0 ? parts[0] : r.inputs.read[k - 1];
+      const Tensor& x = k == 0 ? parts[0] : inputs.read[k - 1];
       slopes.push_back(pulled[k] ? pulled[k].dense() : zeros(x.shape(), x.dtype()));
     }
-    return pack(slopes, r.ode.dtype);
+    return pack(slopes, ode.dtype);
   });
 }
 
-std::vector<Gradient> pull(const FlowRecord& r, const Tensor& g) {
-  const auto& [y, from, to] = std::tie(r->inputs.arguments[0], r->inputs.arguments[1], r->inputs.arguments[2]);
+std::vector<Gradient> RecordedFlow::vjp(const Tensor& g) const {
+  const auto& [y, from, to] = std::tie(inputs.arguments[0], inputs.arguments[1], inputs.arguments[2]);
   const Tensor cotangent[] = {g};
   const double scale = scale_of(cotangent);
-  Tensors start{r->end, Quantity(g) / scale};
-  for (const Tensor& x : r->inputs.read) start.push_back(zeros(x.shape(), x.dtype()));
-  const Ode back{[r](const Tensor& state, const Tensor& t) { return adjoint_slope(*r, state, t); }, r->ode.method,
-                 r->ode.dtype, r->ode.name};
-  const Tensors parts = unpack(flow(back, r->options, pack(start, r->ode.dtype), to, from), start);
+  Tensors start{result, Quantity(g) / scale};
+  for (const Tensor& x : inputs.read) start.push_back(zeros(x.shape(), x.dtype()));
+  const auto back = [r = shared_from_this()](const Tensor& state, const Tensor& t) {
+    return r->adjoint_slope(state, t);
+  };
+  const Tensors parts = unpack(integrate(back, start, to, from), start);
   const Quantity by_y = scale * Quantity(parts[1]);
-  std::vector<Gradient> list{Gradient(by_y), Gradient(negative(sum(by_y * r->slope(y, from)))),
-                             Gradient(sum(Quantity(g) * r->slope(r->end, to)))};
+  std::vector<Gradient> list{Gradient(by_y), Gradient(negative(sum(by_y * slope(y, from)))),
+                             Gradient(sum(Quantity(g) * slope(result, to)))};
   for (std::size_t k = 2; k < parts.size(); ++k) list.emplace_back(parts[k] * scale);
   return list;
 }
 
 // The slope of [y, w] along these tangents of what f reads.
-Tensor tangent_slope(const RecordedFlow& r, const MovedSources& moved, const Tensor& state, const Tensor& t) {
-  const Tensor like[] = {r.end, r.end};
-  const Tensors parts = unpack(state, like);
-  return r.again([&] {
+Tensor RecordedFlow::tangent_slope(const MovedSources& moved, const Tensor& state, const Tensor& t) const {
+  const Tensors parts = unpack_pair(state);
+  return again([&] {
     std::vector<Source> sources(moved.sources);
     std::vector<Gradient> tangents = moved.gradients();
     sources.emplace_back(parts[0]);
     tangents.emplace_back(parts[1]);
     const ForwardAccumulator accumulator(sources, tangents);
-    const Tensor slope = slope_of(r.ode, parts[0], t);
+    const Tensor slope = slope_of(ode, parts[0], t);
     const Tensor slopes[] = {slope, accumulator.jvp(slope, UnconnectedGradients::zero).dense()};
-    return pack(slopes, r.ode.dtype);
+    return pack(slopes, ode.dtype);
   });
 }
 
-Tensor push(const FlowRecord& r, std::span<const Tensor> tangents) {
-  const auto& [y, from, to] = std::tie(r->inputs.arguments[0], r->inputs.arguments[1], r->inputs.arguments[2]);
-  MovedSources moved = collect_moved(r->inputs.sources({}), tangents.subspan(3));
+Tensor RecordedFlow::jvp(std::span<const Tensor> tangents) const {
+  const auto& [y, from, to] = std::tie(inputs.arguments[0], inputs.arguments[1], inputs.arguments[2]);
+  MovedSources moved = collect_moved(inputs.sources({}), tangents.subspan(3));
   Quantity w = tangents[0].defined() ? tangents[0] : zeros(y.shape(), y.dtype());
-  if (tangents[1].defined()) w = w - r->slope(y, from) * tangents[1];
+  if (tangents[1].defined()) w = w - slope(y, from) * tangents[1];
   Tensors linear(moved.tangents);
   linear.push_back(w);
   const double scale = scale_of(linear);
   for (Tensor& x : moved.tangents) x = x / scale;
-  const Ode ahead{[r, moved](const Tensor& state, const Tensor& t) { return tangent_slope(*r, moved, state, t); },
-                  r->ode.method, r->ode.dtype, r->ode.name};
+  const auto ahead = [r = shared_from_this(), moved](const Tensor& state, const Tensor& t) {
+    return r->tangent_slope(moved, state, t);
+  };
   const Tensor start[] = {y, w / scale};
-  w = scale * Quantity(unpack(flow(ahead, r->options, pack(start, r->ode.dtype), from, to), start)[1]);
-  return tangents[2].defined() ? w + r->slope(r->end, to) * tangents[2] : w;
+  w = scale * Quantity(unpack(integrate(ahead, start, from, to), start)[1]);
+  return tangents[2].defined() ? w + slope(result, to) * tangents[2] : w;
 }
 
 Tensor integrate_back(const Ode& ode, const OdeOptions& options, const Tensor& y, const Tensor& from,
@@ -159,23 +168,9 @@ Tensor integrate_back(const Ode& ode, const OdeOptions& options, const Tensor& y
 
 Tensor flow(const Ode& ode, const OdeOptions& options, const Tensor& y, const Tensor& from, const Tensor& to) {
   if (!tape::active()) return integrate_back(ode, options, y, from, to);
-  const auto entry = std::make_shared<RecordedFlow>();
-  entry->ode = ode;
-  entry->options = options;
-  entry->inputs.arguments = {y, from, to};
-  {
-    tape::Capture capture;
-    // New handles: the state and times are no captured tensors.
-    const Tensors x = aliases(entry->inputs.arguments);
-    entry->end = detail::alias(integrate_back(ode, options, x[0], x[1], x[2]));
-    entry->inputs.take(capture);
-  }
-  const Tensors inputs = entry->inputs.values();
-  const Tensor outputs[] = {entry->end};
-  record_function(
-      ode.name, inputs, outputs, [entry](std::span<const Gradient> g) { return pull(entry, g[0].dense()); },
-      [entry](std::span<const Tensor> t) { return Tensors{push(entry, t)}; });
-  return entry->end;
+  return ImplicitEntry::record(
+      ode.name, std::make_shared<RecordedFlow>(ode, options), {y, from, to},
+      [&](std::span<const Tensor> x) { return integrate_back(ode, options, x[0], x[1], x[2]); });
 }
 
 }  // namespace reel::autodiff

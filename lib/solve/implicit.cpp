@@ -15,15 +15,14 @@ namespace reel::autodiff {
 
 namespace {
 
-// The rules of one entry, whose inputs are what the residual reads.
-struct RecordedSolution {
+// Its inputs are what the residual reads.
+struct RecordedSolution final : ImplicitEntry {
   Equation equation;
-  Inputs inputs;
-  Tensor x;
 
+  explicit RecordedSolution(const Equation& e) : equation(e) {}
   std::shared_ptr<const LinearSystem> system(bool transposed) const {
-    const LinearOperator product = jacobian_of(equation, x),
-                         transpose = equation.symmetric ? product : transposed_jacobian_of(equation, x);
+    const LinearOperator product = jacobian_of(equation, result),
+                         transpose = equation.symmetric ? product : transposed_jacobian_of(equation, result);
     LinearSystem s{equation.name, product, transpose, equation.solver, equation.transposed_solver};
     if (transposed) s = {equation.name, transpose, product, equation.transposed_solver, equation.solver};
     return std::make_shared<const LinearSystem>(std::move(s));
@@ -33,27 +32,17 @@ struct RecordedSolution {
     return solve_system(s, b, s->solver);
   }
 
-  std::vector<Gradient> pull(const Tensor& g) const {
+  std::vector<Gradient> vjp(const Tensor& g) const override {
     const std::vector<Source> sources = inputs.sources({});
     if (sources.empty()) return {};
     const ops::FrozenReads same_values = inputs.same_reads();
-    const Tensor adjoint = solve_with(true, g);
-    GradientTape tape({.watch_accessed_variables = false});
-    watch_differentiable(tape, sources);
-    const Tensor residuals[] = {residual_of(equation, x)};
-    const Gradient cotangents[] = {Gradient(negative(adjoint))};
-    return pull_on(tape, residuals, cotangents, sources);
+    return vjp_of(
+        sources, [this] { return residual_of(equation, result); }, negative(solve_with(true, g)));
   }
-  Tensor push(std::span<const Tensor> tangents) const {
-    const MovedSources moved = collect_moved(inputs.sources({}), tangents);
+  Tensor jvp(std::span<const Tensor> tangents) const override {
     const ops::FrozenReads same_values = inputs.same_reads();
-    Tensor change;
-    if (!moved.sources.empty()) {
-      const ForwardAccumulator accumulator(moved.sources, moved.gradients());
-      const Tensor y = residual_of(equation, x);
-      if (const Gradient t = accumulator.jvp(y)) change = t.dense();
-    }
-    return change.defined() ? solve_with(false, negative(change)) : zeros(x.shape(), x.dtype());
+    const Tensor change = jvp_of([this] { return residual_of(equation, result); }, tangents);
+    return change.defined() ? solve_with(false, negative(change)) : zeros(result.shape(), result.dtype());
   }
 };
 
@@ -88,19 +77,7 @@ LinearOperator transposed_jacobian_of(const Equation& e, const Tensor& x) {
 
 Tensor implicit_solution(const Equation& e, const Callback<Tensor()>& find) {
   if (!tape::active()) return find();
-  const auto entry = std::make_shared<RecordedSolution>();
-  entry->equation = e;
-  {
-    tape::Capture capture;
-    entry->x = detail::alias(find());
-    entry->inputs.take(capture);
-  }
-  const std::vector<Tensor> inputs = entry->inputs.values();
-  const Tensor outputs[] = {entry->x};
-  record_function(
-      e.name, inputs, outputs, [entry](std::span<const Gradient> g) { return entry->pull(g[0].dense()); },
-      [entry](std::span<const Tensor> t) { return std::vector<Tensor>{entry->push(t)}; });
-  return entry->x;
+  return ImplicitEntry::record(e.name, std::make_shared<RecordedSolution>(e), {}, [&](TensorSpan) { return find(); });
 }
 
 }  // namespace reel::autodiff

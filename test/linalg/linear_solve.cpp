@@ -5,6 +5,7 @@
 #include <reel/compile.hpp>
 #include <reel/linalg.hpp>
 #include <string>
+#include <utility>
 
 #include "catch.hpp"
 #include "linalg/check.hpp"
@@ -213,6 +214,20 @@ TEST_CASE("a solver that needs no product: derivatives by what the operator read
   const auto by_prepared = [&](const Tensor& m) { return sum(w * linear_solve(times(m), b, prepared)); };
   // With its transpose the prepared solver would need another matrix: forward mode alone.
   CHECK(jvp(by_prepared, a, t).second.item() == Approx(-sum(w * solve(a, matmul(t, solve(a, b)))).item()));
+}
+
+TEST_CASE("a tensor that a solver captured and returns is not the solution that the tape follows") {
+  const Tensor known = drawn({3}, "k"), b = 2.0 * known;
+  bool first = true;
+  const LinearSolver solver = [&](const LinearOperator&, const Tensor& r) {
+    return std::exchange(first, false) ? known : 0.5 * r;
+  };
+  GradientTape tape({.persistent = true});
+  tape.watch(std::vector<Tensor>{known, b});
+  const Tensor x = linear_solve([](const Tensor& v) { return 2.0 * v; }, b, solver);
+  CHECK(array_equal(x, known));
+  CHECK(!tape.gradient(sum(x), known));
+  CHECK(array_equal(*tape.gradient(sum(x), b), full({3}, 0.5)));
 }
 
 TEST_CASE("implicit derivatives find variables that the operator reads") {

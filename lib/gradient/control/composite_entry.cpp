@@ -285,6 +285,40 @@ Tensors Composite::derivative_as_entry(TensorSpan directions, bool pulls) const 
                                    pulls ? abstract_like(joined({inputs.arguments, inputs.read})) : like);
 }
 
+Tensor ImplicitEntry::record(const char* name, const std::shared_ptr<ImplicitEntry>& entry, Tensors arguments,
+                             const Find& find) {
+  entry->inputs.arguments = std::move(arguments);
+  {
+    tape::Capture capture;
+    // New handles, so that arguments do not count as captured tensors.
+    entry->result = detail::alias(find(aliases(entry->inputs.arguments)));
+    entry->inputs.take(capture);
+  }
+  record_function(
+      name, entry->inputs.values(), {&entry->result, 1},
+      [entry](std::span<const Gradient> g) { return entry->vjp(g[0].dense()); },
+      [entry](TensorSpan t) { return Tensors{entry->jvp(t)}; });
+  return entry->result;
+}
+
+std::vector<Gradient> ImplicitEntry::vjp_of(std::span<const Source> sources, const Callback<Tensor()>& f,
+                                            const Tensor& cotangent) {
+  if (sources.empty()) return {};
+  GradientTape tape({.watch_accessed_variables = false});
+  watch_differentiable(tape, sources);
+  const Tensor results[] = {f()};
+  const Gradient cotangents[] = {Gradient(cotangent)};
+  return pull_on(tape, results, cotangents, sources);
+}
+
+Tensor ImplicitEntry::jvp_of(const Callback<Tensor()>& f, TensorSpan tangents) const {
+  const MovedSources moved = collect_moved(inputs.sources({}), tangents);
+  if (moved.sources.empty()) return {};
+  const ForwardAccumulator accumulator(moved.sources, moved.gradients());
+  const Gradient t = accumulator.jvp(f());
+  return t ? t.dense() : Tensor();
+}
+
 }  // namespace autodiff
 
 using namespace autodiff;

@@ -74,8 +74,7 @@ struct Inputs {
 bool any_reverse();
 bool any_forward();
 inline bool any_tape() { return any_reverse() || any_forward(); }
-/// record_operation for ops of the library, which can be traced.
-/// `many` is the backward function for many rows of cotangents at once; without it, `backward` is called for each row.
+/// A backward function for many rows of cotangents at once.
 using ManyBackward = Callback<std::vector<Gradient>(std::span<const Gradient> cotangents, std::int64_t rows)>;
 /// `function`: the scope in which its ops were recorded; null if they were not. Then the outputs are unfollowed.
 /// `transposes`: without a jvp, forward over reverse takes the transpose of the backward function.
@@ -83,6 +82,10 @@ struct FunctionEntry {
   tape::FunctionScope* function = nullptr;
   bool transposes = false;
 };
+/// Records an op whose rule is a closure. That is the right way where a function of the user takes part: what it reads,
+/// which are inputs of the entry, is known only after it has run, and the rule runs it again. These ops are composites,
+/// implicit entries, custom gradients and record_operation; prevent_gradient holds a message. Any other op is a
+/// constant Primitive (primitive.hpp). Without `many`, `backward` is called for each row of cotangents.
 void record_function(std::string_view name, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                      BackwardFunction backward, TangentFunction jvp, const RecordOptions& options = {},
                      ManyBackward many = {}, const FunctionEntry& entry = {});
@@ -147,6 +150,30 @@ struct Composite {
   Tensors push_again(TensorSpan tangents);
   /// A derivative as an entry whose arguments are the function's and the directions.
   Tensors derivative_as_entry(TensorSpan directions, bool pulls) const;
+};
+
+/// A result found by iteration, such as the solution of an equation or the end of an integral curve, as one entry. Its
+/// rules are equations at the result: they do not follow the iteration.
+struct ImplicitEntry {
+  Inputs inputs = {};
+  Tensor result = {};
+
+  virtual ~ImplicitEntry() = default;
+  /// Finds the result by an unrecorded run on new handles of the arguments, and records it.
+  using Find = Callback<Tensor(TensorSpan arguments)>;
+  static Tensor record(const char* name, const std::shared_ptr<ImplicitEntry>& entry, Tensors arguments,
+                       const Find& find);
+
+ protected:
+  /// The gradients of all inputs, the arguments first; and the tangent of the result.
+  virtual std::vector<Gradient> vjp(const Tensor& g) const = 0;
+  virtual Tensor jvp(TensorSpan tangents) const = 0;
+  /// Gradients of f() by the sources, for this cotangent; of none without running f. f has to find the values of the
+  /// first run: see Inputs::same_reads.
+  static std::vector<Gradient> vjp_of(std::span<const Source> sources, const Callback<Tensor()>& f,
+                                      const Tensor& cotangent);
+  /// The tangent of f() along these of what it reads, empty where zero.
+  Tensor jvp_of(const Callback<Tensor()>& f, TensorSpan tangents) const;
 };
 
 /// f(arguments) as one entry that keeps only its inputs. Its derivatives are such entries too: a tape that
