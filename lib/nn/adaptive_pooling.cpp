@@ -77,8 +77,7 @@ Tensor adaptive_pool(const char* op, const Operand& operand, std::span<const std
     result[d + 2] = m;
   }
   require_shape(op, result);
-  const DType wide = widened(x.dtype());
-  Tensor y = cast_to(x, wide);
+  Tensor y = widened(x);
   for (int d = axes; d-- > 0;) y = adaptive_axis(op, y, d + 2, size[static_cast<std::size_t>(d)], pooled);
   return cast_to(y, x.dtype());
 }

@@ -141,22 +141,14 @@ Tensor apply_role(Role role, const loops::WindowGeometry& c, const Tensor& a, co
   return apply(primitives[role], {&a, &b}, attributes_of(c));
 }
 
-struct Pair {
-  Tensor x, w;
-};
-Pair operands(const char* op, const Operand& x, const Operand& w, const char* axes) {
-  const Tensor a = image_operand(op, x, "x", axes),
-               b = image_operand(op, w, "w", "[filters, channels / groups, height, width]");
-  const DType dtype = promote(a.dtype(), b.dtype());
-  return {cast_to(a, dtype), cast_to(b, dtype)};
-}
+constexpr const char* kernel_axes = "[filters, channels / groups, height, width]";
 
 }  // namespace
 }  // namespace ops
 
 Tensor conv2d(const Operand& x, const Operand& w, const Conv2dOptions& options) {
   const tape::OpScope scope(x);
-  const auto [a, b] = ops::operands("conv2d", x, w, "[batch, channels, height, width]");
+  const auto [a, b] = ops::image_and_kernel("conv2d", x, w, "[batch, channels, height, width]", ops::kernel_axes);
   const Shape shape = a.shape(), kernel = b.shape();
   const loops::WindowGeometry c = ops::window_geometry(
       "conv2d", shape, {{kernel[2], kernel[3]}, options.stride, options.dilation, options.padding, options.groups});
@@ -166,7 +158,8 @@ Tensor conv2d(const Operand& x, const Operand& w, const Conv2dOptions& options) 
 
 Tensor conv2d_transpose(const Operand& x, const Operand& w, const Conv2dTransposeOptions& options) {
   const tape::OpScope scope(x);
-  const auto [a, b] = ops::operands("conv2d_transpose", x, w, "[batch, filters, height, width]");
+  const auto [a, b] =
+      ops::image_and_kernel("conv2d_transpose", x, w, "[batch, filters, height, width]", ops::kernel_axes);
   const Shape shape = a.shape(), kernel = b.shape();
   const loops::WindowGeometry c = ops::geometry_from_results(
       "conv2d_transpose", shape,

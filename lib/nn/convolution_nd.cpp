@@ -26,17 +26,6 @@ constexpr Axis one_row = {1, 1, 1, 1, 1, 0};
 Tensor as_image(const Tensor& x) { return expand_dims(x, 2); }
 Tensor as_sequence(const Tensor& x) { return squeeze(x, 2); }
 
-struct ImageAndKernel {
-  Tensor x, w;
-};
-// Both in their common dtype, checked.
-ImageAndKernel operands_of(const char* op, const Operand& x, const Operand& w, const char* x_axes, const char* w_axes,
-                           int rank) {
-  const Tensor a = image_operand(op, x, "x", x_axes, rank), b = image_operand(op, w, "w", w_axes, rank);
-  const DType dtype = promote(a.dtype(), b.dtype());
-  return {cast_to(a, dtype), cast_to(b, dtype)};
-}
-
 // ---- Volumes
 
 // [batch, channels, depth, ...] with the depth folded into the batch axis, and back.
@@ -114,7 +103,7 @@ Tensor conv3d_transpose_of(const Axes3d& a, Padding::Rule rule, std::int64_t gro
 Tensor conv1d(const Operand& x, const Operand& w, const Conv1dOptions& options) {
   constexpr const char* op = "conv1d";
   const tape::OpScope scope(x);
-  const auto [a, b] = ops::operands_of(op, x, w, ops::axes_text[0], ops::sequence_kernel, 3);
+  const auto [a, b] = ops::image_and_kernel(op, x, w, ops::axes_text[0], ops::sequence_kernel, 3);
   const ops::AxisOptions along = ops::sequence_options(b.shape()[2], options.stride, options.dilation, options.padding);
   ops::check_windows(op, {&along, 1}, options.groups);
   loops::WindowAxis axis;
@@ -130,7 +119,7 @@ Tensor conv1d(const Operand& x, const Operand& w, const Conv1dOptions& options) 
 Tensor conv1d_transpose(const Operand& x, const Operand& w, const Conv1dTransposeOptions& options) {
   constexpr const char* op = "conv1d_transpose";
   const tape::OpScope scope(x);
-  const auto [a, b] = ops::operands_of(op, x, w, ops::sequence_results, ops::sequence_kernel, 3);
+  const auto [a, b] = ops::image_and_kernel(op, x, w, ops::sequence_results, ops::sequence_kernel, 3);
   const ops::AxisOptions along = ops::sequence_options(b.shape()[2], options.stride, options.dilation, options.padding);
   ops::check_windows(op, {&along, 1}, options.groups);
   loops::WindowAxis axis;
@@ -147,7 +136,7 @@ Tensor conv1d_transpose(const Operand& x, const Operand& w, const Conv1dTranspos
 Tensor conv3d(const Operand& x, const Operand& w, const Conv3dOptions& options) {
   constexpr const char* op = "conv3d";
   const tape::OpScope scope(x);
-  const auto [a, b] = ops::operands_of(op, x, w, ops::axes_text[2], ops::volume_kernel, 5);
+  const auto [a, b] = ops::image_and_kernel(op, x, w, ops::axes_text[2], ops::volume_kernel, 5);
   const Shape kernel = b.shape();
   const auto along =
       ops::volume_options({kernel[2], kernel[3], kernel[4]}, options.stride, options.dilation, options.padding);
@@ -155,15 +144,14 @@ Tensor conv3d(const Operand& x, const Operand& w, const Conv3dOptions& options) 
   ops::Axes3d axes;
   ops::window_axes(op, a.shape(), along, axes);
   ops::check_kernel(op, a.shape(), kernel, options.groups);
-  const DType d = a.dtype(), wide = ops::widened(d);
-  return ops::cast_to(
-      ops::conv3d_of(axes, options.padding.rule, options.groups, ops::cast_to(a, wide), ops::cast_to(b, wide)), d);
+  return ops::cast_to(ops::conv3d_of(axes, options.padding.rule, options.groups, ops::widened(a), ops::widened(b)),
+                      a.dtype());
 }
 
 Tensor conv3d_transpose(const Operand& x, const Operand& w, const Conv3dTransposeOptions& options) {
   constexpr const char* op = "conv3d_transpose";
   const tape::OpScope scope(x);
-  const auto [a, b] = ops::operands_of(op, x, w, ops::volume_results, ops::volume_kernel, 5);
+  const auto [a, b] = ops::image_and_kernel(op, x, w, ops::volume_results, ops::volume_kernel, 5);
   const Shape kernel = b.shape();
   const auto along =
       ops::volume_options({kernel[2], kernel[3], kernel[4]}, options.stride, options.dilation, options.padding);
@@ -171,10 +159,9 @@ Tensor conv3d_transpose(const Operand& x, const Operand& w, const Conv3dTranspos
   ops::Axes3d axes;
   ops::window_axes_from_results(op, a.shape(), along, options.size, axes);
   ops::check_transposed_kernel(op, a.shape(), kernel, options.groups);
-  const DType d = a.dtype(), wide = ops::widened(d);
-  return ops::cast_to(ops::conv3d_transpose_of(axes, options.padding.rule, options.groups, ops::cast_to(a, wide),
-                                               ops::cast_to(b, wide)),
-                      d);
+  return ops::cast_to(
+      ops::conv3d_transpose_of(axes, options.padding.rule, options.groups, ops::widened(a), ops::widened(b)),
+      a.dtype());
 }
 
 }  // namespace reel

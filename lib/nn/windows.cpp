@@ -188,6 +188,13 @@ Tensor image_operand(const char* op, const Operand& x, const char* operand, cons
   return t;
 }
 
+ImageAndKernel image_and_kernel(const char* op, const Operand& x, const Operand& w, const char* x_axes,
+                                const char* w_axes, int rank) {
+  const Tensor a = image_operand(op, x, "x", x_axes, rank), b = image_operand(op, w, "w", w_axes, rank);
+  const DType dtype = promote(a.dtype(), b.dtype());
+  return {cast_to(a, dtype), cast_to(b, dtype)};
+}
+
 Padding padding_of(Padding::Rule rule, const loops::WindowAxis& rows, const loops::WindowAxis& columns) {
   if (rule == Padding::same) return rule;
   return {sides_of(rows), sides_of(columns)};

@@ -64,6 +64,12 @@ loops::WindowGeometry geometry_from_results(const char* op, const Shape& results
 
 /// The operand as a differentiable tensor of this rank. TypeError, ShapeError otherwise.
 Tensor image_operand(const char* op, const Operand& x, const char* operand, const char* axes, int rank = 4);
+struct ImageAndKernel {
+  Tensor x, w;
+};
+/// An image and a kernel of these axes, in their common dtype.
+ImageAndKernel image_and_kernel(const char* op, const Operand& x, const Operand& w, const char* x_axes,
+                                const char* w_axes, int rank = 4);
 
 /// The geometry as attributes of a primitive.
 using WindowAttributes = std::array<std::int64_t, 13>;
