@@ -11,7 +11,7 @@
 #include "fft/signal.hpp"
 #include "loops/elementwise/complex.hpp"
 #include "ops/apply/apply.hpp"
-#include "ops/engine.hpp"
+#include "ops/promote.hpp"
 
 namespace reel {
 
@@ -107,13 +107,10 @@ double factor_of(const char* op, FftNorm norm, bool inverse, std::int64_t n) {
 
 // The operand as complex numbers, or, `real`, as float32 or float64.
 Tensor operand_of(const char* op, const Operand& operand, bool real) {
-  const Tensor x = to_tensor(op, operand);
-  const DType d = floating_of(x.dtype()), wide = widened(d);
-  if (is_complex(d)) {
-    if (real) fail<TypeError>(op, "x is {}; it must be real: {}", d, remedy(d));
-    return x;
-  }
-  return cast_to(x, real ? wide : loops::complex_dtype(wide));
+  const auto [x, d] = promote_operand(op, operand, Accept::number);
+  if (!is_complex(d)) return real ? x : cast_to(x, loops::complex_dtype(x.dtype()));
+  if (real) fail<TypeError>(op, "x is {}; it must be real: {}", d, remedy(d));
+  return x;
 }
 
 // x with `n` elements along the axis: cut, or padded with zeros.

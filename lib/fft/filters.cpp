@@ -10,19 +10,11 @@
 #include "fft/recursive_filters.hpp"
 #include "fft/signal.hpp"
 #include "ops/apply/apply.hpp"
-#include "ops/promote.hpp"
 
 namespace reel {
 
 namespace ops {
 
-Tensor real_signal(const char* op, const Operand& operand, const char* name) {
-  const Tensor x = to_tensor(op, operand, name);
-  const DType d = floating_of(x.dtype());
-  if (is_complex(d)) fail<TypeError>(op, "is not defined for {}; {}", d, remedy(d));
-  return cast_to(x, widened(d));
-}
-Tensor in_promised_dtype(const Tensor& x, DType d) { return is_half(d) ? cast_to(x, d) : x; }
 Tensor part_of(const Tensor& x, int axis, std::int64_t begin, std::int64_t end) {
   detail::List<SliceItem> items(static_cast<std::size_t>(axis));
   items.push_back(range(begin, end));
@@ -122,7 +114,7 @@ Tensor convolve_axes(const char* op, ConvolutionOperands o, ConvolveMode mode, C
       y = part_of(y, static_cast<int>(axis), (m[axis] - 1) / 2, (m[axis] - 1) / 2 + n[axis]);
     if (mode == ConvolveMode::valid) y = part_of(y, static_cast<int>(axis), least - 1, most);
   }
-  return in_promised_dtype(y, o.promised);
+  return cast_to(y, o.promised);
 }
 
 // ---- Recursive filters; inputs: coefficients [k], signals [..., n]
@@ -189,7 +181,7 @@ Tensor lfilter(const Operand& b_operand, const Operand& a_operand, const Operand
   if (b.rank() != 1 || a.rank() != 1 || b.size() == 0 || a.size() == 0)
     fail<ShapeError>(op, "b has shape {}, a {}; they must be vectors of at least one number", b.shape(), a.shape());
   const int at = ops::normalize(op, axis, x);
-  if (x.size() == 0) return ops::in_promised_dtype(x * sum(b) * sum(a), promised);
+  if (x.size() == 0) return ops::cast_to(x * sum(b) * sum(a), promised);
   x = moveaxis(x, at, -1);
   ops::require_rank(op, x.rank() + 1);
   const std::int64_t taps = b.size(), order = a.size() - 1;
@@ -198,7 +190,7 @@ Tensor lfilter(const Operand& b_operand, const Operand& a_operand, const Operand
   const Tensor windows = sliding_window(ops::with_zeros(x, x.rank() - 1, taps - 1, 0), taps);
   Tensor y = matmul(windows, flip(b / first));
   if (order > 0) y = ops::recursion(slice(a, {range(1, order + 1)}) / first, y);
-  return ops::in_promised_dtype(moveaxis(y, -1, at), promised);
+  return ops::cast_to(moveaxis(y, -1, at), promised);
 }
 
 Tensor sosfilt(const Operand& sections_operand, const Operand& x_operand, std::int64_t axis) {
@@ -216,7 +208,7 @@ Tensor sosfilt(const Operand& sections_operand, const Operand& x_operand, std::i
     const Tensor section = sections[k];
     y = lfilter(slice(section, {range(0, 3)}), slice(section, {range(3, 6)}), y, at);
   }
-  return ops::in_promised_dtype(y, promised);
+  return ops::cast_to(y, promised);
 }
 
 }  // namespace reel

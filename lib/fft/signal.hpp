@@ -1,13 +1,9 @@
 // Operands of signals.
 #pragma once
-#include "ops/engine.hpp"
+#include "ops/promote.hpp"
 
 namespace reel::ops {
 
-/// The operand in float32 or float64. TypeError for complex numbers.
-Tensor real_signal(const char* op, const Operand& x, const char* operand = "x");
-/// x, computed from an operand of dtype d, in the dtype that was promised for it: d if that is a half precision.
-Tensor in_promised_dtype(const Tensor& x, DType d);
 /// The elements [begin, end) of an axis.
 Tensor part_of(const Tensor& x, int axis, std::int64_t begin, std::int64_t end);
 /// x with zeros before and after an axis.

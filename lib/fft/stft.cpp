@@ -12,7 +12,6 @@
 
 #include "fft/signal.hpp"
 #include "linalg/matrices.hpp"
-#include "ops/promote.hpp"
 
 namespace reel {
 namespace ops {
@@ -67,14 +66,14 @@ Tensor pad_end(const Tensor& x, std::int64_t length) {
 Tensor welch(const Operand& operand, const Operand& window, const SpectrumOptions& requested) {
   constexpr const char* op = "welch";
   const tape::OpScope scope(operand);
-  const DType promised = ops::promote_operands(op, {&operand}, ops::Accept::real).result;
-  const Tensor x = ops::real_signal(op, operand), w = ops::to_tensor(op, window, "window");
+  const auto [x, promised] = ops::promote_operand(op, operand, ops::Accept::real);
+  const Tensor w = ops::to_tensor(op, window, "window");
   const SpectrumOptions options = ops::complete(op, requested, w);
   const ops::Frames f(op, w, x.dtype(), options.hop);
   ops::require_length(op, x, f);
   const Tensor spectra = ops::segment_spectra(op, x, f, options);
   const Tensor power = sum(square(real(spectra)) + square(imag(spectra)), -2);
-  return ops::in_promised_dtype(power * ops::factors(f, options, spectra.shape()[-2]), promised);
+  return ops::cast_to(power * ops::factors(f, options, spectra.shape()[-2]), promised);
 }
 
 Tensor csd(const Operand& first, const Operand& second, const Operand& window, const SpectrumOptions& requested) {

@@ -23,7 +23,7 @@ namespace reel {
 namespace ops {
 
 Frames::Frames(const char* op, const Operand& operand, DType d, std::int64_t hop)
-    : window(cast_to(real_signal(op, to_tensor(op, operand, "window"), "window"), d)) {
+    : window(cast_to(promote_operand(op, operand, Accept::real, "window").x, d)) {
   if (window.rank() != 1 || window.size() == 0)
     fail<ShapeError>(op, "window has shape {}; it must be a vector of at least one number", window.shape());
   n = window.size();
@@ -75,8 +75,7 @@ Tensor sums(const Tensor& x, int type, bool sine) {
 Tensor cosine_or_sine(const char* op, const Operand& operand, int type, std::int64_t axis, bool ortho, bool sine,
                       bool inverse) {
   const tape::OpScope scope(operand);
-  const DType promised = floating_of(to_tensor(op, operand).dtype());
-  Tensor x = real_signal(op, operand);
+  auto [x, promised] = promote_operand(op, operand, Accept::real);
   const int at = normalize(op, axis, x);
   const std::int64_t n = x.shape()[at];
   if (type < 1 || type > 4) fail<ValueError>(op, "type is {}; it must be from 1 to 4", type);
@@ -92,7 +91,7 @@ Tensor cosine_or_sine(const char* op, const Operand& operand, int type, std::int
   Tensor y = sums(x, type, sine) * scale;
   if (ortho && type == 1 && !sine) y = with_factor(with_factor(y, 0, 1 / root), n - 1, 1 / root);
   if (ortho && type == 2) y = with_factor(y, end, 1 / root);
-  return in_promised_dtype(moveaxis(y, -1, at), promised);
+  return cast_to(moveaxis(y, -1, at), promised);
 }
 
 // ---- Short-time spectra
@@ -147,8 +146,7 @@ Tensor idst(const Operand& x, int type, std::int64_t axis, bool ortho) {
 Tensor hadamard(const Operand& operand) {
   const tape::OpScope scope(operand);
   constexpr const char* op = "hadamard";
-  const DType promised = ops::floating_of(ops::to_tensor(op, operand).dtype());
-  Tensor x = ops::real_signal(op, operand);
+  auto [x, promised] = ops::promote_operand(op, operand, ops::Accept::real);
   const std::int64_t n = x.rank() == 0 ? 0 : x.shape()[-1];
   if (n < 1 || (n & (n - 1)) != 0)
     fail<ShapeError>(op, "x has shape {}; its last axis must have 2^k elements", x.shape());
@@ -163,12 +161,12 @@ Tensor hadamard(const Operand& operand) {
     const Tensor a = ops::part_of(x, axis, 0, 1), b = ops::part_of(x, axis, 1, 2);
     x = concatenate({a + b, a - b}, axis);
   }
-  return ops::in_promised_dtype(reshape(x, shape) * (1 / std::sqrt(static_cast<double>(n))), promised);
+  return ops::cast_to(reshape(x, shape) * (1 / std::sqrt(static_cast<double>(n))), promised);
 }
 
 Tensor stft(const Operand& operand, const Operand& window, std::int64_t hop) {
   const tape::OpScope scope(operand);
-  const Tensor x = ops::real_signal("stft", operand);
+  const Tensor x = ops::promote_operand("stft", operand, ops::Accept::real).x;
   const ops::Frames f("stft", window, x.dtype(), hop);
   if (x.rank() == 0 || x.shape()[-1] < f.n)
     fail<ShapeError>("stft", "x has shape {}; its last axis must be at least as long as the window, {}", x.shape(),
@@ -194,26 +192,24 @@ Tensor istft(const Operand& operand, const Operand& window, std::int64_t hop) {
 Tensor unwrap(const Operand& operand, std::int64_t axis, double period) {
   const tape::OpScope scope(operand);
   constexpr const char* op = "unwrap";
-  const DType promised = ops::floating_of(ops::to_tensor(op, operand).dtype());
-  const Tensor x = ops::real_signal(op, operand);
+  const auto [x, promised] = ops::promote_operand(op, operand, ops::Accept::real);
   const int at = ops::normalize(op, axis, x);
   if (!(period > 0)) fail<ValueError>(op, "the period is {}; it must be positive", period);
   const std::int64_t n = x.shape()[at];
-  if (n < 2) return ops::in_promised_dtype(identity(x), promised);
+  if (n < 2) return ops::cast_to(identity(x), promised);
   const Tensor values = stop_gradient(x);
   const Tensor step = ops::part_of(values, at, 1, n) - ops::part_of(values, at, 0, n - 1);
   const double half = period / 2;
   const Tensor wrapped = mod(step + half, period) - half;
   const Tensor near = where(logical_and(equal(wrapped, -half), greater(step, 0)), half, wrapped);
   const Tensor change = where(less(abs(step), half), 0.0, near - step);
-  return ops::in_promised_dtype(x + ops::with_zeros(cumsum(change, at), at, 1, 0), promised);
+  return ops::cast_to(x + ops::with_zeros(cumsum(change, at), at, 1, 0), promised);
 }
 
 Tensor detrend(const Operand& operand, std::int64_t axis, bool linear) {
   const tape::OpScope scope(operand);
   constexpr const char* op = "detrend";
-  const DType promised = ops::floating_of(ops::to_tensor(op, operand).dtype());
-  Tensor x = ops::real_signal(op, operand);
+  auto [x, promised] = ops::promote_operand(op, operand, ops::Accept::real);
   const int at = ops::normalize(op, axis, x);
   const std::int64_t n = x.shape()[at];
   if (n == 0) fail<ValueError>(op, "axis {} of x, of shape {}, has no elements", at, x.shape());
@@ -224,7 +220,7 @@ Tensor detrend(const Operand& operand, std::int64_t axis, bool linear) {
     const Tensor t = cast(arange(n) * 1.0 - middle, x.dtype());
     x = x - t * (sum(x * t, -1, true) * (1 / squares));
   }
-  return ops::in_promised_dtype(moveaxis(x, -1, at), promised);
+  return ops::cast_to(moveaxis(x, -1, at), promised);
 }
 
 Tensor hann(std::int64_t n, bool periodic) {

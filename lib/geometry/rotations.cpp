@@ -128,8 +128,8 @@ struct Rotational {
 // The operand in the dtype to compute in. ShapeError unless its last axes are these.
 Rotational rotational(const char* op, const Operand& operand, const char* name, std::int64_t extent,
                       bool matrix = false) {
-  const auto [d, wide] = promote_operands(op, {&operand}, Accept::real);
-  Rotational r{to_tensor(op, operand, wide, name), d};
+  const PromotedOperand in = promote_operand(op, operand, Accept::real);
+  Rotational r{in.x, in.result};
   const Shape& shape = r.x.shape();
   if (shape.rank() < (matrix ? 2 : 1) || shape[-1] != extent || (matrix && shape[-2] != extent))
     fail<ShapeError>(op, "{} is {}; its last ax{} must have {} elements{}", name, shape, matrix ? "es" : "is", extent,

@@ -268,8 +268,8 @@ Tensor affine_grid(const Operand& operand, const Shape& size, bool align_corners
   using namespace ops;
   constexpr const char* op = "affine_grid";
   const tape::OpScope scope(operand);
-  const auto [dtype, wide] = promote_operands(op, {&operand}, Accept::real);
-  const Quantity theta = to_tensor(op, operand, wide, "theta");
+  const PromotedOperand in = promote_operand(op, operand, Accept::real);
+  const Quantity theta = in.x;
   const std::int64_t d = size.rank() - 2;
   require_shape(op, size);
   if ((d != 2 && d != 3) || theta.shape() != Shape{size[0], d, d + 1})
@@ -294,10 +294,10 @@ Tensor affine_grid(const Operand& operand, const Shape& size, bool align_corners
     const double first = align_corners ? (n > 1 ? -1.0 : 0.0) : -1.0 + step / 2;
     Shape s = detail::List<std::int64_t>(static_cast<std::size_t>(k + 2), 1);
     s[0] = n;
-    const Quantity line = cast(first + step * Quantity(cast(arange(n), DType::float64)), wide);
+    const Quantity line = cast(first + step * Quantity(cast(arange(n), DType::float64)), theta.dtype());
     sums = sums + column(k) * reshape(line, s);
   }
-  return cast_to(broadcast_to(sums, result), dtype);
+  return cast_to(broadcast_to(sums, result), in.result);
 }
 
 }  // namespace reel

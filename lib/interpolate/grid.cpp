@@ -70,11 +70,10 @@ Grid grid_of(std::span<const Tensor> axes, const Operand& values, const Operand&
   CommonDType common;
   for (const Tensor& p : axes) common.add(grid_name, p);
   common.add(grid_name, values), common.add(grid_name, x);
+  const Promoted in = promote_dtype(grid_name, common.dtype(), Accept::real);
+  const DType wide = method == GridMethod::cubic ? DType::float64 : in.wide;
   Grid g;
-  g.dtype = floating_of(common.dtype());
-  if (is_complex(g.dtype)) fail<TypeError>(grid_name, "is not defined for {}; {}", g.dtype, remedy(g.dtype));
-  const DType narrow = widened(g.dtype);
-  const DType wide = method == GridMethod::cubic ? DType::float64 : narrow;
+  g.dtype = in.result;
   g.values = to_tensor(grid_name, values, wide, "values");
   g.x = to_tensor(grid_name, x, wide, "x");
   if (d == 0 || g.values.rank() < d || g.x.rank() == 0 || g.x.shape()[-1] != d)

@@ -13,6 +13,7 @@
 #include "linalg/matrices.hpp"
 #include "loops/loops.hpp"
 #include "ops/apply/apply.hpp"
+#include "ops/promote.hpp"
 
 namespace reel {
 namespace ops {
@@ -205,10 +206,8 @@ struct StructuredOperands {
   DType dtype;
 };
 StructuredOperands in_wide_dtype(const char* op, std::initializer_list<const Operand*> operands) {
-  const DType common = common_dtype(op, {operands.begin(), operands.size()});
-  StructuredOperands list{{}, floating_of(common)};
-  for (const Operand* x : operands)
-    list.tensors.push_back(cast_to(to_tensor(op, *x), is_complex(common) ? DType::complex128 : DType::float64));
+  StructuredOperands list{{}, promote_operands(op, operands, Accept::number).result};
+  for (const Operand* x : operands) list.tensors.push_back(to_tensor(op, *x, double_precision_of(list.dtype), "x"));
   return list;
 }
 

@@ -14,6 +14,7 @@
 #include "linalg/matrices.hpp"
 #include "loops/loops.hpp"
 #include "ops/apply/apply.hpp"
+#include "ops/promote.hpp"
 
 namespace reel {
 namespace ops {
@@ -173,7 +174,7 @@ Tensor banded_cholesky(const Operand& operand) {
   const Tensor uncast = ops::to_tensor(op, operand, "bands");
   if (uncast.rank() < 2 || uncast.shape()[-2] < 1)
     fail<ShapeError>(op, "bands are {}; they must be [..., diagonals, n], the main diagonal first", uncast.shape());
-  const Tensor a = ops::cast_to(uncast, is_complex(uncast.dtype()) ? DType::complex128 : DType::float64);
+  const Tensor a = ops::cast_to(uncast, ops::double_precision_of(uncast.dtype()));
   return ops::cast_to(ops::apply(ops::factor_primitive, {&a}), ops::floating_of(uncast.dtype()));
 }
 

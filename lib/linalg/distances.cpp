@@ -161,8 +161,8 @@ Tensor pdist(const Operand& operand, double p) {
   if (x.rank() != 2) fail<ShapeError>("pdist", "x has shape {}; it must be a matrix", x.shape());
   const std::int64_t n = x.shape()[0];
   if (!is_complex(x.dtype()) && !ops::followed(x) && !tape::watching()) {
-    const DType dtype = ops::floating_of(x.dtype());
-    const Tensor rows = reshape(ops::matrices("pdist", x, ops::widened(dtype), "x", p), {1, n, x.shape()[1]});
+    const auto [dtype, wide] = ops::promote_dtype("pdist", x.dtype(), ops::Accept::real);
+    const Tensor rows = reshape(ops::matrices("pdist", x, wide, "x", p), {1, n, x.shape()[1]});
     return ops::cast_to(ops::apply(ops::pairs_primitive, {&rows}, ops::words(p)), dtype);
   }
   const Tensor all = cdist(x, x, p);

@@ -13,6 +13,7 @@
 #include "linalg/matrices.hpp"
 #include "loops/loops.hpp"
 #include "ops/apply/apply.hpp"
+#include "ops/promote.hpp"
 
 namespace reel {
 namespace ops {
@@ -105,11 +106,9 @@ constexpr Primitive expm_primitive = function_primitive("expm", 0),
                     logm_primitive = function_primitive("logm", may_throw),
                     sqrtm_primitive = function_primitive("sqrtm", may_throw);
 
-// The dtype to compute in for matrices of dtype d, and the dtype of the result.
-DType wide(DType d) { return is_complex(d) ? DType::complex128 : DType::float64; }
-
 Tensor function_of(const Primitive& primitive, MatrixFunction function, const Operand& a) {
-  const Tensor uncast = square_operand(primitive.rule.name, a), x = cast_to(uncast, wide(uncast.dtype()));
+  const Tensor uncast = square_operand(primitive.rule.name, a),
+               x = cast_to(uncast, double_precision_of(uncast.dtype()));
   return cast_to(apply(primitive, {&x}, words(function)), floating_of(uncast.dtype()));
 }
 
@@ -172,11 +171,11 @@ void require_sylvester_shapes(const char* op, const Tensor& a, const Tensor& b, 
   static_cast<void>(broadcast_shapes(op, broadcast_shapes(op, batch_of(a), batch_of(b)), batch_of(q)));
 }
 
-// The solution for operands of this common dtype, which are checked.
+// The solution in this dtype for operands that are checked.
 Tensor solution_in(DType dtype, const char* op, const Tensor& a, const Tensor& b, const Tensor& q) {
   require_sylvester_shapes(op, a, b, q);
-  const DType computed = wide(dtype);
-  return cast_to(solution(cast_to(a, computed), cast_to(b, computed), cast_to(q, computed), op), floating_of(dtype));
+  const DType wide = double_precision_of(dtype);
+  return cast_to(solution(cast_to(a, wide), cast_to(b, wide), cast_to(q, wide), op), dtype);
 }
 
 }  // namespace
@@ -204,27 +203,25 @@ Tensor expm_frechet(const Operand& a, const Operand& e) {
     fail<ShapeError>(op, "a is {}, e is {}: both must have as many rows", x.shape(), h.shape());
   static_cast<void>(ops::broadcast_shapes(op, x.shape(), h.shape()));
   ops::require_rank(op, h.rank() + 1);
-  const Operand* both[] = {&a, &e};
-  const DType dtype = ops::common_dtype(op, both), computed = ops::wide(dtype);
+  const DType dtype = ops::promote_operands(op, {&a, &e}, ops::Accept::number).result,
+              wide = ops::double_precision_of(dtype);
   const Tensor z = ops::first_derivative(static_cast<std::int64_t>(loops::MatrixFunction::exponential),
-                                         ops::cast_to(x, computed), ops::cast_to(h, computed));
-  return ops::cast_to(z, ops::floating_of(dtype));
+                                         ops::cast_to(x, wide), ops::cast_to(h, wide));
+  return ops::cast_to(z, dtype);
 }
 
 Tensor sylvester(const Operand& a, const Operand& b, const Operand& q) {
   constexpr const char* op = "sylvester";
   const tape::OpScope scope(a);
-  const Operand* all[] = {&a, &b, &q};
-  return ops::solution_in(ops::common_dtype(op, all), op, ops::square_operand(op, a), ops::square_operand(op, b, "b"),
-                          ops::to_tensor(op, q, "q"));
+  const Tensor x = ops::square_operand(op, a), y = ops::square_operand(op, b, "b"), z = ops::to_tensor(op, q, "q");
+  return ops::solution_in(ops::promote_operands(op, {&a, &b, &q}, ops::Accept::number).result, op, x, y, z);
 }
 
 Tensor lyapunov(const Operand& a, const Operand& q) {
   constexpr const char* op = "lyapunov";
   const tape::OpScope scope(a);
-  const Tensor x = ops::square_operand(op, a);
-  const Operand* all[] = {&a, &q};
-  return ops::solution_in(ops::common_dtype(op, all), op, x, ops::adjoint(x), ops::to_tensor(op, q, "q"));
+  const Tensor x = ops::square_operand(op, a), z = ops::to_tensor(op, q, "q");
+  return ops::solution_in(ops::promote_operands(op, {&a, &q}, ops::Accept::number).result, op, x, ops::adjoint(x), z);
 }
 
 }  // namespace reel

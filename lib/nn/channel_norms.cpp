@@ -100,14 +100,14 @@ Tensor local_response_norm(const Operand& operand, const LocalResponseNormOption
     fail<ValueError>(op, "alpha is {}; it must be finite and at least 0", o.alpha);
   if (!std::isfinite(o.beta)) fail<ValueError>(op, "beta is {}; it must be finite", o.beta);
   if (!(o.k > 0 && std::isfinite(o.k))) fail<ValueError>(op, "k is {}; it must be finite and above 0", o.k);
-  const auto [d, wide] = ops::promote_operands(op, {&operand}, ops::Accept::floating);
-  const Tensor x = ops::to_tensor(op, operand, wide, "x");
+  const auto [x, d] = ops::promote_operand(op, operand, ops::Accept::floating);
   ops::check_channel_axis(op, x, 2);
   if (x.size() == 0) return ops::cast_to(identity(x), d);
   const Shape s = x.shape();
   const std::int64_t before = std::min(o.size / 2, s[1] - 1), after = std::min((o.size - 1) / 2, s[1] - 1);
   const Tensor images = reshape(square(x), {s[0], 1, s[1], x.size() / (s[0] * s[1])});
-  const Tensor sums = conv2d(images, ones({1, 1, before + after + 1, 1}, wide), {.padding = {{before, after}, {0, 0}}});
+  const Tensor sums =
+      conv2d(images, ones({1, 1, before + after + 1, 1}, x.dtype()), {.padding = {{before, after}, {0, 0}}});
   const Tensor base = reshape(sums, s) * (o.alpha / static_cast<double>(o.size)) + o.k;
   return ops::cast_to(x * pow(base, -o.beta), d);
 }
@@ -116,8 +116,7 @@ Tensor l2_normalize(const Operand& operand, const L2NormalizeOptions& options) {
   constexpr const char* op = "l2_normalize";
   const tape::OpScope scope(operand);
   ops::check_epsilon_of(op, options.epsilon);
-  const auto [d, wide] = ops::promote_operands(op, {&operand}, ops::Accept::floating);
-  const Tensor x = ops::to_tensor(op, operand, wide, "x");
+  const auto [x, d] = ops::promote_operand(op, operand, ops::Accept::floating);
   const Tensor n = norm(x, 2, ops::normalize(op, options.axes, x), true);
   // Zeros that replace a vector of zeros have gradient 0.
   const double least = std::sqrt(options.epsilon);

@@ -184,8 +184,7 @@ Tensor ctc_loss(const Operand& operand, const Operand& targets, const Operand& i
                 const Operand& target_lengths, const CtcOptions& options) {
   constexpr const char* op = ops::ctc_name;
   const tape::OpScope scope(operand);
-  const auto [d, wide] = ops::promote_operands(op, {&operand}, ops::Accept::real);
-  const Tensor x = ops::to_tensor(op, operand, wide, "log_probs");
+  const auto [x, d] = ops::promote_operand(op, operand, ops::Accept::real);
   if (x.rank() != 3) fail<ShapeError>(op, "log_probs have shape {}; they must be [steps, batch, classes]", x.shape());
   const Shape shape = x.shape();
   if (options.blank < 0 || options.blank >= shape[2])

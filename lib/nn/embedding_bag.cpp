@@ -66,15 +66,10 @@ Tensor bags_of(const Tensor& table, const Tensor& ids, const Tensor& of, std::in
   return cast_to(y, result);
 }
 
-struct Table {
-  Tensor wide;
-  DType result;
-};
-Table table_of(const Operand& operand) {
-  const Promoted in = promote_operands(bag_name, {&operand}, Accept::floating);
-  const Tensor table = to_tensor(bag_name, operand, in.wide, "table");
-  if (table.rank() < 1) fail<ShapeError>(bag_name, "the table has rank 0; it must be [rows, ...]");
-  return {table, in.result};
+PromotedOperand table_of(const Operand& operand) {
+  PromotedOperand table = promote_operand(bag_name, operand, Accept::floating);
+  if (table.x.rank() < 1) fail<ShapeError>(bag_name, "the table has rank 0; it must be [rows, ...]");
+  return table;
 }
 
 }  // namespace

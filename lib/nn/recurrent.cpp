@@ -56,8 +56,7 @@ RecurrentOperands recurrent_operands(const char* op, const Operand& operand, con
   for (const Operand* each : {&operand, &of_input, &of_hidden}) common.add(op, *each);
   for (const Tensor* each : {&o.input_bias, &o.hidden_bias, &o.state, &o.cell})
     if (each->defined()) common.add(op, *each);
-  const DType d = floating_of(common.dtype()), wide = widened(d);
-  if (is_complex(d)) fail_no_kernel(op, d);
+  const auto [d, wide] = promote_dtype(op, common.dtype(), Accept::real);
   const Tensor from = to_tensor(op, operand, wide, "x"), wi = to_tensor(op, of_input, wide, "input_weight"),
                wh = to_tensor(op, of_hidden, wide, "hidden_weight");
   if (from.rank() != 3) fail<ShapeError>(op, "x has shape {}; it must be [steps, batch, inputs]", from.shape());

@@ -51,8 +51,7 @@ Tensor rope(const Operand& operand, const Operand& positions_operand, const Rope
   const tape::OpScope scope(operand);
   if (!(options.base > 0) || !std::isfinite(options.base))
     fail<ValueError>(op, "base is {}; it must be positive and finite", options.base);
-  const auto [d, wide] = ops::promote_operands(op, {&operand}, ops::Accept::real);
-  const Tensor x = ops::to_tensor(op, operand, wide, "x");
+  const auto [x, d] = ops::promote_operand(op, operand, ops::Accept::real);
   if (x.rank() < 2 || x.shape()[-1] % 2 != 0)
     fail<ShapeError>(op, "x has shape {}; it must be [..., positions, an even number of elements]", x.shape());
   Tensor positions = ops::to_tensor(op, positions_operand, "positions");

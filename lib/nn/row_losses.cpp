@@ -95,8 +95,7 @@ Tensor unit_vector(const Tensor& x, int axis) {
 
 Tensor nll(const Operand& operand, const Operand& labels, const SparseCrossEntropyOptions& options) {
   const tape::OpScope scope(operand);
-  const auto [d, wide] = ops::promote_operands(ops::nll_name, {&operand}, ops::Accept::floating);
-  const Tensor x = ops::to_tensor(ops::nll_name, operand, wide, "log_probabilities");
+  const auto [x, d] = ops::promote_operand(ops::nll_name, operand, ops::Accept::floating);
   const auto [rows, classes] = ops::classes_of<ops::nll_name>(x, labels, options.axis, options.ignore_index);
   if (rows.shape()[-1] == 0) return ops::cast_to(sum(rows, -1), d);  // all labels are ignored: zeros, connected
   const Tensor picked = squeeze(take_along_axis(rows, expand_dims(maximum(classes, 0), -1), -1), -1);
@@ -107,8 +106,7 @@ Tensor multi_margin(const Operand& operand, const Operand& labels, const MultiMa
   constexpr const char* op = ops::multi_margin_name;
   const tape::OpScope scope(operand);
   if (options.p != 1 && options.p != 2) fail<ValueError>(op, "p is {}; it must be 1 or 2", options.p);
-  const auto [d, wide] = ops::promote_operands(op, {&operand}, ops::Accept::floating);
-  const Tensor x = ops::to_tensor(op, operand, wide, "x");
+  const auto [x, d] = ops::promote_operand(op, operand, ops::Accept::floating);
   const auto [rows, classes] =
       ops::classes_of<ops::multi_margin_name>(x, labels, options.axis, SparseCrossEntropyOptions().ignore_index);
   if (rows.size() == 0) return ops::cast_to(sum(rows, -1), d);
@@ -148,8 +146,8 @@ Tensor triplet_margin(const Operand& anchor, const Operand& positive, const Oper
 
 Tensor l2_loss(const Operand& operand) {
   const tape::OpScope scope(operand);
-  const auto [d, wide] = ops::promote_operands("l2_loss", {&operand}, ops::Accept::floating);
-  return ops::cast_to(0.5 * sum(square(ops::to_tensor("l2_loss", operand, wide, "x"))), d);
+  return ops::in_full_precision("l2_loss", operand, ops::Accept::floating,
+                                [](const Tensor& x) { return 0.5 * sum(square(x)); });
 }
 
 }  // namespace reel

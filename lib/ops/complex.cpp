@@ -11,7 +11,7 @@
 #include "loops/elementwise/complex.hpp"
 #include "ops/apply/apply.hpp"
 #include "ops/elementwise/composed.hpp"
-#include "ops/engine.hpp"
+#include "ops/promote.hpp"
 #include "ops/shape/view.hpp"
 
 namespace reel {
@@ -165,8 +165,7 @@ Tensor angle(const Operand& x) {
 Tensor make_complex(const Operand& re, const Operand& im) {
   const tape::OpScope scope(re);
   constexpr const char* op = "make_complex";
-  const Operand* both[] = {&re, &im};
-  const DType d = ops::floating_of(ops::common_dtype(op, both));
+  const DType d = ops::promote_operands(op, {&re, &im}, ops::Accept::number).result;
   if (is_complex(d)) fail<TypeError>(op, "an operand is {}; both must be real: take real(x) or imag(x)", d);
   const DType part = d == DType::float64 ? d : DType::float32;
   const Tensor x = ops::to_tensor(op, re, part, "re"), y = ops::to_tensor(op, im, part, "im");

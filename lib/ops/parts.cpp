@@ -9,7 +9,7 @@
 #include "loops/elementwise/complex.hpp"
 #include "loops/loops.hpp"
 #include "ops/apply/apply.hpp"
-#include "ops/engine.hpp"
+#include "ops/promote.hpp"
 #include "ops/shape/view.hpp"
 
 namespace reel {
@@ -138,12 +138,6 @@ void evaluate_as_complex(const Call& call, Outputs& out) { loops::copy(call.inpu
 constexpr Primitive as_complex_primitive = {
     .rule = linear<split_pairs, join_pairs>("as_complex"), .infer = infer_as_complex, .evaluate = evaluate_as_complex};
 
-// The operand in float32 or float64.
-Tensor single_or_double(const char* op, const Operand& operand) {
-  const Tensor x = to_tensor(op, operand);
-  if (is_complex(x.dtype())) fail<TypeError>(op, "is not defined for {}; {}", x.dtype(), remedy(x.dtype()));
-  return cast_to(x, widened(floating_of(x.dtype())));
-}
 }  // namespace
 }  // namespace ops
 
@@ -163,29 +157,28 @@ Tensor bitwise_not(const Operand& operand) {
 
 Frexp frexp(const Operand& operand) {
   const tape::OpScope scope(operand);
-  const Tensor uncast = ops::to_tensor("frexp", operand), x = ops::single_or_double("frexp", uncast);
+  const auto [x, d] = ops::promote_operand("frexp", operand, ops::Accept::real);
   const Tensor* in[] = {&x};
   Tensor parts[2];
   ops::apply(ops::frexp_primitive, in, {}, parts);
-  return {ops::cast_to(parts[0], ops::floating_of(uncast.dtype())), parts[1]};
+  return {ops::cast_to(parts[0], d), parts[1]};
 }
 
 Tensor ldexp(const Operand& operand, const Operand& exponent) {
   const tape::OpScope scope(operand);
-  const Tensor uncast = ops::to_tensor("ldexp", operand), x = ops::single_or_double("ldexp", uncast);
+  const auto [x, d] = ops::promote_operand("ldexp", operand, ops::Accept::real);
   Tensor n = ops::to_tensor("ldexp", exponent, "n");
   if (!is_integer(n.dtype())) fail<TypeError>("ldexp", "n must be integers, not {}; cast it to int32", n.dtype());
   // Fits int32. From the least number to the greatest are 2100 powers of 2: results are 0 or infinite beyond.
   constexpr std::int64_t exponent_max = 10000;
   if (n.dtype() == DType::int64) n = clip(n, -exponent_max, exponent_max);
   n = ops::cast_to(n, DType::int32);
-  return ops::cast_to(ops::scaled(x, n), ops::floating_of(uncast.dtype()));
+  return ops::cast_to(ops::scaled(x, n), d);
 }
 
 Tensor polar(const Operand& magnitude, const Operand& angle) {
   const tape::OpScope scope(magnitude);
-  const Operand* both[] = {&magnitude, &angle};
-  const DType d = ops::floating_of(ops::common_dtype("polar", both));
+  const DType d = ops::promote_operands("polar", {&magnitude, &angle}, ops::Accept::number).result;
   if (is_complex(d)) fail<TypeError>("polar", "an operand is {}; both must be real", d);
   const DType part = d == DType::float64 ? d : DType::float32;
   const Tensor r = ops::to_tensor("polar", magnitude, part, "magnitude"),
@@ -204,7 +197,7 @@ Tensor as_real(const Operand& operand) {
 
 Tensor as_complex(const Operand& operand) {
   const tape::OpScope scope(operand);
-  const Tensor x = ops::single_or_double("as_complex", operand);
+  const Tensor x = ops::promote_operand("as_complex", operand, ops::Accept::real).x;
   if (x.rank() == 0 || x.shape()[-1] != 2)
     fail<ShapeError>("as_complex", "x has shape {}; its last axis must have extent 2: real and imaginary part",
                      x.shape());

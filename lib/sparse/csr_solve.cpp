@@ -16,6 +16,7 @@
 #include "linalg/matrices.hpp"
 #include "loops/loops.hpp"
 #include "ops/apply/apply.hpp"
+#include "ops/promote.hpp"
 #include "program/run/token.hpp"
 #include "sparse/factors.hpp"
 #include "sparse/patterns.hpp"
@@ -153,13 +154,12 @@ Tensor csr_solve(const Tensor& values, const SparsityPattern& pattern, const Ten
   ops::require_defined(op, b, "b");
   if ((b.rank() != 1 && b.rank() != 2) || b.shape()[0] != n)
     fail<ShapeError>(op, "b has shape {}, must have {} rows", b.shape(), n);
-  const DType dtype = promote(values.dtype(), b.dtype());
-  const DType computed = is_complex(dtype) ? DType::complex128 : DType::float64;
+  const DType dtype = ops::floating_of(promote(values.dtype(), b.dtype())), computed = ops::double_precision_of(dtype);
   const Tensor side = ops::cast_to(b.rank() == 1 ? expand_dims(b, 1) : b, computed), a = ops::cast_to(values, computed);
   const Tensor x =
       ops::apply(optim::solve_primitive, {&a, &side, &checked.rows(), &checked.columns(), &pattern.row_starts},
                  ops::words(transposed));
-  return ops::cast_to(b.rank() == 1 ? squeeze(x, 1) : x, ops::floating_of(dtype));
+  return ops::cast_to(b.rank() == 1 ? squeeze(x, 1) : x, dtype);
 }
 
 }  // namespace reel

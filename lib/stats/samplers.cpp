@@ -5,6 +5,7 @@
 #include <reel/ops/pointwise.hpp>
 
 #include "core/fail.hpp"
+#include "ops/promote.hpp"
 #include "tape/observe/observe.hpp"
 
 namespace reel {
@@ -14,8 +15,7 @@ namespace ops {
 DType check_samples(const char* op, const Shape& shape, DType dtype, std::initializer_list<const Operand*> parameters) {
   if (!is_floating(dtype)) fail<TypeError>(op, "dtype is {}; samples are floating, cast them", dtype);
   require_shape(op, shape);
-  const DType common = common_dtype(op, {parameters.begin(), parameters.size()});
-  if (is_complex(common)) fail<TypeError>(op, "is not defined for {}; {}", common, remedy(common));
+  static_cast<void>(promote_operands(op, parameters, Accept::real));
   for (const Operand* p : parameters) {
     if (!p->is_tensor() || broadcast_shapes(op, shape, p->tensor().shape()) == shape) continue;
     fail<ShapeError>(op, "a parameter of shape {} does not broadcast to the samples' shape {}", p->tensor().shape(),

@@ -10,6 +10,7 @@
 #include "csource/steps.hpp"
 #include "loops/loops.hpp"
 #include "ops/index/indices.hpp"
+#include "ops/promote.hpp"
 #include "ops/reduce/scan.hpp"
 #include "ops/sort/order.hpp"
 
@@ -176,13 +177,11 @@ RunningExtreme cummin(const Operand& x, std::int64_t axis, bool reverse) {
 Tensor logcumsumexp(const Operand& operand, std::int64_t axis, bool exclusive, bool reverse) {
   const tape::OpScope scope(operand);
   const Tensor uncast = ops::to_tensor("logcumsumexp", operand);
-  if (ops::is_half(uncast.dtype()))
-    return ops::in_float32(uncast, [&](const Tensor& wide) { return logcumsumexp(wide, axis, exclusive, reverse); });
   const int a = ops::normalize("logcumsumexp", axis, uncast);
-  const Tensor x = ops::cast_to(uncast, ops::floating_of(uncast.dtype()));
-  if (is_complex(x.dtype())) ops::fail_no_kernel("logcumsumexp", x.dtype());
-  const Tensor z = ops::apply(ops::logcumsumexp_primitive, {&x}, ops::words(a, reverse));
-  return exclusive ? ops::exclusive_of(z, a, reverse) : z;
+  return ops::in_full_precision("logcumsumexp", uncast, ops::Accept::real, [&](const Tensor& x) {
+    const Tensor z = ops::apply(ops::logcumsumexp_primitive, {&x}, ops::words(a, reverse));
+    return exclusive ? ops::exclusive_of(z, a, reverse) : z;
+  });
 }
 
 }  // namespace reel

@@ -22,18 +22,6 @@ namespace {
 
 Tensor nan_of(DType d) { return full({}, std::numeric_limits<double>::quiet_NaN(), d); }
 
-// The operand in a floating or complex dtype.
-Tensor floating(const char* op, const Operand& operand, const char* name = "x") {
-  const Tensor x = to_tensor(op, operand, name);
-  return cast_to(x, floating_of(x.dtype()));
-}
-
-// f(x); float16 and bfloat16 compute in float32.
-template <class F>
-Tensor in_full_precision(const Tensor& x, const F& f) {
-  return is_half(x.dtype()) ? in_float32(x, f) : f(x);
-}
-
 // ---- Extremes that ignore NaN: z is an element of x. Attributes: axes as a mask, keepdims.
 
 // Marks the elements equal to z, and counts them.
@@ -68,7 +56,7 @@ Tensor nan_extreme(const char* op, const Operand& operand, const Axes& axes, boo
   require_elements(op, x.shape(), mask);
   const auto f = largest ? reel::max : reel::min;
   if (!is_floating(x.dtype())) return f(x, axes, keepdims);
-  return in_full_precision(x, [&](const Tensor& wide) {
+  return in_full_precision(op, x, Accept::floating, [&](const Tensor& wide) {
     const Tensor missing = isnan(wide);
     const double farthest = (largest ? -1 : 1) * std::numeric_limits<double>::infinity();
     const Tensor found = f(where(missing, farthest, stop_gradient(wide)), axes, keepdims);
@@ -146,12 +134,6 @@ Tensor unit_near(const Tensor& x, const Axes& axes) {
   if (x.size() == 0) return ones_like(sum(fixed, axes, true));
   const Tensor most = maximum(max(fixed, axes, true), -min(fixed, axes, true));
   return exp2(floor(log2(where(logical_and(isfinite(most), greater(most, 0)), most, 1))));
-}
-
-Tensor real_floating(const char* op, const Operand& operand) {
-  const Tensor x = floating(op, operand);
-  if (is_complex(x.dtype())) fail_no_kernel(op, x.dtype());
-  return x;
 }
 
 // ---- weights
@@ -235,8 +217,9 @@ Tensor nansum(const Operand& operand, const Axes& axes, bool keepdims) {
   const Tensor x = ops::ordered("nansum", operand);
   if (!is_floating(x.dtype())) return sum(x, axes, keepdims);
   const std::int64_t mask = ops::axes_mask("nansum", axes, x);
-  return ops::in_full_precision(
-      x, [&](const Tensor& wide) { return ops::apply(ops::nansum_primitive, {&wide}, ops::words(mask, keepdims)); });
+  return ops::in_full_precision("nansum", x, ops::Accept::floating, [&](const Tensor& wide) {
+    return ops::apply(ops::nansum_primitive, {&wide}, ops::words(mask, keepdims));
+  });
 }
 Tensor nanprod(const Operand& operand, const Axes& axes, bool keepdims) {
   const tape::OpScope scope(operand);
@@ -245,7 +228,7 @@ Tensor nanprod(const Operand& operand, const Axes& axes, bool keepdims) {
 }
 Tensor nanmean(const Operand& operand, const Axes& axes, bool keepdims) {
   const tape::OpScope scope(operand);
-  return ops::in_full_precision(ops::real_floating("nanmean", operand),
+  return ops::in_full_precision("nanmean", operand, ops::Accept::real,
                                 [&](const Tensor& x) { return ops::mean_without_nan(x, isnan(x), axes, keepdims); });
 }
 Tensor nanmax(const Operand& x, const Axes& axes, bool keepdims) {
@@ -256,14 +239,14 @@ Tensor nanmin(const Operand& x, const Axes& axes, bool keepdims) {
 }
 Tensor nanvar(const Operand& operand, const Axes& axes, double ddof, bool keepdims) {
   const tape::OpScope scope(operand);
-  return ops::in_full_precision(ops::real_floating("nanvar", operand), [&](const Tensor& x) {
+  return ops::in_full_precision("nanvar", operand, ops::Accept::real, [&](const Tensor& x) {
     const Tensor missing = isnan(x);
     return ops::of_squares(ops::deviations(x, missing, axes), missing, axes, ddof, keepdims, std::identity());
   });
 }
 Tensor nanstd(const Operand& operand, const Axes& axes, double ddof, bool keepdims) {
   const tape::OpScope scope(operand);
-  return ops::in_full_precision(ops::real_floating("nanstd", operand), [&](const Tensor& x) {
+  return ops::in_full_precision("nanstd", operand, ops::Accept::real, [&](const Tensor& x) {
     const Tensor missing = isnan(x), d = ops::deviations(x, missing, axes), unit = ops::unit_near(d, axes);
     const Tensor z = ops::of_squares(d / unit, missing, axes, ddof, keepdims, ops::root);
     return z * reshape(unit, z.shape());
@@ -272,15 +255,10 @@ Tensor nanstd(const Operand& operand, const Axes& axes, double ddof, bool keepdi
 
 Tensor average(const Operand& operand, const Operand& weights, const Axes& axes, bool keepdims) {
   const tape::OpScope scope(operand);
-  const Operand* both[] = {&operand, &weights};
-  const DType dtype = ops::floating_of(ops::common_dtype("average", both));
-  const Tensor x = ops::cast_to(ops::to_tensor("average", operand), dtype);
-  const Tensor w = ops::aligned(x, ops::cast_to(ops::to_tensor("average", weights, "weights"), dtype), axes);
-  const auto quotient = [&](const Tensor& terms, const Tensor& factors) {
-    return sum(terms * factors, axes, keepdims) / sum(broadcast_to(factors, terms.shape()), axes, keepdims);
-  };
-  if (!ops::is_half(dtype)) return quotient(x, w);
-  return cast(quotient(cast(x, DType::float32), cast(w, DType::float32)), dtype);
+  const DType dtype = ops::promote_operands("average", {&operand, &weights}, ops::Accept::number).result;
+  const Tensor x = ops::widened(ops::to_tensor("average", operand, dtype, "x")),
+               w = ops::widened(ops::aligned(x, ops::to_tensor("average", weights, dtype, "weights"), axes));
+  return ops::cast_to(sum(x * w, axes, keepdims) / sum(broadcast_to(w, x.shape()), axes, keepdims), dtype);
 }
 
 Tensor ptp(const Operand& operand, const Axes& axes, bool keepdims) {
@@ -293,7 +271,7 @@ Tensor ptp(const Operand& operand, const Axes& axes, bool keepdims) {
 
 Tensor cov(const Operand& operand, double ddof) {
   const tape::OpScope scope(operand);
-  return ops::in_full_precision(ops::floating("cov", operand), [&](const Tensor& x) {
+  return ops::in_full_precision("cov", operand, ops::Accept::number, [&](const Tensor& x) {
     if (x.rank() == 0) fail<ShapeError>("cov", "x has rank 0; it needs an axis of observations");
     const double n = static_cast<double>(x.shape()[-1]) - ddof;
     const Tensor rows = ops::centred_variables(x);
@@ -304,7 +282,7 @@ Tensor cov(const Operand& operand, double ddof) {
 }
 Tensor corrcoef(const Operand& operand) {
   const tape::OpScope scope(operand);
-  return ops::in_full_precision(ops::real_floating("corrcoef", operand), [&](const Tensor& x) {
+  return ops::in_full_precision("corrcoef", operand, ops::Accept::real, [&](const Tensor& x) {
     if (x.rank() == 0) fail<ShapeError>("corrcoef", "x has rank 0; it needs an axis of observations");
     const Tensor rows = ops::centred_variables(x), units = rows / norm(rows, 2, -1, true);
     Tensor y = matmul(units, ops::conjugate_transposed(units));
@@ -315,7 +293,8 @@ Tensor corrcoef(const Operand& operand) {
 
 Tensor masked_softmax(const Operand& operand, const Operand& mask_operand, std::int64_t axis) {
   const tape::OpScope scope(operand);
-  const Tensor x = ops::real_floating("masked_softmax", operand);
+  const DType dtype = ops::promote_operands("masked_softmax", {&operand}, ops::Accept::real).result;
+  const Tensor x = ops::to_tensor("masked_softmax", operand, dtype, "x");
   const Tensor mask = ops::to_tensor("masked_softmax", mask_operand, "mask");
   if (mask.dtype() != DType::boolean)
     fail<TypeError>("masked_softmax", "the mask must be boolean, not {}; compare", mask.dtype());
@@ -357,8 +336,7 @@ SignedLog weighted_logsumexp(const Operand& operand, const Operand& factors, con
 
 Tensor clip_by_norm(const Operand& operand, const Operand& limit, const Axes& axes) {
   const tape::OpScope scope(operand);
-  const Tensor uncast = ops::floating("clip_by_norm", operand);
-  return ops::in_full_precision(uncast, [&](const Tensor& x) {
+  return ops::in_full_precision("clip_by_norm", operand, ops::Accept::number, [&](const Tensor& x) {
     const Tensor length = norm(x, 2, axes, true);
     const Tensor most = ops::to_tensor("clip_by_norm", limit, length.dtype(), "limit");
     if (is_complex(most.dtype())) ops::fail_no_kernel("clip_by_norm", most.dtype());

@@ -6,8 +6,8 @@
 
 #include "loops/index/select.hpp"
 #include "ops/apply/operation.hpp"
-#include "ops/engine.hpp"
 #include "ops/index/indices.hpp"
+#include "ops/promote.hpp"
 #include "ops/sort/order.hpp"
 
 namespace reel {
@@ -101,8 +101,7 @@ Tensor vander(const Operand& operand, std::int64_t n, bool increasing) {
 
 Tensor linspace(const Operand& from, const Operand& to, std::int64_t count) {
   const tape::OpScope scope(from);
-  const Operand* both[] = {&from, &to};
-  const DType dtype = ops::floating_of(ops::common_dtype("linspace", both));
+  const DType dtype = ops::promote_operands("linspace", {&from, &to}, ops::Accept::number).result;
   const Tensor start = ops::to_tensor("linspace", from, dtype, "start"),
                stop = ops::to_tensor("linspace", to, dtype, "stop");
   if (count < 0) fail<ValueError>("linspace", "count is {}; it must be at least 0", count);

@@ -5,6 +5,7 @@
 #include <reel/ops/statistics.hpp>
 
 #include "loops/loops.hpp"
+#include "ops/promote.hpp"
 #include "ops/reduce/reduction.hpp"
 #include "ops/sort/order.hpp"
 
@@ -47,11 +48,9 @@ Tensor isotonic_regression(const Operand& operand, bool increasing) {
   const tape::OpScope scope(operand);
   const Tensor uncast = ops::to_tensor("isotonic_regression", operand);
   if (uncast.rank() == 0) fail<ShapeError>("isotonic_regression", "x has rank 0; it needs an axis");
-  if (ops::is_half(uncast.dtype()))
-    return ops::in_float32(uncast, [&](const Tensor& wide) { return isotonic_regression(wide, increasing); });
-  const Tensor x = ops::cast_to(uncast, ops::floating_of(uncast.dtype()));
-  if (is_complex(x.dtype())) ops::fail_no_kernel("isotonic_regression", x.dtype());
-  return ops::apply(ops::isotonic_primitive, {&x}, ops::words(increasing));
+  return ops::in_full_precision("isotonic_regression", uncast, ops::Accept::real, [&](const Tensor& x) {
+    return ops::apply(ops::isotonic_primitive, {&x}, ops::words(increasing));
+  });
 }
 
 }  // namespace reel
