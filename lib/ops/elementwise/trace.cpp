@@ -153,37 +153,69 @@ std::int32_t Trace::operand(const detail::LaneOperand& x) { return x.is_lane() ?
 
 namespace {
 
+// The public enumerations of lanes and those of the kernels are listed apart: a public header includes no kernel. Those
+// that belong together have the same name, whatever their order.
+
 // Parses the enumerator's name from the compiler's text: "... F = reel::detail::LaneFunction::add]" or "...::add; ...".
-template <detail::LaneFunction F>
+// Empty if no enumerator has this value: "... F = (reel::detail::LaneFunction)200]".
+template <auto F>
 consteval std::string_view name_of() {
-  constexpr std::string_view all = __PRETTY_FUNCTION__, scope = "LaneFunction::";
-  const std::size_t found = all.rfind(scope);
-  if (found == std::string_view::npos) return {};  // no enumerator has this value
-  const std::string_view name = all.substr(found + scope.size());
-  return name.substr(0, name.find_first_of(";]"));
+  constexpr std::string_view all = __PRETTY_FUNCTION__, start = "F = ";
+  const std::string_view value = all.substr(all.find(start) + start.size());
+  const std::string_view whole = value.substr(0, value.find_first_of(";]"));
+  return whole.starts_with("(") ? std::string_view() : whole.substr(whole.rfind(':') + 1);
 }
-static_assert(name_of<detail::LaneFunction::add>() == "add");
+static_assert(name_of<detail::LaneFunction::add>() == "add" && name_of<kernels::Logical::negation>() == "negation");
+
+// The value of the enumerator of E with this name; -1 if there is none.
+template <class E>
+consteval std::int16_t find_enumerator(std::string_view name) {
+  return [name]<std::size_t... V>(std::index_sequence<V...>) {
+    std::int16_t found = -1;
+    static_cast<void>(((name_of<static_cast<E>(V)>() == name && (found = V, true)) || ...));
+    return found;
+  }
+  (std::make_index_sequence<16>());
+}
+
+// What a node holds for an enumerator.
+struct NodeFunction {
+  loops::Opcode opcode;
+  std::int16_t function;
+};
+template <auto F>
+consteval NodeFunction node_function() {
+  constexpr std::string_view name = name_of<F>();
+  if constexpr (std::is_same_v<decltype(F), detail::LaneFunction>) {
+    constexpr std::size_t index = kernels::table::detail::find(kernels::table::definitions, name);
+    return {loops::Opcode::value, index < kernels::table::size ? static_cast<std::int16_t>(index) : std::int16_t{-1}};
+  } else if constexpr (std::is_same_v<decltype(F), detail::LaneLogic>) {
+    return {loops::Opcode::logical, find_enumerator<kernels::Logical>(name)};
+  } else {
+    constexpr std::int16_t comparison = find_enumerator<kernels::Comparison>(name);
+    if (comparison >= 0) return {loops::Opcode::comparison, comparison};
+    return {loops::Opcode::predicate, find_enumerator<kernels::Predicate>(name)};
+  }
+}
+// One for each enumerator of E.
+template <class E, std::size_t Count>
+constexpr auto node_functions = []<std::size_t... F>(std::index_sequence<F...>) {
+  static_assert(name_of<static_cast<E>(Count)>().empty(), "an enumerator is missing");
+  static_assert(((node_function<static_cast<E>(F)>().function >= 0) && ...),
+                "the kernels have no function of this name");
+  return std::array<NodeFunction, Count>{node_function<static_cast<E>(F)>()...};
+}
+(std::make_index_sequence<Count>());
 
 // The table has definitions without a public function besides: lib/ops/derivatives.hpp.
 #define REEL_COUNT(name, arity) +1
 constexpr std::size_t lane_function_count = 0 REEL_POINTWISE_FUNCTIONS(REEL_COUNT) REEL_NORMAL_FUNCTIONS(REEL_COUNT);
 #undef REEL_COUNT
-static_assert(name_of<static_cast<detail::LaneFunction>(lane_function_count)>().empty());
-
-// An enumerator and a definition of the same name belong together, whatever their order.
-template <std::size_t F>
-consteval std::uint16_t index_of_function() {
-  constexpr std::size_t index =
-      kernels::table::detail::find(kernels::table::definitions, name_of<static_cast<detail::LaneFunction>(F)>());
-  static_assert(index < kernels::table::size, "a LaneFunction and a definition of the pointwise table differ in name");
-  return static_cast<std::uint16_t>(index);
+NodeFunction node_of(detail::LaneFunction f) {
+  return node_functions<detail::LaneFunction, lane_function_count>[static_cast<std::size_t>(f)];
 }
-constexpr auto indices_of_functions = []<std::size_t... F>(std::index_sequence<F...>) {
-  return std::array<std::uint16_t, sizeof...(F)>{index_of_function<F>()...};
-}
-(std::make_index_sequence<lane_function_count>());
-
-constexpr std::size_t at(auto function) { return static_cast<std::size_t>(function); }
+NodeFunction node_of(detail::LaneTest f) { return node_functions<detail::LaneTest, 9>[static_cast<std::size_t>(f)]; }
+NodeFunction node_of(detail::LaneLogic f) { return node_functions<detail::LaneLogic, 4>[static_cast<std::size_t>(f)]; }
 
 Trace& trace_of(std::initializer_list<detail::LaneOperand> operands) {
   for (const detail::LaneOperand& x : operands)
@@ -191,10 +223,9 @@ Trace& trace_of(std::initializer_list<detail::LaneOperand> operands) {
   fail_foreign();
 }
 
-std::int32_t add(Trace& trace, loops::Opcode opcode, std::size_t function,
-                 std::initializer_list<detail::LaneOperand> operands) {
-  loops::Node node{opcode};
-  node.function = static_cast<std::uint16_t>(function);
+std::int32_t add(Trace& trace, const NodeFunction& f, std::initializer_list<detail::LaneOperand> operands) {
+  loops::Node node{f.opcode};
+  node.function = static_cast<std::uint16_t>(f.function);
   std::size_t k = 0;
   for (const detail::LaneOperand& x : operands) node.in[k++] = trace.operand(x);
   return trace.add(node);
@@ -215,30 +246,24 @@ Lane detail::call(LaneFunction function, std::initializer_list<LaneOperand> oper
   if (function == LaneFunction::elu && !operands.begin()[1].is_lane() && operands.begin()[1].number() < 0)
     fail<ValueError>("elu", "alpha must not be negative");
   Trace& trace = trace_of(operands);
-  return trace.lane(add(trace, loops::Opcode::value, indices_of_functions[at(function)], operands));
+  return trace.lane(add(trace, node_of(function), operands));
 }
 
 Lane logistic(const Lane& x) {
   Trace& trace = Trace::of(LaneAccess::trace(x));
-  return trace.lane(add(trace, loops::Opcode::value, kernels::index_of<"logistic">(), {x}));
+  return trace.lane(add(trace, {loops::Opcode::value, kernels::index_of<"logistic">()}, {x}));
 }
 
 LaneMask detail::test(LaneTest condition, std::initializer_list<LaneOperand> operands) {
-  static_assert(at(LaneTest::equal) == at(kernels::Comparison::equal) &&
-                at(LaneTest::greater_equal) == at(kernels::Comparison::greater_equal));
-  static_assert(at(LaneTest::isfinite) - at(LaneTest::isnan) == at(kernels::Predicate::isfinite));
   Trace& trace = trace_of(operands);
-  const bool compares = condition < LaneTest::isnan;
-  return trace.mask(add(trace, compares ? loops::Opcode::comparison : loops::Opcode::predicate,
-                        at(condition) - (compares ? 0 : at(LaneTest::isnan)), operands));
+  return trace.mask(add(trace, node_of(condition), operands));
 }
 
 LaneMask detail::combine(LaneLogic logic, std::initializer_list<LaneMask> operands) {
-  static_assert(at(LaneLogic::conjunction) == at(kernels::Logical::conjunction) &&
-                at(LaneLogic::negation) == at(kernels::Logical::negation));
   Trace& trace = Trace::of(LaneAccess::trace(*operands.begin()));
-  loops::Node node{loops::Opcode::logical};
-  node.function = static_cast<std::uint16_t>(logic);
+  const NodeFunction f = node_of(logic);
+  loops::Node node{f.opcode};
+  node.function = static_cast<std::uint16_t>(f.function);
   std::size_t k = 0;
   for (const LaneMask& x : operands) node.in[k++] = mask_node(x);
   return trace.mask(trace.add(node));
