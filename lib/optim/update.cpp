@@ -129,28 +129,28 @@ void run(loops::Graph graph, std::span<const Tensor> x, DType dtype, const Shape
 }  // namespace
 
 void run_composed(const ComposedUpdate& update, std::span<const Variable> all, std::span<const char* const> options,
-                  const Tensor& rows, const Tensor* indices) {
+                  const Tensor& gradient, const Tensor* indices) {
   const std::span<const Variable> own = all.first(update.states);
   std::vector<Tensor> x = checked_options(all, options), states, numbers(update.count), fresh(update.states);
   const Shape shape = own[0].shape();
-  const auto placed = [&](const Tensor& part, const Shape& to) {
-    Shape all_rows = part.shape();
-    all_rows[0] = shape[0];
-    return reshape(ops::scatter_rows(part, *indices, all_rows, 0), to);
+  const auto scatter = [&](const Tensor& rows, const Shape& to) {
+    Shape full = rows.shape();
+    full[0] = shape[0];
+    return reshape(ops::scatter_rows(rows, *indices, full, 0), to);
   };
-  const Tensor gradient = indices ? placed(rows, shape) : rows;
+  const Tensor dense = indices ? scatter(gradient, shape) : gradient;
   Tensor step = scalar(std::int64_t{0});
   if (update.counts_steps) step = all[update.states].read() + 1;
   x.push_back(cast(step, DType::float64));
   run(trace_numbers(update, options), x, DType::float64, {}, numbers);
   for (const Variable& v : own) states.push_back(v.read());
-  states.push_back(gradient);
-  for (const Tensor& number : numbers) states.push_back(cast(number, gradient.dtype()));
-  run(update.formula(true), states, gradient.dtype(), gradient.shape(), fresh);
+  states.push_back(dense);
+  for (const Tensor& number : numbers) states.push_back(cast(number, dense.dtype()));
+  run(update.formula(true), states, dense.dtype(), dense.shape(), fresh);
   if (indices) {
     Shape column = shape;  // one element for each row
     for (int d = 1; d < column.rank(); ++d) column[d] = 1;
-    const Tensor changes = greater(placed(ones({indices->size()}), column), 0.);
+    const Tensor changes = greater(scatter(ones({indices->size()}), column), 0.);
     for (std::size_t j = 0; j < own.size(); ++j) fresh[j] = where(changes, fresh[j], states[j]);
   }
   for (std::size_t j = 0; j < own.size(); ++j) own[j].assign(fresh[j]);
