@@ -223,23 +223,40 @@ static void $running(const real *x, real *y, int64_t *p, int n, int m, int large
   }
 }
 )"},
-    {"log_sums",
-     R"(/* Logarithms y of running sums of exponentials of x [n, m]; or, where z holds them, the weights y of x in them, and c of
-   the sums before. `others`: the sum relative to the largest element so far, less its 1. */
-static void $log_sums(const real *x, const real *z, real *y, real *c, int n, int m, int reverse) {
+    {"log_sum_step",
+     R"(/* Adds exp(t) to a sum relative to its largest element, of which `others` is all but that element's 1. Returns exp(-d),
+   d the distance of t from the largest element before. */
+static real $log_sum_step(real t, real *most, real *others) {
+  const real e = t == *most ? 1 : @exp(-@fabs(t - *most));
+  *others = t > *most ? (1 + *others) * e : *others + e;
+  *most = t > *most ? t : *most;
+  return e;
+}
+)"},
+    {"log_sums", R"(/* Logarithms y of running sums of exponentials of x [n, m]. */
+static void $log_sums(const real *x, real *y, int n, int m, int reverse) {
+  int i, s;
+  for (i = 0; i < m; ++i) {
+    real most = -(real)INFINITY, others = -1;
+    for (s = 0; s < n; ++s) {
+      const int at = (reverse ? n - 1 - s : s) * m + i;
+      $log_sum_step(x[at], &most, &others);
+      y[at] = most + @log1p(others);
+    }
+  }
+}
+)"},
+    {"log_sum_weights",
+     R"(/* The weights y of x [n, m] in the running sums whose logarithms are z, and c of the sums before. */
+static void $log_sum_weights(const real *x, const real *z, real *y, real *c, int n, int m, int reverse) {
   int i, s;
   for (i = 0; i < m; ++i) {
     real most = -(real)INFINITY, others = -1, hits = 0;
     for (s = 0; s < n; ++s) {
       const int at = (reverse ? n - 1 - s : s) * m + i, last = reverse ? at + m : at - m;
-      const real t = x[at], before = others, e = t == most ? 1 : @exp(-@fabs(t - most));
+      const real t = x[at], before = others;
       const int grew = t > most;
-      others = grew ? (1 + before) * e : before + e;
-      most = grew ? t : most;
-      if (!z) {
-        y[at] = most + @log1p(others);
-        continue;
-      }
+      const real e = $log_sum_step(t, &most, &others);
       y[at] = (grew ? 1 : e) / (1 + others);
       c[at] = (1 + before) * (grew ? e : 1) / (1 + others);
       if (!isinf(z[at])) continue;

@@ -109,7 +109,7 @@ void shares_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tens
   dy[1] = s.carries * (shift(tz, s.axis, s.reverse) - tz);
 }
 void write_running_shares(const Call& call, csource::Writer& w) {
-  write_along(call, w, call.input(0).dtype(), "for i0:? i1:? o0:? o1:?\n$log_sums(i0, i1, o0, o1, #0, #1, #2)");
+  write_along(call, w, call.input(0).dtype(), "for i0:? i1:? o0:? o1:?\n$log_sum_weights(i0, i1, o0, o1, #0, #1, #2)");
 }
 constexpr Primitive running_shares_primitive = {.rule = batched({"logcumsumexp.shares", shares_vjp, shares_jvp}),
                                                 .infer = infer_running_shares,
@@ -144,7 +144,7 @@ void evaluate_logcumsumexp(const Call& call, Outputs& out) {
                          call.attribute(1) != 0, out[0]);
 }
 void write_logcumsumexp(const Call& call, csource::Writer& w) {
-  write_along(call, w, call.input(0).dtype(), "for i0:? o0:?\n$log_sums(i0, 0, o0, 0, #0, #1, #2)");
+  write_along(call, w, call.input(0).dtype(), "for i0:? o0:?\n$log_sums(i0, o0, #0, #1, #2)");
 }
 constexpr Primitive logcumsumexp_primitive = {.rule = batched({"logcumsumexp", logcumsumexp_vjp, logcumsumexp_jvp}),
                                               .infer = infer_logcumsumexp,
