@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "catch.hpp"
+#include "nn/convolution_loops.hpp"
 #include "support/derivatives.hpp"
 #include "support/numbers.hpp"
 
@@ -32,54 +33,13 @@ struct Geometry {
   Shape x, w;
   Conv2dOptions options;
 };
-struct Sides {
-  std::int64_t before, results;
-};
-Sides sides(const Padding& p, const Size2d& given, std::int64_t n, std::int64_t taps, std::int64_t s, std::int64_t d) {
-  const std::int64_t reach = (taps - 1) * d + 1;
-  if (p.rule == Padding::valid) return {0, (n - reach) / s + 1};
-  if (p.rule == Padding::given) return {given[0], (n + given[0] + given[1] - reach) / s + 1};
-  const std::int64_t results = (n + s - 1) / s;
-  return {std::max<std::int64_t>(0, (results - 1) * s + reach - n) / 2, results};
-}
-
-// y, and the gradients of sum(g * y) for the g that is handed over, in plain loops.
-struct Loops {
-  std::vector<double> y, dx, dw;
-  Shape shape;
-};
-Loops loops_of(const Geometry& o, const Tensor& x, const Tensor& w,
-               const std::function<Tensor(const Shape&)>& cotangent) {
-  const auto vx = cast(x, DType::float64).to_vector(), vw = cast(w, DType::float64).to_vector();
+support::ConvolutionByLoops loops_of(const Geometry& o, const Tensor& x, const Tensor& w,
+                                     const std::function<Tensor(const Shape&)>& cotangent) {
   const auto& [stride, padding, dilation, groups] = o.options;
-  const Sides r = sides(padding, padding.rows, o.x[2], o.w[2], stride[0], dilation[0]),
-              c = sides(padding, padding.columns, o.x[3], o.w[3], stride[1], dilation[1]);
-  Loops l;
-  l.shape = {o.x[0], o.w[0], r.results, c.results};
-  l.y.resize(static_cast<std::size_t>(l.shape.elements()));
-  l.dx.resize(vx.size());
-  l.dw.resize(vw.size());
-  const auto g = cast(cotangent(l.shape), DType::float64).to_vector();
-  const std::int64_t filters = o.w[0] / groups;
-  std::size_t at = 0;
-  for (std::int64_t n = 0; n < o.x[0]; ++n)
-    for (std::int64_t f = 0; f < o.w[0]; ++f)
-      for (std::int64_t i = 0; i < r.results; ++i)
-        for (std::int64_t j = 0; j < c.results; ++j, ++at)
-          for (std::int64_t k = 0; k < o.w[1]; ++k)
-            for (std::int64_t p = 0; p < o.w[2]; ++p)
-              for (std::int64_t q = 0; q < o.w[3]; ++q) {
-                const std::int64_t row = i * stride[0] + p * dilation[0] - r.before,
-                                   column = j * stride[1] + q * dilation[1] - c.before;
-                if (row < 0 || column < 0 || row >= o.x[2] || column >= o.x[3]) continue;
-                const auto from = static_cast<std::size_t>(
-                    ((n * o.x[1] + f / filters * o.w[1] + k) * o.x[2] + row) * o.x[3] + column);
-                const auto by = static_cast<std::size_t>(((f * o.w[1] + k) * o.w[2] + p) * o.w[3] + q);
-                l.y[at] += vx[from] * vw[by];
-                l.dx[from] += g[at] * vw[by];
-                l.dw[by] += g[at] * vx[from];
-              }
-  return l;
+  const support::WindowAlong axes[] = {
+      support::window_along(o.x[2], o.w[2], stride[0], dilation[0], padding.rule, padding.rows),
+      support::window_along(o.x[3], o.w[3], stride[1], dilation[1], padding.rule, padding.columns)};
+  return support::convolve_by_loops(x, w, axes, groups, cotangent);
 }
 double error_of(const Tensor& x, const std::vector<double>& expected) {
   const auto values = cast(x, DType::float64).to_vector();
@@ -95,7 +55,8 @@ void check_geometry(const Geometry& o, DType dtype, double tolerance) {
   support::Random random("windows");
   const Tensor x = cast(random.tensor(o.x), dtype), w = cast(random.tensor(o.w), dtype);
   Tensor g;
-  const Loops l = loops_of(o, x, w, [&](const Shape& s) { return g = cast(random.tensor(s), dtype); });
+  const support::ConvolutionByLoops l =
+      loops_of(o, x, w, [&](const Shape& s) { return g = cast(random.tensor(s), dtype); });
   GradientTape tape;
   tape.watch(x);
   tape.watch(w);
@@ -203,7 +164,8 @@ TEST_CASE("conv2d and both gradients: infinity and NaN reach only the results co
           std::vector<double> values = operands[which].to_vector();
           values[static_cast<std::size_t>(at)] = value;
           operands[which] = reshape(from_data(values), operands[which].shape());
-          const Loops l = loops_of(o, operands[0], operands[1], [&](const Shape&) { return operands[2]; });
+          const support::ConvolutionByLoops l =
+              loops_of(o, operands[0], operands[1], [&](const Shape&) { return operands[2]; });
           GradientTape tape;
           tape.watch(operands[0]);
           tape.watch(operands[1]);
@@ -224,7 +186,7 @@ TEST_CASE("conv2d and both gradients: infinity and NaN reach only the results co
   values[values.size() - 40] = NAN;
   const Tensor x = reshape(from_data(values), o.x), w = random.tensor(o.w);
   Tensor g;
-  const Loops l = loops_of(o, x, w, [&](const Shape& s) { return g = random.tensor(s); });
+  const support::ConvolutionByLoops l = loops_of(o, x, w, [&](const Shape& s) { return g = random.tensor(s); });
   GradientTape tape;
   tape.watch(w);
   const Tensor y = conv2d(x, w, o.options);

@@ -1,5 +1,5 @@
 // Sequences, volumes, morphology, bags and normalisation of channels, <reel/nn.hpp>: every combination of padding,
-// stride, dilation and groups against loops in long double, ties, NaN in padding, ends, dtypes, errors. Values and
+// stride, dilation and groups against plain loops, ties, NaN in padding, ends, dtypes, errors. Values and
 // derivatives in every layout are checked by the op table.
 #include <cmath>
 #include <limits>
@@ -9,6 +9,7 @@
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
+#include "nn/convolution_loops.hpp"
 #include "support/derivatives.hpp"
 
 using namespace reel;
@@ -26,45 +27,10 @@ Tensor waves(const Shape& shape, double step) {
   return reshape(from_data(values), shape);
 }
 
-// Along one axis: extent of the image, taps, stride, dilation, padding in front, results.
-struct Along {
-  std::int64_t n, taps, stride, dilation, before, results;
-};
-Along along(std::int64_t n, std::int64_t taps, std::int64_t s, std::int64_t d, Padding::Rule rule,
-            const Size2d& given) {
-  const std::int64_t reach = (taps - 1) * d + 1;
-  if (rule == Padding::valid) return {n, taps, s, d, 0, (n - reach) / s + 1};
-  if (rule == Padding::given) return {n, taps, s, d, given[0], (n + given[0] + given[1] - reach) / s + 1};
-  const std::int64_t results = (n + s - 1) / s;
-  return {n, taps, s, d, std::max<std::int64_t>(0, (results - 1) * s + reach - n) / 2, results};
-}
-
-// sum over all results, taps and channels of f(result, element, tap), each a position in its tensor, row-major.
-template <class F>
-void loops(const Along (&a)[3], std::int64_t channels, std::int64_t filters, std::int64_t groups, const F& f) {
-  const std::int64_t part = channels / groups;
-  for (std::int64_t o = 0; o < filters; ++o)
-    for (std::int64_t i = 0; i < a[0].results; ++i)
-      for (std::int64_t j = 0; j < a[1].results; ++j)
-        for (std::int64_t k = 0; k < a[2].results; ++k)
-          for (std::int64_t c = 0; c < part; ++c)
-            for (std::int64_t p = 0; p < a[0].taps; ++p)
-              for (std::int64_t q = 0; q < a[1].taps; ++q)
-                for (std::int64_t r = 0; r < a[2].taps; ++r) {
-                  const std::int64_t z = i * a[0].stride + p * a[0].dilation - a[0].before,
-                                     y = j * a[1].stride + q * a[1].dilation - a[1].before,
-                                     x = k * a[2].stride + r * a[2].dilation - a[2].before;
-                  if (z < 0 || y < 0 || x < 0 || z >= a[0].n || y >= a[1].n || x >= a[2].n) continue;
-                  const std::int64_t channel = o / (filters / groups) * part + c;
-                  f(static_cast<std::size_t>(((o * a[0].results + i) * a[1].results + j) * a[2].results + k),
-                    static_cast<std::size_t>(((channel * a[0].n + z) * a[1].n + y) * a[2].n + x),
-                    static_cast<std::size_t>((((o * part + c) * a[0].taps + p) * a[1].taps + q) * a[2].taps + r));
-                }
-}
-void check_values(const Tensor& x, const std::vector<long double>& wanted) {
+void check_values(const Tensor& x, const std::vector<double>& wanted) {
   const auto values = x.to_vector();
   REQUIRE(values.size() == wanted.size());
-  for (std::size_t i = 0; i < values.size(); ++i) REQUIRE(std::abs(values[i] - static_cast<double>(wanted[i])) < 1e-12);
+  for (std::size_t i = 0; i < values.size(); ++i) REQUIRE(std::abs(values[i] - wanted[i]) < 1e-12);
 }
 std::vector<double> gradient_of(const Tensor& x, const std::function<Tensor(const Tensor&)>& f) {
   GradientTape tape;
@@ -81,30 +47,26 @@ TEST_CASE("conv3d and its transpose: paddings, strides, dilations and groups aga
       for (const std::int64_t dilation : {1, 2})
         for (const std::int64_t groups : {1, 2}) {
           const Size2d depth = {2, 4}, rows = {1, 0}, columns = {0, 2};
-          const Along a[] = {along(5, 3, stride, dilation, rule, depth), along(4, 2, 1, dilation, rule, rows),
-                             along(3, 2, stride, 1, rule, columns)};
-          const std::int64_t channels = 2, filters = 4;
+          const auto along = [&](std::int64_t n, std::int64_t taps, std::int64_t s, std::int64_t d,
+                                 const Size2d& sides) { return support::window_along(n, taps, s, d, rule, sides); };
+          const support::WindowAlong axes[] = {along(5, 3, stride, dilation, depth), along(4, 2, 1, dilation, rows),
+                                               along(3, 2, stride, 1, columns)};
           const Padding3d padding = rule == Padding::given ? Padding3d(depth, rows, columns) : Padding3d(rule);
           const Size3d strides = {stride, 1, stride}, dilations = {dilation, dilation, 1};
-          const Tensor x = waves({1, channels, 5, 4, 3}, 0.7), w = waves({filters, channels / groups, 3, 2, 2}, 1.3);
-          const Tensor g = waves({1, filters, a[0].results, a[1].results, a[2].results}, 0.37);
-          const auto vx = x.to_vector(), vw = w.to_vector(), vg = g.to_vector();
-          std::vector<long double> y(vg.size()), dx(vx.size()), dw(vw.size());
-          loops(a, channels, filters, groups, [&](std::size_t result, std::size_t element, std::size_t tap) {
-            y[result] += static_cast<long double>(vx[element]) * vw[tap];
-            dx[element] += static_cast<long double>(vg[result]) * vw[tap];
-            dw[tap] += static_cast<long double>(vg[result]) * vx[element];
-          });
+          const Tensor x = waves({1, 2, 5, 4, 3}, 0.7), w = waves({4, 2 / groups, 3, 2, 2}, 1.3);
+          Tensor g;
+          const support::ConvolutionByLoops l =
+              support::convolve_by_loops(x, w, axes, groups, [&](const Shape& s) { return g = waves(s, 0.37); });
           GradientTape tape;
           tape.watch(x);
           tape.watch(w);
           const Tensor z = conv3d(x, w, {strides, padding, dilations, groups});
-          REQUIRE(z.shape() == g.shape());
-          check_values(z, y);
+          REQUIRE(z.shape() == l.shape);
+          check_values(z, l.y);
           const auto grads = tape.gradient(sum(z * g), {x, w});
-          check_values(*grads[0], dx);
-          check_values(*grads[1], dw);
-          check_values(conv3d_transpose(g, w, {strides, padding, dilations, groups, {5, 4, 3}}), dx);
+          check_values(*grads[0], l.dx);
+          check_values(*grads[1], l.dw);
+          check_values(conv3d_transpose(g, w, {strides, padding, dilations, groups, {5, 4, 3}}), l.dx);
         }
 }
 
