@@ -102,8 +102,11 @@ constexpr Primitive cdist_primitive = {.rule = batched({"cdist", cdist_vjp, cdis
                                        .evaluate = evaluate_cdist,
                                        .keeps = {keep_input(0), keep_input(1), keep_output(0)}};
 
-Tensor matrices(const char* op, const Operand& operand, DType dtype, const char* name, double p) {
+void check_power(const char* op, double p) {
   if (!(p > 0)) fail<ValueError>(op, "p is {}; it must be positive or infinity", p);
+}
+Tensor matrices(const char* op, const Operand& operand, DType dtype, const char* name, double p) {
+  check_power(op, p);
   const Tensor x = to_tensor(op, operand, name);
   if (x.rank() < 2) fail<ShapeError>(op, "{} has shape {}; it must have axes of rows and of columns", name, x.shape());
   return cast_to(x, dtype);
@@ -159,9 +162,10 @@ Tensor pdist(const Operand& operand, double p) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("pdist", operand);
   if (x.rank() != 2) fail<ShapeError>("pdist", "x has shape {}; it must be a matrix", x.shape());
+  ops::check_power("pdist", p);
+  const auto [dtype, wide] = ops::promote_dtype("pdist", x.dtype(), ops::Accept::real);
   const std::int64_t n = x.shape()[0];
-  if (!is_complex(x.dtype()) && !ops::followed(x) && !tape::watching()) {
-    const auto [dtype, wide] = ops::promote_dtype("pdist", x.dtype(), ops::Accept::real);
+  if (!ops::followed(x) && !tape::watching()) {
     const Tensor rows = reshape(ops::matrices("pdist", x, wide, "x", p), {1, n, x.shape()[1]});
     return ops::cast_to(ops::apply(ops::pairs_primitive, {&rows}, ops::words(p)), dtype);
   }

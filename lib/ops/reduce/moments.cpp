@@ -124,6 +124,7 @@ Tensor spread_of(const Primitive& primitive, const Operand& operand, const Axes&
   const Tensor& from = as_tensor(op, operand, scratch);
   if (is_half(from.dtype()))
     return in_float32(from, [&](const Tensor& wide) { return spread_of(primitive, wide, axes, ddof, keepdims); });
+  const std::int64_t mask = axes_mask(op, axes, from);
   if (is_complex(from.dtype())) {  // |z|^2 is the sum of two squares
     const bool root = &primitive == &std_primitive;
     Tensor scale;
@@ -135,7 +136,6 @@ Tensor spread_of(const Primitive& primitive, const Operand& operand, const Axes&
     const Tensor none = equal(squares, 0), y = where(none, 0, sqrt(or_one(none, squares)));
     return scale.defined() ? y * reshape(scale, y.shape()) : y;
   }
-  const std::int64_t mask = axes_mask(op, axes, from);
   const Tensor& x = in_dtype(from, floating_of(from.dtype()), converted);
   return apply(primitive, {&x}, words(mask, keepdims, ddof));
 }

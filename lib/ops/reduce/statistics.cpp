@@ -22,6 +22,9 @@ namespace {
 
 Tensor nan_of(DType d) { return full({}, std::numeric_limits<double>::quiet_NaN(), d); }
 
+// IndexError or ValueError naming the op, before the ops it is composed of would be named.
+void require_axes(const char* op, const Axes& axes, const Tensor& x) { static_cast<void>(axes_mask(op, axes, x)); }
+
 // ---- Extremes that ignore NaN: z is an element of x. Attributes: axes as a mask, keepdims.
 
 // Marks the elements equal to z, and counts them.
@@ -215,8 +218,8 @@ Reference largest_term(const Tensor& recorded_x, const Tensor& recorded_b, const
 Tensor nansum(const Operand& operand, const Axes& axes, bool keepdims) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::ordered("nansum", operand);
-  if (!is_floating(x.dtype())) return sum(x, axes, keepdims);
   const std::int64_t mask = ops::axes_mask("nansum", axes, x);
+  if (!is_floating(x.dtype())) return sum(x, axes, keepdims);
   return ops::in_full_precision("nansum", x, ops::Accept::floating, [&](const Tensor& wide) {
     return ops::apply(ops::nansum_primitive, {&wide}, ops::words(mask, keepdims));
   });
@@ -224,12 +227,15 @@ Tensor nansum(const Operand& operand, const Axes& axes, bool keepdims) {
 Tensor nanprod(const Operand& operand, const Axes& axes, bool keepdims) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::ordered("nanprod", operand);
+  ops::require_axes("nanprod", axes, x);
   return prod(is_floating(x.dtype()) ? where(isnan(x), 1, x) : x, axes, keepdims);
 }
 Tensor nanmean(const Operand& operand, const Axes& axes, bool keepdims) {
   const tape::OpScope scope(operand);
-  return ops::in_full_precision("nanmean", operand, ops::Accept::real,
-                                [&](const Tensor& x) { return ops::mean_without_nan(x, isnan(x), axes, keepdims); });
+  return ops::in_full_precision("nanmean", operand, ops::Accept::real, [&](const Tensor& x) {
+    ops::require_axes("nanmean", axes, x);
+    return ops::mean_without_nan(x, isnan(x), axes, keepdims);
+  });
 }
 Tensor nanmax(const Operand& x, const Axes& axes, bool keepdims) {
   return ops::nan_extreme("nanmax", x, axes, keepdims, true);
@@ -240,6 +246,7 @@ Tensor nanmin(const Operand& x, const Axes& axes, bool keepdims) {
 Tensor nanvar(const Operand& operand, const Axes& axes, double ddof, bool keepdims) {
   const tape::OpScope scope(operand);
   return ops::in_full_precision("nanvar", operand, ops::Accept::real, [&](const Tensor& x) {
+    ops::require_axes("nanvar", axes, x);
     const Tensor missing = isnan(x);
     return ops::of_squares(ops::deviations(x, missing, axes), missing, axes, ddof, keepdims, std::identity());
   });
@@ -247,6 +254,7 @@ Tensor nanvar(const Operand& operand, const Axes& axes, double ddof, bool keepdi
 Tensor nanstd(const Operand& operand, const Axes& axes, double ddof, bool keepdims) {
   const tape::OpScope scope(operand);
   return ops::in_full_precision("nanstd", operand, ops::Accept::real, [&](const Tensor& x) {
+    ops::require_axes("nanstd", axes, x);
     const Tensor missing = isnan(x), d = ops::deviations(x, missing, axes), unit = ops::unit_near(d, axes);
     const Tensor z = ops::of_squares(d / unit, missing, axes, ddof, keepdims, ops::root);
     return z * reshape(unit, z.shape());
@@ -256,8 +264,9 @@ Tensor nanstd(const Operand& operand, const Axes& axes, double ddof, bool keepdi
 Tensor average(const Operand& operand, const Operand& weights, const Axes& axes, bool keepdims) {
   const tape::OpScope scope(operand);
   const DType dtype = ops::promote_operands("average", {&operand, &weights}, ops::Accept::number).result;
-  const Tensor x = ops::widened(ops::to_tensor("average", operand, dtype, "x")),
-               w = ops::widened(ops::aligned(x, ops::to_tensor("average", weights, dtype, "weights"), axes));
+  const Tensor x = ops::widened(ops::to_tensor("average", operand, dtype, "x"));
+  ops::require_axes("average", axes, x);
+  const Tensor w = ops::widened(ops::aligned(x, ops::to_tensor("average", weights, dtype, "weights"), axes));
   return ops::cast_to(sum(x * w, axes, keepdims) / sum(broadcast_to(w, x.shape()), axes, keepdims), dtype);
 }
 
@@ -337,6 +346,7 @@ SignedLog weighted_logsumexp(const Operand& operand, const Operand& factors, con
 Tensor clip_by_norm(const Operand& operand, const Operand& limit, const Axes& axes) {
   const tape::OpScope scope(operand);
   return ops::in_full_precision("clip_by_norm", operand, ops::Accept::number, [&](const Tensor& x) {
+    ops::require_axes("clip_by_norm", axes, x);
     const Tensor length = norm(x, 2, axes, true);
     const Tensor most = ops::to_tensor("clip_by_norm", limit, length.dtype(), "limit");
     if (is_complex(most.dtype())) ops::fail_no_kernel("clip_by_norm", most.dtype());

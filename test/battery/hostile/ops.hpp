@@ -71,6 +71,7 @@ std::vector<Unary> unary_ops() {
       {"group_norm", [](const Tensor& x) { group_norm(x, 2); }}, {"max_pool1d", [](const Tensor& x) { max_pool1d(x, 2); }},
       {"avg_pool1d", [](const Tensor& x) { avg_pool1d(x, 2); }}, {"max_pool3d", [](const Tensor& x) { max_pool3d(x, {2, 2, 1}); }},
       {"avg_pool3d", [](const Tensor& x) { avg_pool3d(x, {2, 2, 1}); }}, REEL_OP(expm), REEL_OP(sqrtm), REEL_OP(logm), REEL_OP(tensorinv),
+      REEL_OP(pdist), {"pdist", [](const Tensor& x) { GradientTape tape; if (x.defined() && is_differentiable(x.dtype())) tape.watch(x); pdist(x, -1); }},
       {"matrix_power", [](const Tensor& x) { matrix_power(x, 3); }}, {"matrix_norm", [](const Tensor& x) { matrix_norm(x, MatrixNorm::one); }},
       {"matrix_norm", [](const Tensor& x) { matrix_norm(x, MatrixNorm::spectral); }},
       {"matrix_norm", [](const Tensor& x) { matrix_norm(x, MatrixNorm::nuclear); }}, REEL_OP(cond),
