@@ -92,7 +92,7 @@ const std::vector<std::vector<std::int64_t>> axis_lists{{}, {0, 0}, {0, -2}, {le
 void ops_of_tensors() {
   const std::vector<Named> x = operands();
   const bool huge_only_for_views = true;
-  for (const Unary& op : with_rows(with_grids(unary_ops()))) {
+  for (const Unary& op : with_rows(with_grids(unary_ops()), true)) {
     call(
         op.name, "an empty handle", [&] { op.f(Tensor()); }, Outcome::refusal);
     for (const Named& a : x)
@@ -125,7 +125,7 @@ void ops_of_few_operands() {
                                 {"int64 [1, 3], out of range", reshape(out_of_range, {1, 3})},
                                 {"bool [2, 2]", ones({2, 2}, DType::boolean)},
                                 {"[1, 1, 3, 3]", ones({1, 1, 3, 3})}};
-  for (const Unary& op : joined(with_rows(with_grids(unary_ops())), scientific_unary_ops()))
+  for (const Unary& op : joined(with_rows(with_grids(unary_ops()), true), scientific_unary_ops()))
     for (const Named& a : x) {
       call(op.name, a.what, [&] { op.f(a.value); });
       const auto traced = compile([&](const Tensor& t) {
@@ -134,7 +134,7 @@ void ops_of_few_operands() {
       });
       call(op.name, "compiled: " + a.what, [&] { traced(a.value); });
     }
-  for (const Binary& op : joined(with_rows(with_grids(binary_ops())), scientific_binary_ops()))
+  for (const Binary& op : joined(with_rows(with_grids(binary_ops()), true), scientific_binary_ops()))
     for (const Named& a : x)
       for (const Named& b : x) {
         call(op.name, a.what + ", " + b.what, [&] { op.f(a.value, b.value); });
