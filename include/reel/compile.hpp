@@ -244,9 +244,9 @@ struct CallResult {
   List<Tensor> read;                    // the values that were read of these variables; empty where none was
   List<std::int64_t> draws;             // number of blocks taken from each generator
   std::span<const Variable> variables;  // of the call, where f has parameters for them
-  std::shared_ptr<const void> program;  // null: the one in use
+  std::shared_ptr<const void> program;  // none: that of the last call, kept from other calls by in_use
   InUse in_use;
-  const void* structure;  // of the program
+  const void* structure = nullptr;  // of the program's results
 };
 
 // While it lives, a function is called as it is, as a part of the trace that has the list, if it is one of a trace.

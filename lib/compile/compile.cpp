@@ -59,33 +59,27 @@ CallWords signature_of(const CallView& call) {
   return key;
 }
 
-// Whether it equals signature_of(call) while no gradient is overridden.
-bool is_signature_of(const CallWords& key, const CallView& call) {
-  auto at = key.begin();
-  const auto next_are = [&](const std::int64_t* words, std::size_t count) {
-    const bool same = static_cast<std::size_t>(key.end() - at) >= count && std::equal(words, words + count, at);
-    if (same) at += static_cast<std::ptrdiff_t>(count);
-    return same;
-  };
-  if (!next_are(call.words.data(), call.words.size())) return false;
-  for (const Tensor& x : call.tensors) {
-    const Block* b = block(x);
-    const std::int64_t kind[] = {kind_of(x), b->rank};
-    if (!next_are(kind, 2) || !next_are(b->extents(), 2 * b->rank)) return false;
-  }
-  return at == key.end();
-}
-// The same for a call of tensors alone.
-bool is_signature_of(const CallWords& key, std::int64_t types, std::span<const Tensor* const> arguments) noexcept {
+const Tensor& tensor_of(const Tensor& x) noexcept { return x; }
+const Tensor& tensor_of(const Tensor* x) noexcept { return *x; }
+
+// Whether it equals signature_of() a call with these words and tensors, or pointers to tensors, while no gradient is
+// overridden. False for empty handles and abstract tensors.
+template <class Tensors>
+bool is_signature_of(const CallWords& key, std::span<const std::int64_t> words, const Tensors& tensors) noexcept {
   const std::int64_t *at = key.data(), *const end = at + key.size();
-  if (at == end || *at++ != types) return false;
-  for (const Tensor* const x : arguments) {
-    const Block* const b = block(*x);
-    if (!b || b->abstract() || end - at < 2 + 2 * b->rank || at[0] != kind_of(*x) || at[1] != b->rank) return false;
-    at += 2;
-    const std::int64_t* const layout = b->extents();  // and strides
-    for (int i = 0; i < 2 * b->rank; ++i)
-      if (*at++ != layout[i]) return false;
+  const auto next_are = [&](const std::int64_t* list, std::ptrdiff_t count) {
+    if (end - at < count) return false;
+    for (std::ptrdiff_t i = 0; i < count; ++i)
+      if (*at++ != list[i]) return false;
+    return true;
+  };
+  if (!next_are(words.data(), std::ssize(words))) return false;
+  for (const auto& one : tensors) {
+    const Tensor& x = tensor_of(one);
+    const Block* const b = block(x);
+    if (!b || b->abstract()) return false;
+    const std::int64_t kind[] = {kind_of(x), b->rank};
+    if (!next_are(kind, 2) || !next_are(b->extents(), 2 * b->rank)) return false;  // extents and strides
   }
   return at == end;
 }
@@ -244,7 +238,8 @@ struct Programs::State {
     // An element; null if there is none.
     const Pointer* find(const CallView& call) const {
       const Pointer* last = latest.load(std::memory_order_acquire);
-      if (last && !thread_state().overrides && is_signature_of((*last)->signature, call)) return last;
+      if (last && !thread_state().overrides && is_signature_of((*last)->signature, call.words, call.tensors))
+        return last;
       const CallWords signature = signature_of(call);
       const auto at = place_of(signature);
       return at != programs.end() && (*at)->signature == signature ? &*at : nullptr;
@@ -288,26 +283,24 @@ struct Programs::State {
       return *one;
     });
   }
-  // The program that is ready, which leave() frees again; null if it is not that of the call, or in use.
-  const CachedProgram* enter(const CallView& call) noexcept {
-    if (ready.busy.exchange(true, std::memory_order_acquire)) return nullptr;
+  // Sets `busy` to use what is ready. False if it is in use.
+  bool enter() noexcept { return !ready.busy.exchange(true, std::memory_order_acquire); }
+  // The program that is ready, if it is that of a call with these words and tensors. enter() first.
+  template <class Tensors>
+  const CachedProgram* ready_for(std::span<const std::int64_t> words, const Tensors& tensors) const noexcept {
     const CachedProgram* const one = ready.program.get();
     constexpr auto relaxed = std::memory_order_relaxed;
-    if (one && one->used.load(relaxed) == latest_use.load(relaxed) && call.variables.empty() &&
-        !thread_state().overrides && is_signature_of(one->signature, call)) [[likely]]
-      return one;
-    leave();
-    return nullptr;
+    const bool serves = one && one->used.load(relaxed) == latest_use.load(relaxed) && !this_thread.state->overrides &&
+                        is_signature_of(one->signature, words, tensors);
+    return serves ? one : nullptr;
   }
-  void leave() noexcept { ready.busy.store(false, std::memory_order_release); }
   // Makes a program ready, or none, unless one is in use.
   void make_ready(Pointer one) noexcept {
-    if (ready.busy.exchange(true, std::memory_order_acquire)) return;
-    if (ready.program != one) {
-      ready.frame.reset();
-      ready.program.swap(one);
-    }
-    leave();
+    if (!enter()) return;
+    const InUse until_end(ready.busy);
+    if (ready.program == one) return;
+    ready.frame.reset();
+    ready.program.swap(one);
   }
   [[gnu::cold]] void warn_of(std::span<const std::shared_ptr<const CachedProgram>> programs,
                              const Aspects& newest) const {
@@ -538,16 +531,12 @@ void run_traced(autodiff::Traced& traced, const CallView& call, program::Executa
 bool Programs::call_again(const void* types, std::span<const Tensor* const> arguments,
                           std::span<Tensor> results) const {
   const ThreadState& thread = *this_thread.state;
-  if (this_thread.top || thread.watching || thread.tracer || thread.effects || thread.overrides) return false;
+  if (this_thread.top || thread.watching || thread.tracer || thread.effects || !state_->enter()) return false;
   State::Ready& ready = state_->ready;
-  if (ready.busy.exchange(true, std::memory_order_acquire)) return false;
   const InUse until_end(ready.busy);
-  constexpr auto relaxed = std::memory_order_relaxed;
-  const State::CachedProgram* const one = ready.program.get();
-  return one && one->used.load(relaxed) == state_->latest_use.load(relaxed) &&
-         is_signature_of(one->signature, static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(types)),
-                         arguments) &&
-         one->traced->make_again(arguments, results, ready.frame);
+  const auto word = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(types));
+  const State::CachedProgram* const one = state_->ready_for({&word, 1}, arguments);
+  return one && one->traced->make_again(arguments, results, ready.frame);
 }
 
 // A call whose program was ready has none in its result, which keeps it in use.
@@ -555,11 +544,14 @@ CallResult Programs::call(const CallView& call, const CallMakers& make) const {
   for (const Tensor& x : call.tensors)
     if (!x.defined()) fail<ValueError>(who, "an argument holds an empty tensor (default-constructed or moved from)");
   CallResult result;
-  if (const State::CachedProgram* one = state_->enter(call)) {
-    result.in_use = InUse(state_->ready.busy);
-    run_traced(*one->traced, call, &state_->ready.frame, result);
-    result.structure = one->structure.get();
-    return result;
+  if (call.variables.empty() && state_->enter()) {
+    InUse in_use(state_->ready.busy);
+    if (const State::CachedProgram* one = state_->ready_for(call.words, call.tensors)) [[likely]] {
+      result.in_use = std::move(in_use);
+      run_traced(*one->traced, call, &state_->ready.frame, result);
+      result.structure = one->structure.get();
+      return result;
+    }
   }
   State::Reference checked;
   State::Pointer found = state_->find_or_trace(call, make, checked);
