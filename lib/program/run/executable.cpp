@@ -60,12 +60,7 @@ class Executable::Lease {
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
   ~Lease() {
-    for (const Bound& b : owner_.bound_) {
-      if (borrows_ && b.borrowed) static_cast<void>(TensorAccess::take(frame_->operands[b.operand]));
-      frame_->operands[b.operand] = {};
-    }
-    for (const std::uint32_t k : owner_.made_) frame_->outputs[k] = {};
-    owner_.forget_tokens(*frame_);
+    owner_.unbind(*frame_, borrows_);
     if (kept_) {
       kept_->frame_ = frame_.release();
       return;
@@ -236,6 +231,17 @@ void Executable::bind(Frame& frame, std::span<const Tensor> arguments, bool borr
   }
 }
 
+// Drops the tensors of a run. Borrowed handles are no references.
+inline void Executable::unbind(Frame& frame, bool borrows) const noexcept {
+  for (const Bound& b : bound_)
+    if (borrows && b.borrowed)
+      static_cast<void>(TensorAccess::take(frame.operands[b.operand]));
+    else
+      frame.operands[b.operand] = {};
+  for (const std::uint32_t k : made_) frame.outputs[k] = {};
+  forget_tokens(frame);
+}
+
 void Executable::hand_over_token(const Step& step, Frame& frame) const {
   for (std::size_t k = 0; k < step.instruction->outputs.size(); ++k) {
     const Index v = step.instruction->outputs[k];
@@ -336,14 +342,10 @@ void Executable::run_borrowing(std::span<const Tensor> arguments, std::span<Tens
 bool Executable::run_again(std::span<const Tensor* const> arguments, std::span<Tensor> results, KeptFrame& kept) const {
   if (!kept.frame_ || !bound_whole_) return false;
   Frame& frame = *kept.frame_;
-  struct Clear {
+  struct Unbind {
     const Executable& owner;
     Frame& frame;
-    ~Clear() {
-      for (const Bound& b : owner.bound_) static_cast<void>(TensorAccess::take(frame.operands[b.operand]));
-      for (const std::uint32_t k : owner.made_) frame.outputs[k] = {};
-      owner.forget_tokens(frame);
-    }
+    ~Unbind() { owner.unbind(frame, true); }
   } const at_end{*this, frame};
   allocate_fresh(frame);
   for (const Bound& b : bound_) {

@@ -76,6 +76,7 @@ class Executable {
   void place_fresh();
   void allocate_fresh(Frame& frame) const;
   void bind(Frame& frame, std::span<const Tensor> arguments, bool borrows) const;
+  void unbind(Frame& frame, bool borrows) const noexcept;
   void take_results(Frame& frame, std::span<Tensor> results) const;
   void run_bound(std::span<const Tensor> arguments, std::span<Tensor> results, bool borrows, KeptFrame* kept) const;
   void execute(const Step& step, Frame& frame) const;
