@@ -283,46 +283,62 @@ Tensors derivative(const tape::Record& r, Derivative::Kind kind, TensorSpan list
   return call_deferred(*made, arguments);
 }
 
+// A further owner of d.
+std::shared_ptr<const Deferred> share(const Deferred& d) {
+  ++d.uses;
+  return {&d, [](const Deferred* one) { one->release(); }};
+}
+
+// The gradients of a call for many cotangents at once, one row of them after the other.
+class GradientRows {
+ public:
+  GradientRows(const tape::Record& r, const Deferred& d, TensorSpan g)
+      : of_(share(d)), x_(saved_arguments(r, d)), outputs_(g.size()) {
+    for (std::size_t k = 0; k < outputs_; ++k)
+      if (g[k].defined()) seeded_.push_back(k);
+  }
+  // The gradients that exist, for a row of the defined cotangents; none if the call has no gradient.
+  Tensors gradients(TensorSpan row) {
+    Tensors g(outputs_), made;
+    for (std::size_t k = 0; k < row.size(); ++k) g[seeded_[k]] = row[k];
+    if (const auto all = of_->vjp(x_, g)) {
+      exists_.clear();
+      for (const Tensor& gradient : *all) {
+        exists_.push_back(gradient.defined());
+        if (gradient.defined()) made.push_back(gradient);
+      }
+    }
+    return made;
+  }
+  // By inputs, from those that exist; none before there was a gradient.
+  std::optional<Tensors> by_inputs(TensorSpan existing) const {
+    if (exists_.empty()) return {};
+    Tensors list;
+    std::size_t next = 0;
+    for (const bool exists : exists_) list.push_back(exists ? existing[next++] : Tensor());
+    return list;
+  }
+
+ private:
+  std::shared_ptr<const Deferred> of_;
+  Tensors x_;
+  std::size_t outputs_;
+  std::vector<std::size_t> seeded_;  // the outputs with cotangents
+  std::vector<bool> exists_;         // the gradients by inputs
+};
+
 // The gradient of a gradient for many cotangents at once, as a loop over them: what becomes C cannot run a call again
 // under a tape. None if the call is no gradient, or has no tangents.
 [[gnu::cold]] std::optional<Tensors> pull_rows(const tape::Record& r, const Deferred& d, TensorSpan g) {
   if (!program::Trace::composing() || !d.derives) return {};
-  struct Rows {
-    std::shared_ptr<const Deferred> of;
-    Tensors x;
-    std::vector<std::size_t> seeded;
-    std::size_t outputs;
-    std::vector<bool> exists = {};  // the gradients by inputs; empty: none
-  };
-  ++d.uses;
-  const auto rows = std::make_shared<Rows>(
-      Rows{{&d, [](const Deferred* one) { one->release(); }}, saved_arguments(r, d), {}, g.size()});
+  const auto rows = std::make_shared<GradientRows>(r, d, g);
   Tensors cotangents;
-  for (std::size_t k = 0; k < g.size(); ++k)
-    if (g[k].defined()) {
-      rows->seeded.push_back(k);
-      cotangents.push_back(g[k]);
-    }
+  for (const Tensor& one : g)
+    if (one.defined()) cotangents.push_back(one);
   detail::FlatLoop loop{.name = "scan"};
   loop.steps = r.batch_size();
-  loop.step = [rows](TensorSpan, TensorSpan one) {
-    Tensors of_row(rows->outputs), results;
-    for (std::size_t k = 0; k < one.size(); ++k) of_row[rows->seeded[k]] = one[k];
-    if (const auto all = rows->of->vjp(rows->x, of_row)) {
-      rows->exists.clear();
-      for (const Tensor& gradient : *all) {
-        rows->exists.push_back(gradient.defined());
-        if (gradient.defined()) results.push_back(gradient);
-      }
-    }
-    return results;
-  };
-  const Tensors stacked = detail::run_loop(loop, {}, cotangents, {.compiled = true});
-  if (rows->exists.empty()) return {};
-  Tensors list;
-  std::size_t next = 0;
-  for (const bool exists : rows->exists) list.push_back(exists ? stacked[next++] : Tensor());
-  return list;
+  loop.step = [rows](TensorSpan, TensorSpan row) { return rows->gradients(row); };
+  return rows->by_inputs(detail::run_loop(loop, {}, cotangents, {.compiled = true}));
 }
 
 void vjp(const tape::Record& r, TensorSpan g, std::span<Gradient> dx) {
