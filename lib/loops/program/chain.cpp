@@ -60,14 +60,17 @@ ChainParts derivative_parts(const Node& node) {
 class Schedule {
  public:
   explicit Schedule(const Graph& graph)
-      : from_(graph), renumbered_(graph.nodes.size(), none), readers_(graph.nodes.size()), reader_(graph.nodes.size()) {
+      : from_(graph),
+        renumbered_(graph.nodes.size(), none),
+        reads_(graph.nodes.size()),
+        last_reader_(graph.nodes.size()) {
     made_.inputs = graph.inputs;
     made_.nodes.reserve(graph.nodes.size());
     for (std::size_t i = 0; i < graph.nodes.size(); ++i)
       if (is_step(graph.nodes[i]))
         for (const std::int32_t x : graph.nodes[i].in)
-          if (x >= 0) ++readers_[index(x)], reader_[index(x)] = static_cast<std::int32_t>(i);
-    for (const std::int32_t x : graph.outputs) readers_[index(x)] += 2;  // kept in any case
+          if (x >= 0) ++reads_[index(x)], last_reader_[index(x)] = static_cast<std::int32_t>(i);
+    for (const std::int32_t x : graph.outputs) reads_[index(x)] += stored_anyway;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& node = graph.nodes[i];
       if (is_step(node) && chain_parts(node).chained) {
@@ -86,6 +89,11 @@ class Schedule {
  private:
   static constexpr std::int32_t none = -1;
   static constexpr std::size_t most_waiting = 24;  // the time of a choice grows with them
+  // Reads of an output besides those of the graph: enough that it never has a single one, which would save its store.
+  static constexpr std::int32_t stored_anyway = 2;
+  // What the accumulator saves, in rising order. next_load: the load of the result, if its only reader comes next.
+  // A load of an operand comes before it, since it is saved now or never.
+  enum Saving : int { nothing, next_load, load, load_and_store };
 
   static std::size_t index(std::int32_t node) { return static_cast<std::size_t>(node); }
   static bool is_step(const Node& node) { return node.opcode >= Opcode::value; }
@@ -104,10 +112,11 @@ class Schedule {
       if (x >= 0 && x != next && renumbered_[index(x)] == none) return false;
     return true;
   }
-  // How much it saves to compute `node` behind `held`: a store and a load, a load, or those of the next one.
-  int saved(std::int32_t node, std::int32_t held) const {
-    if (held != none && chain_parts(from_.nodes[index(node)]).takes(held)) return readers_[index(held)] == 1 ? 3 : 2;
-    return readers_[index(node)] == 1 && ready(reader_[index(node)], node);
+  // By computing `node` behind `held`.
+  Saving saved(std::int32_t node, std::int32_t held) const {
+    if (held != none && chain_parts(from_.nodes[index(node)]).takes(held))
+      return reads_[index(held)] == 1 ? load_and_store : load;
+    return reads_[index(node)] == 1 && ready(last_reader_[index(node)], node) ? next_load : nothing;
   }
   void place_waiting() {
     for (std::int32_t held = none; !waiting_.empty();) {
@@ -115,7 +124,7 @@ class Schedule {
       int most = -1;
       for (std::size_t k = 0; k < waiting_.size(); ++k)
         if (ready(waiting_[k]))
-          if (const int s = saved(waiting_[k], held); s > most) best = k, most = s;
+          if (const Saving s = saved(waiting_[k], held); s > most) best = k, most = s;
       held = waiting_[best];
       place(held);
       waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(best));
@@ -124,7 +133,8 @@ class Schedule {
 
   const Graph& from_;
   Graph made_;
-  std::vector<std::int32_t> renumbered_, readers_, reader_;  // of each node of the old graph; reader_: the last one
+  // Of each node of the old graph.
+  std::vector<std::int32_t> renumbered_, reads_, last_reader_;
   std::vector<std::int32_t> waiting_;
 };
 

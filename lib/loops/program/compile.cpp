@@ -220,6 +220,12 @@ class Code::Allocation {
                        [](const Node& node) { return !is_step(node) || chain_parts(node).chained; });
   }
   static Graph order(Graph graph) { return is_chainable(graph) ? order_chains(graph) : graph; }
+  // The most values that a step adds to those of a chain: its operands and its result.
+  static constexpr std::size_t step_values = node_operands + 1;
+  // A chain has at least one function in this many that takes a value from a register. With fewer, all go through
+  // memory, and a loop per function is faster beyond the caches: measured with the gradient of sum(exp(x) y), 10^7
+  // float32.
+  static constexpr std::size_t functions_per_taken = 4;
   // Neighbouring steps whose operands and results are few enough are a chain if that saves enough loads and stores.
   void find_chains() {
     if (!is_chainable(graph_)) return;
@@ -227,7 +233,7 @@ class Code::Allocation {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Node& node = graph_.nodes[i];
       if (node_[i].last_use < 0 || !is_step(node)) continue;
-      if (values.size() + node_operands + 1 > kernels::chain_operands) end_chain(members, values);
+      if (values.size() + step_values > kernels::chain_operands) end_chain(members, values);
       members.push_back(static_cast<std::int32_t>(i));
       values.push_back(members.back());
       for (const std::int32_t x : node.in)
@@ -240,7 +246,7 @@ class Code::Allocation {
     std::size_t taken = 0;
     for (std::size_t m = 1; m < members.size(); ++m)
       taken += chain_parts(graph_.nodes[static_cast<std::size_t>(members[m])]).takes(members[m - 1]);
-    if (taken > 0 && 4 * taken >= members.size()) {
+    if (taken > 0 && functions_per_taken * taken >= members.size()) {
       for (std::size_t m = 0; m < members.size(); ++m) {
         at(members[m]).chain = chains_;
         if (m + 1 < members.size()) at(members[m]).next = members[m + 1];
