@@ -39,21 +39,26 @@ void infer_native(const ops::Call& call, ops::Metas& out) {
   for (std::size_t k = 0; k < results.size(); ++k) loops::copy(results[k], out[k]);
 }
 
-void evaluate_native(const ops::Call& call, ops::Outputs& out) {
+// `arrays` has room for a pointer to each input and output.
+void evaluate_by(void** arrays, const ops::Call& call, ops::Outputs& out) {
   const NativeCode& code = code_of(call.attributes);
-  const std::size_t inputs = call.inputs.size(), outputs = out.size();
-  constexpr std::size_t in_place = 32;
-  void* few[in_place];
-  detail::List<void*> many;
-  if (inputs + outputs > in_place) many.resize(inputs + outputs);
-  void **const arrays = many.empty() ? few : many.data(), **next = arrays;
+  void** next = arrays;
   for (const Tensor* x : call.inputs) *next++ = detail::block(*x)->data;
-  for (std::size_t k = 0; k < outputs; ++k) {
+  for (std::size_t k = 0; k < out.size(); ++k) {
     const Tensor& y = out.tensors()[k];
     *next++ = detail::block(y.defined() ? y : out[k])->data;
   }
   if (const int refused = code.function(arrays); refused != 0) [[unlikely]]
     refuse(code, refused, call, out);
+}
+
+void evaluate_native(const ops::Call& call, ops::Outputs& out) {
+  const std::size_t count = call.inputs.size() + out.size();
+  constexpr std::size_t in_place = 32;
+  if (void* few[in_place]; count <= in_place) [[likely]]
+    return evaluate_by(few, call, out);
+  detail::List<void*> many(count);
+  evaluate_by(many.data(), call, out);
 }
 
 constexpr ops::Primitive native_primitive = {.rule = {.name = "native", .release = release_code, .retain = retain_code},
