@@ -8,6 +8,7 @@
 #include <reel/interpolate.hpp>
 #include <reel/linalg.hpp>
 #include <reel/nn.hpp>
+#include <reel/ops/indexing.hpp>
 #include <reel/ops/losses.hpp>
 #include <reel/ops/neural.hpp>
 #include <reel/ops/normal.hpp>
@@ -308,6 +309,41 @@ TEST_CASE("generate_c: captured views are constants with the elements of the vie
     INFO(k);
     CHECK(allclose(got[0], x * views[k]));
     CHECK(allclose(got[1], cumsum(views[k] * x, 0)));
+  }
+}
+
+TEST_CASE("generate_c: terms are scattered at positions of any rank") {
+  const Tensor x = 1. + reshape(arange(15), {5, 3});
+  const Tensor places[] = {cast(scalar(3.), DType::int64), cast(tensor({4., 0., 4.}), DType::int64),
+                           cast(reshape(tensor({4., 0., 4., 1.}), {2, 2}), DType::int64)};
+  support::GeneratedC file;
+  std::vector<Tensors> right;
+  for (const Tensor& at : places) {
+    const Tensor terms = 2. + sin(gather(x, at));
+    const auto f = [at](const Tensors& p) {
+      GradientTape tape;
+      tape.watch(p);
+      Tensors all{scatter_add(p[0], at, p[1]), index_add(p[0], {at}, p[1]), index_update(p[0], {at}, p[1])};
+      if (at.rank() != 0) {
+        all.push_back(index_multiply(p[0], {at}, p[1]));
+        all.push_back(index_max(p[0], {at}, 3. * p[1]));
+      }
+      Tensor total = scalar(0.);
+      for (const Tensor& y : all) total = total + sum(y * cos(y));
+      for (const Gradient& g : tape.gradient(total, p)) all.push_back(g.dense());
+      return all;
+    };
+    right.push_back(f({x, terms}));
+    file.add(generate_c(f, {.name = file.next_name()}, Tensors{x, terms}), {x, terms}, right.back());
+  }
+  REQUIRE(file.load("gcc -O0 -std=c99" + std::string(strict)) == "");
+  for (std::size_t k = 0; k < file.size(); ++k) {
+    int status = 0;
+    const Tensors got = file.call(k, {x, 2. + sin(gather(x, places[k]))}, status);
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      INFO("positions " << k << ", result " << i);
+      CHECK(allclose(got[i], right[k][i], {.rtol = 1e-12, .atol = 1e-12}));
+    }
   }
 }
 

@@ -100,11 +100,17 @@ void write_one_hot(const Call&, Writer& w) {
 
 namespace {
 
-// Calls f(position in the result, term) for each term in turn.
+// Calls f(position in the result, term) for each term in turn. In place of the axis, terms have those of the positions.
 template <class F>
 void write_terms(const Call& call, Writer& w, const F& f) {
-  const Array &terms = w.input(1), positions = csource::reshaped(w.dense(w.input(2)), {w.input(2).size()});
   const auto axis = static_cast<std::size_t>(axis_of(call));
+  Array terms = w.input(1), positions = w.input(2);
+  if (positions.rank() != 1) {
+    Shape shape = w.input(0).shape;
+    shape[static_cast<int>(axis)] = positions.size();
+    terms = csource::reshaped(w.dense(terms), shape);
+    positions = csource::reshaped(w.dense(positions), {positions.size()});
+  }
   const Blocks nest(w);
   const IndexList from = w.loops(terms.shape);
   IndexList to = from;
