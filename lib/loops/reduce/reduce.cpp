@@ -423,8 +423,9 @@ void reduce(const kernels::Reduction& reduction, const Tensor& in, const Shape& 
   const detail::Block *x = detail::block(in), *y = detail::block(out);
   if (y->size == 0) return;
   if (x->size == y->size) {  // one element per output
-    const Tensor same = contiguous(in);
-    std::memcpy(y->data, detail::block(same)->data, static_cast<std::size_t>(y->size) * item_size(y->dtype));
+    const Tensor copied = x->contiguous() ? Tensor() : contiguous(in);
+    const void* const from = copied.defined() ? detail::block(copied)->data : x->data;
+    std::memcpy(y->data, from, static_cast<std::size_t>(y->size) * item_size(y->dtype));
     return;
   }
   if (y->size == 1 && x->contiguous() && x->size <= run_length)

@@ -18,6 +18,11 @@ inline Tensor apply(const Primitive& primitive, std::initializer_list<const Tens
 /// All outputs but residuals, recorded. `outputs` has one element for each.
 void apply(const Primitive& primitive, Inputs inputs, Attributes attributes, std::span<Tensor> outputs);
 
+/// apply() of a primitive with a single output, no view, whose dtype and shape the caller announces: they are inferred
+/// only if something observes the call.
+Tensor apply_announced(const Primitive& primitive, Inputs inputs, Attributes attributes, DType dtype,
+                       const Shape& shape);
+
 /// The output of a primitive with a single output, unrecorded: for fused derivatives of values that no tape follows.
 Tensor evaluate(const Primitive& primitive, std::initializer_list<const Tensor*> inputs, Attributes attributes = {});
 /// All outputs, including residuals if they are `wanted`, unrecorded.

@@ -35,7 +35,7 @@ constexpr Primitive ones_primitive = {.rule = {.name = "ones"},
 Tensor filled(const Primitive& primitive, const Shape& shape, DType dtype) {
   require_dtype(primitive.rule.name, dtype);
   require_shape(primitive.rule.name, shape);
-  return apply(primitive, {}, shaped(words(dtype), shape));
+  return apply_announced(primitive, {}, shaped(words(dtype), shape), dtype, shape);
 }
 
 // ---- full; inputs: the value, of one element; attributes: extents

@@ -327,7 +327,10 @@ Tensor accumulate(const Primitive& primitive, ReduceFunction f, const Operand& o
   const std::int64_t mask = axes_mask(op, axes, from);
   const Tensor& x = in_dtype(from, accumulator_dtype(from.dtype()), converted);
   if (!loops::has_reduction(f, x.dtype())) fail_no_kernel(op, x.dtype());
-  return apply(primitive, {&x}, words(mask, keepdims));
+  const detail::Block* b = detail::block(x);
+  const Tensor* input = &x;
+  return apply_announced(primitive, {&input, 1}, words(mask, keepdims), b->dtype,
+                         reduced_shape({b->extents(), static_cast<std::size_t>(b->rank)}, mask, keepdims));
 }
 
 }  // namespace
