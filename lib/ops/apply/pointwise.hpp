@@ -59,8 +59,28 @@ inline bool same_shape(const detail::Block* a, const detail::Block* b) noexcept 
   return true;
 }
 
+/// z = loop(x...), for contiguous tensors of one shape. z may be one of them.
+template <std::size_t Arity>
+[[gnu::always_inline]] inline void run_loop(kernels::Loop loop, const Tensor* const (&x)[Arity], const Tensor& z) {
+  const detail::Block* out = detail::block(z);
+  if (out->size >= loops::parallel_threshold) return loops::pointwise(loop, z.shape(), x, z);
+  kernels::Strided in[Arity];
+  for (std::size_t i = 0; i < Arity; ++i) in[i] = {detail::block(*x[i])->data, 1};
+  loop(in, out->data, out->size);
+}
+/// The same in the memory of x[reused], which is taken from its handle.
+template <std::size_t Arity>
+[[gnu::noinline]] Tensor apply_in_place(kernels::Loop loop, const Tensor* (&x)[Arity], std::size_t reused) {
+  Tensor z = TensorAccess::adopt(TensorAccess::take(const_cast<Tensor&>(*x[reused])));
+  x[reused] = &z;
+  run_loop(loop, x, z);
+  detail::renew(detail::block(z));
+  return z;
+}
+
 /// The result of a pointwise primitive, recorded. The common case is handled inline: contiguous tensors of one dtype
-/// and shape, none of them reusable. apply_any() handles the others.
+/// and shape. Where nothing is recorded or observed, the first of them that is reusable takes the result. apply_any()
+/// handles other cases.
 template <std::size_t Arity>
 [[gnu::always_inline]] inline Tensor apply(const PointwisePrimitive& primitive,
                                            const std::array<const Operand*, Arity>& operands) {
@@ -70,26 +90,26 @@ template <std::size_t Arity>
   if (active && Tracer::current()) [[unlikely]]
     return apply_any(primitive, operands);
   const Tensor* x[Arity];
+  std::size_t reused = Arity;
   for (std::size_t i = 0; i < Arity; ++i) {
     if (!operands[i]->is_tensor()) return apply_any(primitive, operands);
     x[i] = &operands[i]->tensor();
     const detail::Block* b = detail::block(*x[i]);
-    if (!b || b->dtype != first->dtype || !b->plain() || (i > 0 && !same_shape(b, first)) ||
-        (operands[i]->kind() == detail::OperandKind::rvalue && detail::reusable(b) &&
-         !(active && tape::followed(*x[i]))))
+    if (!b || b->dtype != first->dtype || !b->plain() || (i > 0 && !same_shape(b, first)))
       return apply_any(primitive, operands);
+    if (operands[i]->kind() != detail::OperandKind::rvalue || !detail::reusable(b)) continue;
+    if (active ? !tape::followed(*x[i]) : tape::watching() != 0) return apply_any(primitive, operands);
+    if (active || reused != Arity) continue;
+    for (std::size_t k = 0; k < Arity; ++k)
+      if (k != i && operands[k]->is_tensor() && &operands[k]->tensor() == x[i]) return apply_any(primitive, operands);
+    reused = i;
   }
   const kernels::Loop loop = primitive.loop(first->dtype);
   if (!loop || (primitive.domain == kernels::table::Domain::floating && !is_differentiable(first->dtype)))
     return apply_any(primitive, operands);
+  if (reused != Arity) return apply_in_place(loop, x, reused);
   Tensor z = TensorAccess::adopt(detail::new_like(first));
-  if (first->size < loops::parallel_threshold) {
-    kernels::Strided in[Arity];
-    for (std::size_t i = 0; i < Arity; ++i) in[i] = {detail::block(*x[i])->data, 1};
-    loop(in, detail::block(z)->data, first->size);
-  } else {
-    loops::pointwise(loop, z.shape(), x, z);
-  }
+  run_loop(loop, x, z);
   if (active) record(primitive, x, z);
   return z;
 }
