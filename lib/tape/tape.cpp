@@ -131,11 +131,12 @@ std::uint32_t Tape::add_source(std::uint64_t id, DType dtype, const Shape& shape
   return slot;
 }
 
-void Tape::clear() noexcept {
-  references.give_back();
-  // Destroying a value may clear the tape again: the entries are detached by then, and are not written to.
+namespace {
+// Destroying a value may clear the tape again: the entries are detached by then, and are not written to.
+void clear_entries(Tape& t) noexcept {
+  t.references.give_back();
   Arena gone;
-  gone.swap(entries);
+  gone.swap(t.entries);
   DeferredRelease released;
   gone.for_each([&](Entry& e) {
     for (std::uint32_t i = 0; i < e.saved; ++i)
@@ -145,12 +146,17 @@ void Tape::clear() noexcept {
   });
   released.flush();
   gone.clear(true);
-  entries.swap(gone);
-  slots.clear();
+  t.entries.swap(gone);
+  t.slots.clear();
+  if (t.slots.capacity() > most_kept_slots) t.slots.drop();
+  t.free_slots.clear();
+  t.by_id.clear();
+}
+}  // namespace
+
+void Tape::clear() noexcept {
+  if (slots.size() != 0) clear_entries(*this);  // each entry has a slot
   roots = 0;
-  if (slots.capacity() > most_kept_slots) slots.drop();
-  free_slots.clear();
-  by_id.clear();
   variables.clear();
   unrecorded.clear();
   sites.clear();
@@ -215,7 +221,7 @@ void free_tape(Tape* t) noexcept {
 
 void push(Tape* t) {
   t->below = top();
-  t->status = Tape::Status::on_stack;
+  t->status.store(Tape::Status::on_stack, std::memory_order_release);
   top() = t;
 }
 

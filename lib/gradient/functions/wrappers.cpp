@@ -16,10 +16,10 @@ namespace {
 
 using reel::autodiff::dtype_of_source, reel::autodiff::shape_of;
 
-List<Tensor> densify(std::span<const Gradient> gradients) {
+List<Tensor> densify(reel::autodiff::Gradients gradients) {
   List<Tensor> list;
   list.reserve(gradients.size());
-  for (const Gradient& g : gradients) list.push_back(g.dense());
+  for (Gradient& g : gradients) list.push_back(g && !g.is_slices() ? std::move(GradientAccess::value(g)) : g.dense());
   return list;
 }
 

@@ -146,8 +146,10 @@ void Pass::propagate_reason(const Entry& e) {
 }
 
 [[gnu::noinline]] void Pass::make_room(const Entry& e) {
-  wanted_.resize(std::max<std::size_t>(wanted_.size(), e.inputs));
-  dx_.grow(e.inputs);
+  constexpr std::uint32_t usual_inputs = 4;  // of nearly all entries: one allocation for them
+  const std::uint32_t inputs = std::max(e.inputs, usual_inputs);
+  wanted_.resize(std::max<std::size_t>(wanted_.size(), inputs));
+  dx_.grow(inputs);
 }
 
 [[gnu::noinline]] bool Pass::call_slices_rule(const tape::Record& record, const Entry& e) {

@@ -65,7 +65,9 @@ class Replay {
     for (std::size_t i = 0; i < sources.size(); ++i) {
       slots_[i] = slot_of(t, sources[i]);
       if (slots_[i] == no_slot) continue;
-      roots += t.slots[slots_[i]].root && !pass_.is_varied(slots_[i]);
+      const bool again = pass_.is_varied(slots_[i]);
+      repeated_ = repeated_ || again;
+      roots += t.slots[slots_[i]].root && !again;
       pass_.flag(slots_[i], varied);
       pass_.flag(slots_[i], requested);
     }
@@ -111,7 +113,8 @@ class Replay {
     for (std::size_t k = 0; k < sources_.size(); ++k) {
       if (slots_[k] != no_slot) {
         pass_.finalize_slot(slots_[k], pass_.densifies_results());
-        if (Gradient& cotangent = pass_.cotangent(slots_[k])) pass_.add(result[k], Gradient(cotangent));
+        if (Gradient& cotangent = pass_.cotangent(slots_[k]))
+          pass_.add(result[k], repeated_ ? Gradient(cotangent) : std::move(cotangent));
       }
       pass_.finalize(result[k]);
       if (result[k]) {
@@ -168,6 +171,7 @@ class Replay {
   const GradientOptions& options_;
   Pass pass_;
   detail::List<std::uint32_t> slots_;
+  bool repeated_ = false;  // several sources have the same slot
   Callback<void(std::uint32_t)> final_;
 };
 
