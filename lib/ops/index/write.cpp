@@ -100,51 +100,57 @@ void write_one_hot(const Call&, Writer& w) {
 
 namespace {
 
-// Calls f(position in the result, term) for each term in turn. In place of the axis, terms have those of the positions.
-template <class F>
-void write_terms(const Call& call, Writer& w, const F& f) {
-  const auto axis = static_cast<std::size_t>(axis_of(call));
-  Array terms = w.input(1), positions = w.input(2);
-  if (positions.rank() != 1) {
-    Shape shape = w.input(0).shape;
-    shape[static_cast<int>(axis)] = positions.size();
-    terms = csource::reshaped(w.dense(terms), shape);
-    positions = csource::reshaped(w.dense(positions), {positions.size()});
+// Opens loops over the terms. In place of the axis, terms have those of the positions.
+struct TermLoops {
+  Blocks nest;
+  IndexList at;  // in the result
+  std::string value;
+
+  TermLoops(const Call& call, Writer& w) : nest(w) {
+    const int axis = axis_of(call);
+    Array terms = w.input(1), positions = w.input(2);
+    if (positions.rank() != 1) {
+      Shape shape = w.input(0).shape;
+      shape[axis] = positions.size();
+      terms = csource::reshaped(w.dense(terms), shape);
+      positions = csource::reshaped(w.dense(positions), {positions.size()});
+    }
+    at = w.loops(terms.shape);
+    value = terms.at(at);
+    Index& place = at[static_cast<std::size_t>(axis)];
+    place = position_at(positions, {&place, 1});
   }
-  const Blocks nest(w);
-  const IndexList from = w.loops(terms.shape);
-  IndexList to = from;
-  to[axis] = position_at(positions, {&from[axis], 1});
-  f(to, terms.at(from));
-}
+};
 
 void write_extreme(const Call& call, Writer& w, const char* sign) {
   const Array& y = w.output(0);
   w.copy(w.input(0), y);
-  if (static_cast<Member>(call.attribute(1)) == Member::no)  // the first term replaces x
-    write_terms(call, w, [&](const IndexList& at, const std::string& term) { w.store(y, at, term); });
-  write_terms(call, w, [&](const IndexList& at, const std::string& term) {
-    const std::string t = w.let(y.dtype, term), so_far = y.at(at);
-    w.store(y, at, cat({t, sign, so_far, " || ", t, " != ", t, " ? ", t, " : ", so_far}));
-  });
+  if (static_cast<Member>(call.attribute(1)) == Member::no) {  // the first term replaces x
+    const TermLoops terms(call, w);
+    w.store(y, terms.at, terms.value);
+  }
+  const TermLoops terms(call, w);
+  const std::string t = w.let(y.dtype, terms.value), so_far = y.at(terms.at);
+  w.store(y, terms.at, cat({t, sign, so_far, " || ", t, " != ", t, " ? ", t, " : ", so_far}));
 }
 
 }  // namespace
 
 void write_scatter_add(const Call& call, Writer& w) {
   w.copy(w.input(0), w.output(0));
-  write_terms(call, w, [&](const IndexList& at, const std::string& term) { w.accumulate(w.output(0), at, term); });
+  const TermLoops terms(call, w);
+  w.accumulate(w.output(0), terms.at, terms.value);
 }
 void write_scatter_set(const Call& call, Writer& w) {
   w.copy(w.input(0), w.output(0));
-  write_terms(call, w, [&](const IndexList& at, const std::string& term) { w.store(w.output(0), at, term); });
+  const TermLoops terms(call, w);
+  w.store(w.output(0), terms.at, terms.value);
 }
 void write_scatter_multiply(const Call& call, Writer& w) {
   const Array& y = w.output(0);
   w.copy(w.input(0), y);
-  write_terms(call, w, [&](const IndexList& at, const std::string& term) {
-    w.store(y, at, cat({"(", csource::type_of(y.dtype), ")(", y.at(at), " * ", term, ")"}));
-  });
+  const TermLoops terms(call, w);
+  w.store(y, terms.at, cat({"(", csource::type_of(y.dtype), ")(", y.at(terms.at), " * ", terms.value, ")"}));
 }
 void write_scatter_max(const Call& call, Writer& w) { write_extreme(call, w, " > "); }
 void write_scatter_min(const Call& call, Writer& w) { write_extreme(call, w, " < "); }
