@@ -83,6 +83,9 @@ bool is_signature_of(const CallWords& key, std::span<const std::int64_t> words, 
   }
   return at == end;
 }
+[[gnu::noinline]] bool is_signature_of(const CallWords& key, const CallView& call) noexcept {
+  return is_signature_of(key, call.words, call.tensors);
+}
 
 // f with further results: the number of blocks drawn from each generator, where the trace cannot tell it.
 [[gnu::cold]] FlatFunction with_unknown_draws(FlatFunction f) {
@@ -238,8 +241,7 @@ struct Programs::State {
     // An element; null if there is none.
     const Pointer* find(const CallView& call) const {
       const Pointer* last = latest.load(std::memory_order_acquire);
-      if (last && !thread_state().overrides && is_signature_of((*last)->signature, call.words, call.tensors))
-        return last;
+      if (last && !thread_state().overrides && is_signature_of((*last)->signature, call)) return last;
       const CallWords signature = signature_of(call);
       const auto at = place_of(signature);
       return at != programs.end() && (*at)->signature == signature ? &*at : nullptr;
@@ -285,13 +287,13 @@ struct Programs::State {
   }
   // Sets `busy` to use what is ready. False if it is in use.
   bool enter() noexcept { return !ready.busy.exchange(true, std::memory_order_acquire); }
-  // The program that is ready, if it is that of a call with these words and tensors. enter() first.
-  template <class Tensors>
-  const CachedProgram* ready_for(std::span<const std::int64_t> words, const Tensors& tensors) const noexcept {
+  // The program that is ready, if it is that of the call, or of one with these words and tensors. enter() first.
+  template <class... Call>
+  const CachedProgram* ready_for(const Call&... call) const noexcept {
     const CachedProgram* const one = ready.program.get();
     constexpr auto relaxed = std::memory_order_relaxed;
     const bool serves = one && one->used.load(relaxed) == latest_use.load(relaxed) && !this_thread.state->overrides &&
-                        is_signature_of(one->signature, words, tensors);
+                        is_signature_of(one->signature, call...);
     return serves ? one : nullptr;
   }
   // Makes a program ready, or none, unless one is in use.
@@ -517,8 +519,8 @@ struct PlainRun {
 namespace {
 
 // The results of a traced function, with nothing assigned.
-void run_traced(autodiff::Traced& traced, const CallView& call, program::Executable::KeptFrame* frame,
-                CallResult& result) {
+[[gnu::noinline]] void run_traced(autodiff::Traced& traced, const CallView& call, program::Executable::KeptFrame* frame,
+                                  CallResult& result) {
   if (!traced.parameters().empty()) result.variables = call.variables;
   traced.make(call.tensors, {}, result.variables, result.tensors, result.read, frame);
   if (traced.draws().empty()) return;
@@ -535,7 +537,7 @@ bool Programs::call_again(const void* types, std::span<const Tensor* const> argu
   State::Ready& ready = state_->ready;
   const InUse until_end(ready.busy);
   const auto word = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(types));
-  const State::CachedProgram* const one = state_->ready_for({&word, 1}, arguments);
+  const State::CachedProgram* const one = state_->ready_for(std::span(&word, 1), arguments);
   return one && one->traced->make_again(arguments, results, ready.frame);
 }
 
@@ -545,13 +547,13 @@ CallResult Programs::call(const CallView& call, const CallMakers& make) const {
     if (!x.defined()) fail<ValueError>(who, "an argument holds an empty tensor (default-constructed or moved from)");
   CallResult result;
   if (call.variables.empty() && state_->enter()) {
-    InUse in_use(state_->ready.busy);
-    if (const State::CachedProgram* one = state_->ready_for(call.words, call.tensors)) [[likely]] {
-      result.in_use = std::move(in_use);
+    result.in_use = InUse(state_->ready.busy);
+    if (const State::CachedProgram* one = state_->ready_for(call)) [[likely]] {
       run_traced(*one->traced, call, &state_->ready.frame, result);
       result.structure = one->structure.get();
       return result;
     }
+    result.in_use = {};
   }
   State::Reference checked;
   State::Pointer found = state_->find_or_trace(call, make, checked);
