@@ -423,8 +423,8 @@ void reduce(const kernels::Reduction& reduction, const Tensor& in, const Shape& 
   const detail::Block *x = detail::block(in), *y = detail::block(out);
   if (y->size == 0) return;
   if (x->size == y->size) {  // one element per output
-    const Tensor copied = x->contiguous() ? Tensor() : contiguous(in);
-    const void* const from = copied.defined() ? detail::block(copied)->data : x->data;
+    Tensor scratch;
+    const std::byte* from = detail::block(contiguous(in, scratch))->data;
     std::memcpy(y->data, from, static_cast<std::size_t>(y->size) * item_size(y->dtype));
     return;
   }

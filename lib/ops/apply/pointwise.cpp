@@ -53,6 +53,14 @@ void evaluate(const PointwisePrimitive& p, Inputs inputs, const Tensor& out) {
   if (to->size != 0) loops::pointwise(p.loop(to->dtype), inputs, out);
 }
 
+[[gnu::noinline]] Tensor apply_in_place(kernels::Loop loop, std::span<const Tensor*> x, std::size_t reused) {
+  Tensor z = TensorAccess::adopt(TensorAccess::take(const_cast<Tensor&>(*x[reused])));
+  x[reused] = &z;
+  if (detail::block(z)->size != 0) loops::pointwise(loop, x, z);
+  detail::renew(detail::block(z));
+  return z;
+}
+
 [[gnu::noinline]] Tensor apply_any(const PointwisePrimitive& p, std::span<const Operand* const> operands) {
   Tensor made[pointwise_arity_max];  // operands cast to the common dtype
   const Tensor* x[pointwise_arity_max] = {};

@@ -59,24 +59,8 @@ inline bool same_shape(const detail::Block* a, const detail::Block* b) noexcept 
   return true;
 }
 
-/// z = loop(x...), for contiguous tensors of one shape. z may be one of them.
-template <std::size_t Arity>
-[[gnu::always_inline]] inline void run_loop(kernels::Loop loop, const Tensor* const (&x)[Arity], const Tensor& z) {
-  const detail::Block* out = detail::block(z);
-  if (out->size >= loops::parallel_threshold) return loops::pointwise(loop, z.shape(), x, z);
-  kernels::Strided in[Arity];
-  for (std::size_t i = 0; i < Arity; ++i) in[i] = {detail::block(*x[i])->data, 1};
-  loop(in, out->data, out->size);
-}
-/// The same in the memory of x[reused], which is taken from its handle.
-template <std::size_t Arity>
-[[gnu::noinline]] Tensor apply_in_place(kernels::Loop loop, const Tensor* (&x)[Arity], std::size_t reused) {
-  Tensor z = TensorAccess::adopt(TensorAccess::take(const_cast<Tensor&>(*x[reused])));
-  x[reused] = &z;
-  run_loop(loop, x, z);
-  detail::renew(detail::block(z));
-  return z;
-}
+/// loop(x...), for contiguous tensors of one shape, in the memory of x[reused], which is taken from its handle.
+Tensor apply_in_place(kernels::Loop loop, std::span<const Tensor*> x, std::size_t reused);
 
 /// The result of a pointwise primitive, recorded. The common case is handled inline: contiguous tensors of one dtype
 /// and shape. Where nothing is recorded or observed, the first of them that is reusable takes the result. apply_any()
@@ -109,7 +93,13 @@ template <std::size_t Arity>
     return apply_any(primitive, operands);
   if (reused != Arity) return apply_in_place(loop, x, reused);
   Tensor z = TensorAccess::adopt(detail::new_like(first));
-  run_loop(loop, x, z);
+  if (first->size < loops::parallel_threshold) {
+    kernels::Strided in[Arity];
+    for (std::size_t i = 0; i < Arity; ++i) in[i] = {detail::block(*x[i])->data, 1};
+    loop(in, detail::block(z)->data, first->size);
+  } else {
+    loops::pointwise(loop, z.shape(), x, z);
+  }
   if (active) record(primitive, x, z);
   return z;
 }
