@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "csource/writer.hpp"
+#include "ops/apply/operation.hpp"
 #include "ops/shape/view.hpp"
 
 namespace reel {
@@ -337,7 +338,8 @@ Tensor contiguous(const Operand& operand) {
 Tensor identity(const Operand& operand) {
   const tape::OpScope scope(operand);
   Tensor scratch;
-  return ops::apply(ops::identity_primitive, {&ops::as_tensor("identity", operand, scratch)});
+  const Tensor* const x = &ops::as_tensor("identity", operand, scratch);
+  return ops::unobserved({&x, 1}) ? detail::alias(*x) : ops::apply(ops::identity_primitive, {&x, 1});
 }
 
 Tensor stop_gradient(const Operand& operand) {
