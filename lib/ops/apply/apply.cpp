@@ -146,10 +146,7 @@ Tensor view_of(const Primitive& p, const Call& call, const Metas& metas) {
 
 }  // namespace
 
-bool unobserved(Inputs inputs) noexcept {
-  const bool recorded = tape::active() && (!inputs.empty() || tape::watching());  // tapes follow inputs
-  return !recorded && !traced(inputs) && !call_listener();
-}
+bool unobserved(Inputs inputs) noexcept { return !tape::active() && !traced(inputs) && !call_listener(); }
 
 Tensor apply(const Primitive& p, Inputs inputs, Attributes attributes) {
   const Call call{inputs, attributes};
@@ -165,10 +162,13 @@ Tensor apply(const Primitive& p, Inputs inputs, Attributes attributes) {
 }
 
 Tensor apply_announced(const Primitive& p, Inputs inputs, Attributes attributes, DType dtype, const Shape& shape) {
-  if (!unobserved(inputs)) return apply(p, inputs, attributes);
+  if (traced(inputs) || call_listener()) [[unlikely]]
+    return apply(p, inputs, attributes);
+  const Call call{inputs, attributes};
   Tensor y = detail::empty(dtype, shape);
   Outputs out({&y, 1});
-  p.evaluate({inputs, attributes}, out);
+  p.evaluate(call, out);
+  record_if_active(p, call, {&y, 1});
   return y;
 }
 

@@ -18,8 +18,8 @@ inline Tensor apply(const Primitive& primitive, std::initializer_list<const Tens
 /// All outputs but residuals, recorded. `outputs` has one element for each.
 void apply(const Primitive& primitive, Inputs inputs, Attributes attributes, std::span<Tensor> outputs);
 
-/// apply() of a primitive with a single output, no view, whose dtype and shape the caller announces: they are inferred
-/// only if something observes the call.
+/// apply() of a primitive with a single output, no view, and no residuals, whose dtype and shape the caller announces:
+/// they are inferred only for a trace.
 Tensor apply_announced(const Primitive& primitive, Inputs inputs, Attributes attributes, DType dtype,
                        const Shape& shape);
 

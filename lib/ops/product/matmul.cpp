@@ -227,11 +227,14 @@ Tensor product(const char* op, const Tensor& a, const Tensor& b, const MatmulOpt
                      inner_b = eb[options.transpose_b || rb == 1 ? -1 : -2];
   if (inner_a != inner_b) fail_inner(op, a, b, options, inner_a, inner_b);
   if (ra > 2 || rb > 2) static_cast<void>(common_batch(op, a, b));
+  const Shape shape = product_shape(a, b, options.transpose_a, options.transpose_b);
   // Repeated elements take no memory: a product may have more of them than there are addresses.
   constexpr std::int64_t large = std::int64_t{1} << 29;
   if (block(a)->size > large || block(b)->size > large) [[unlikely]]
-    require_shape(op, product_shape(a, b, options.transpose_a, options.transpose_b));
-  return apply(matmul_primitive, {&a, &b}, words(options.transpose_a, options.transpose_b, ra, rb));
+    require_shape(op, shape);
+  const Tensor* const factors[] = {&a, &b};
+  return apply_announced(matmul_primitive, factors, words(options.transpose_a, options.transpose_b, ra, rb), dtype,
+                         shape);
 }
 
 namespace {
