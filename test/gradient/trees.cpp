@@ -101,7 +101,10 @@ TEST_CASE("the gradient of one source is a Gradient, of a list a vector (S88)") 
   static_assert(std::is_same_v<decltype(tape.gradient(y, x)), Gradient>);
   static_assert(std::is_same_v<decltype(tape.gradient(y, {x})), std::vector<Gradient>>);
   CHECK(tape.gradient(y, x).dense().to_vector() == std::vector<double>{2, 4});
-  CHECK(tape.gradient(y, {x, x}).size() == 2);
+  const std::vector<Gradient> repeated = tape.gradient(y, {x, x, y});
+  REQUIRE(repeated.size() == 3);
+  CHECK(repeated[0].dense().to_vector() == std::vector<double>{2, 4});
+  CHECK(repeated[1].dense().to_vector() == std::vector<double>{2, 4});
   CHECK(tape.gradient({y, y}, x).dense().to_vector() == std::vector<double>{4, 8});
 }
 
