@@ -139,3 +139,27 @@ TEST_CASE("optimisers and assign_sub apply a sparse gradient to the rows that it
   CHECK(w.read().to_vector() == Values{9.5, 20, 29});
   CHECK_THROWS_AS(w.assign_sub(Gradient()), ValueError);
 }
+
+TEST_CASE("a result takes the memory of the first rvalue operand that nobody else holds") {
+  const auto of = [](const Tensor& x) { return static_cast<const void*>(x.data<double>().data()); };
+  Tensor a = tensor({1., 2.}), b = tensor({3., 4.}), c = tensor({5., 6.});
+  const void* const memory = of(b);
+  const std::uint64_t id = b.id();
+  const Tensor sum_of_both = a + std::move(b);
+  CHECK(of(sum_of_both) == memory);
+  CHECK(sum_of_both.id() != id);
+  CHECK(sum_of_both.to_vector() == std::vector<double>{4, 6});
+  const Tensor held = c;
+  CHECK(of(std::move(c) * a) != of(held));
+  CHECK(held.to_vector() == std::vector<double>{5, 6});
+  const Tensor square_of = multiply(std::move(a), a);  // a handle that is read twice stays
+  CHECK(square_of.to_vector() == std::vector<double>{1, 4});
+  CHECK(a.to_vector() == std::vector<double>{1, 2});
+  GradientTape tape;
+  tape.watch(a);
+  Tensor d = tensor({7., 8.});
+  const void* const kept = of(d);
+  const Tensor z = std::move(d) * a;  // the tape keeps d
+  CHECK(of(z) != kept);
+  CHECK(tape.gradient(z, a).dense().to_vector() == std::vector<double>{7, 8});
+}
