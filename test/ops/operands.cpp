@@ -1,4 +1,5 @@
-// A Gradient wherever a tensor is accepted: operands, parameters, targets, trees, optimisers.
+// Operands: a Gradient wherever a tensor is accepted (operands, parameters, targets, trees, optimisers); memory of
+// rvalues.
 #include <reel/elementwise.hpp>
 #include <reel/optim.hpp>
 #include <reel/reel.hpp>
