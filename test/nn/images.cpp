@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "catch.hpp"
-#include "nn/convolution_loops.hpp"
+#include "nn/convolution_by_loops.hpp"
 #include "support/derivatives.hpp"
 #include "support/numbers.hpp"
 

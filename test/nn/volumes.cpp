@@ -9,7 +9,7 @@
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
-#include "nn/convolution_loops.hpp"
+#include "nn/convolution_by_loops.hpp"
 #include "support/derivatives.hpp"
 
 using namespace reel;
