@@ -2,6 +2,7 @@
 // must not change between recording and replay.
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
@@ -14,7 +15,7 @@ using Catch::Contains;
 
 namespace {
 
-const double no_number = std::nan("");
+const double no_number = std::numeric_limits<double>::quiet_NaN();
 
 // The text of the ValueError that f throws; empty if none.
 template <class F>
