@@ -27,10 +27,10 @@ void for_each_row(const Add& add) {
 // clang-format off
 constexpr const char* with_preparation[] = {
     "all", "any", "as_real", "bernoulli_isf", "bernoulli_kl", "bernoulli_ppf", "binom_isf", "binom_kl", "binom_ppf",
-    "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "chi2_kl", "cholesky", "digitize", "eigh", "eigvalsh",
-    "expand_dims", "fft", "fft2", "fftn", "fractional_avg_pool2d", "fractional_max_pool2d", "geom_isf", "geom_kl",
-    "geom_ppf", "hfft", "hinge_embedding", "ifft", "ifft2", "ifftn", "ihfft", "irfft", "irfft2", "irfftn", "ldexp",
-    "left_shift", "lu_factor", "lu_solve", "masked_softmax", "max_unpool1d", "max_unpool2d", "max_unpool3d",
+    "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "chi2_kl", "cholesky", "digitize", "eig", "eigh",
+    "eigvalsh", "expand_dims", "fft", "fft2", "fftn", "fractional_avg_pool2d", "fractional_max_pool2d", "geom_isf",
+    "geom_kl", "geom_ppf", "hfft", "hinge_embedding", "ifft", "ifft2", "ifftn", "ihfft", "irfft", "irfft2", "irfftn",
+    "ldexp", "left_shift", "lu_factor", "lu_solve", "masked_softmax", "max_unpool1d", "max_unpool2d", "max_unpool3d",
     "meshgrid", "multi_margin", "nanmax", "nanmean", "nanmin", "nanpercentile", "nanprod", "nanstd", "nansum",
     "nanvar", "nbinom_kl", "nll", "nonzero", "one_hot", "percentile", "piecewise", "resize", "rfft", "rfft2", "rfftn",
     "right_shift", "searchsorted", "sort", "sparse_softmax_cross_entropy", "unstack"};

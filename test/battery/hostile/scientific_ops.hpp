@@ -32,7 +32,7 @@ std::vector<Unary> scientific_unary_ops() {
   return {
       REEL_UNARY(hard_tanh) {"logit", [](const Tensor& x) { logit(x, 0.1); }},
       REEL_UNARY(nanmax) REEL_UNARY(nanmean) REEL_UNARY(nanmin) REEL_UNARY(nanprod)
-      REEL_UNARY(nanstd) REEL_UNARY(nansum) REEL_UNARY(nanvar) REEL_UNARY(to_csr)
+      REEL_UNARY(nanstd) REEL_UNARY(nansum) REEL_UNARY(nanvar) REEL_UNARY(to_csr) REEL_UNARY(eig)
       REEL_UNARY(atleast_1d) REEL_UNARY(atleast_2d) REEL_UNARY(atleast_3d)
       {"associative_scan", [](const Tensor& x) { associative_scan([](const Tensor& a, const Tensor& b) { return a * b; }, x); }},
       {"associative_scan", [](const Tensor& x) { associative_scan([](const std::vector<Tensor>& a, const std::vector<Tensor>& b) { return std::vector<Tensor>{a[0] + b[0], a[1] * b[1]}; }, std::vector<Tensor>{x, x}, 0, true); }},
