@@ -1,6 +1,7 @@
 """Fails unless samples that take long show on a terminal how far they are. Usage: progress.py PROGRAM...
 
 Each is started with stderr on a terminal, and ended as soon as it has drawn a line there that begins with a carriage return.
+Exit status 77: the system gives no terminal, as a root without /dev/pts.
 """
 import os
 import pathlib
@@ -16,7 +17,11 @@ LONGEST = 120  # seconds until the first line
 
 
 def draws(program, folder):
-    mine, its = pty.openpty()
+    try:
+        mine, its = pty.openpty()
+    except OSError as error:
+        print(error)
+        sys.exit(77)
     process = subprocess.Popen([program], stderr=its, stdout=subprocess.DEVNULL, cwd=folder)
     os.close(its)
     seen, end = b"", time.monotonic() + LONGEST
