@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/system/system.hpp"
 #include "special/arguments.hpp"
 #include "special/table.hpp"
 #include "special/values/values.hpp"
@@ -60,6 +61,7 @@ void evaluate_block(Function f, const int* orders, const void* const* in, void* 
 }  // namespace
 
 void evaluate(Function f, const int* orders, const void* const* in, void* out, std::ptrdiff_t n, DType d) {
+  os::use_all_digits();
   if (values::of(f, orders) != nullptr) {
     for (std::ptrdiff_t i = 0; i < n; i += values::block)
       evaluate_block(f, orders, in, out, i, std::min(values::block, n - i), d);

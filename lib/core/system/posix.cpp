@@ -55,6 +55,7 @@ pthread_key_t thread_key;
 bool reserve_thread_value(void (*end)(void* value)) noexcept { return pthread_key_create(&thread_key, end) == 0; }
 void drop_thread_value() noexcept { pthread_key_delete(thread_key); }
 bool set_thread_value(void* value) noexcept { return pthread_setspecific(thread_key, value) == 0; }
+void use_all_digits() noexcept {}
 
 int allowed_processors() noexcept {
 #ifdef __linux__

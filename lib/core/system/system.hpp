@@ -25,6 +25,8 @@ bool reserve_thread_value(void (*end)(void* value)) noexcept;
 void drop_thread_value() noexcept;
 /// Sets the value of this thread; null is none. False if there is no memory for it.
 bool set_thread_value(void* value) noexcept;
+/// This thread computes in long double with all its digits, where the system may have set fewer.
+void use_all_digits() noexcept;
 
 /// The number of processors that the process may use.
 int allowed_processors() noexcept;

@@ -59,14 +59,18 @@ bool reserve_thread_value(void (*end)(void* value)) noexcept {
 }
 void drop_thread_value() noexcept { FlsFree(thread_index); }
 bool set_thread_value(void* value) noexcept {
-  // A thread that the C library did not start computes in long double with the 53 bits of double. Nothing but long
-  // double uses the x87 unit.
+  use_all_digits();
+  return FlsSetValue(thread_index, value) != 0;
+}
+// A thread that the C library did not start begins with the 53 bits of double, and others have been seen with them.
+// Nothing but long double uses the x87 unit.
+void use_all_digits() noexcept {
   constexpr unsigned short precision = 0x300;
   unsigned short control;
   __asm__ volatile("fnstcw %0" : "=m"(control));
+  if ((control & precision) == precision) return;
   control |= precision;
   __asm__ volatile("fldcw %0" : : "m"(control));
-  return FlsSetValue(thread_index, value) != 0;
 }
 
 int allowed_processors() noexcept {
